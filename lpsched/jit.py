@@ -3,10 +3,9 @@
 Numba turns a function over arrays into machine code when it is called first, and keeps that code on disk
 where some folder may be written to. The plain function stays within reach as `function.py_func`.
 
-A compiled function calls only compiled functions of its own folder, and of those above it in its slice: what
-is on disk is thrown away when a file there changes; Numba itself would look at the function's own file only.
-And it remembers types by the names of their modules: what another version left on disk may not be loaded any
-more, and is forgotten.
+A compiled function calls only compiled functions of its own folder, and of those above it in its slice: what is on disk
+is thrown away when a file there changes; Numba itself would look at the function's own file only. And it remembers
+types by the names of their modules: what another version left on disk may not be loaded any more, and is forgotten.
 """
 
 from __future__ import annotations
@@ -29,25 +28,8 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
-def compiled(function: Function) -> Function:
-    """Return the function, compiled at its first call; as it is where there is no Numba."""
-    return made_by(function)
-
-
-def compiled_inside(function: Function) -> Function:
-    """Return the function, compiled where compiled ones call it; called by others, it runs as it is written.
-
-    Without the doors that Python and C would enter by it takes about a third less time to compile.
-    """
-    made: Any = made_by(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    if made is not function:
-        made._insert = lambda *_: None  # noqa: SLF001 - Python is to find no door: it would fall through it
-        made._compile_for_args = lambda *_, **__: function  # noqa: SLF001 - Numba calls what this returns
-    return cast("Function", made)
-
-
-def made_by(function: Function, **options: bool) -> Function:
-    """Return what Numba makes of the function, with options for it."""
+def compiled(function: Function, **options: bool) -> Function:
+    """Return the function, compiled at its first call, with options of Numba's; as it is where there is no Numba."""
     if numba is None:
         return function
     njit: Any = numba.njit  # its types know only some of the options
@@ -58,6 +40,18 @@ def made_by(function: Function, **options: bool) -> Function:
     except (RuntimeError, AttributeError):  # no folder to keep the code in, or a Numba that keeps it otherwise
         return cast("Function", njit(**options)(function))  # it is compiled once in each process
     forget_the_unreadable(made)
+    return cast("Function", made)
+
+
+def compiled_inside(function: Function) -> Function:
+    """Return the function, compiled where compiled ones call it; called by others, it runs as it is written.
+
+    Without the doors that Python and C would enter by it takes about a third less time to compile.
+    """
+    made: Any = compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    if made is not function:
+        made._insert = lambda *_: None  # noqa: SLF001 - Python is to find no door: it would fall through it
+        made._compile_for_args = lambda *_, **__: function  # noqa: SLF001 - Numba calls what this returns
     return cast("Function", made)
 
 

@@ -13,8 +13,7 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.genes import Genes, first_machines, pairs_of
-from lpsched.evolve.problem import GeneSamples, SampledScorer
+from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
@@ -195,7 +194,7 @@ class BagScorer:
 
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
-# For each task of a chromosome all S samples are done before the next task, as in `online/evolve_sampled.py`. The
+# For each task of a chromosome all S samples are done before the next task, as in `online/evolve.py`. The
 # rules are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`):
 #
 #     load of a machine  =  sum of its seconds              makespan t  =  the largest load

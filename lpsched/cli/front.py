@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import FrontComparison
     from lpsched.bag.model import Bag
     from lpsched.bag.result import FrontResult
-    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.genes import Scorer, TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.evolve.problem import Scorer
     from lpsched.model.risk import RiskOptions
     from lpsched.online.day import Day
     from lpsched.online.result.fronts import FuzzyFront

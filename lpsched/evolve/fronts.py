@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -111,7 +111,9 @@ class Chain:
         def scaled(pair: Pair) -> Pair:
             return (worst - pair[0]) / (worst - left), (highest - pair[1]) / (highest - low)
 
-        whole = area_below([scaled(corner) for corner in self.corners])
+        corners = [scaled(corner) for corner in self.corners]  # from the reference: x falls, y rises
+        between = sum((left[0] - right[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(corners))
+        whole = between + corners[-1][0] * corners[-1][1]
         nearer = np.array([scaled(point) for point in points]).reshape(-1, 2)
         return min(1.0, hypervolume(-nearer, (0.0, 0.0)) / whole)  # rounding, never more
 
@@ -122,63 +124,29 @@ def reference_of(pairs: Sequence[Pair]) -> Pair:
     >>> reference_of([(1.0, 9.0), (11.0, 4.0)])
     (12.0, 9.5)
     """
-    xs, ys = zip(*pairs, strict=True)
-    return _beyond(xs), _beyond(ys)
+    x, y = (max(values) + BEYOND * (max(values) - min(values)) for values in zip(*pairs, strict=True))
+    return x, y
 
 
-def _beyond(values: Sequence[float]) -> float:
-    return max(values) + BEYOND * (max(values) - min(values))
-
-
-def area_below(corners: Sequence[Pair]) -> float:
-    """Return the area from the origin to a chain of falling x and rising y, seen from the reference."""
-    between = sum((left[0] - right[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(corners))
-    return between + corners[-1][0] * corners[-1][1]
-
-
-class Spot(Protocol):
-    """What a schedule takes and achieves."""
-
-    def to_dict(self) -> dict[str, float]:
-        """Return it as it appears in JSON."""
-
-
-SomePoint = TypeVar("SomePoint", bound=Spot)
+SomePoint = TypeVar("SomePoint")  # what a schedule takes and achieves
 SomeSchedule = TypeVar("SomeSchedule")
 
 
 @dataclass(frozen=True, slots=True)
 class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
-    """What a method found; the comment above defines its distances.
-
-    Attributes
-    ----------
-    points, schedules
-        By rising energy; none is as good as another in both criteria. All passed the verifier.
-    hypervolume_ratio
-        The area that the points dominate, as a share of what the proved front does; `None` if there is none.
-    mean_distance, largest_distance
-        Of the points from the proved front at the same energy, relative; `None` without points.
-    seconds
-        How long the method took; `None` for schedules that were only read.
-    generations, ended
-        Of an evolution: how many there were, and what ended it.
-    refused, violations
-        How many of its schedules break a rule, and the rules that the first of them breaks; a method that
-        failed or was not run has one of these as well.
-    """
+    """What a method found; the comment above defines its distances."""
 
     name: str
-    points: tuple[SomePoint, ...] = ()
-    schedules: tuple[SomeSchedule, ...] = ()
-    hypervolume_ratio: float | None = None
-    mean_distance: float | None = None
+    points: tuple[SomePoint, ...] = ()  # by rising energy, none as good as another in both criteria, all verified
+    schedules: tuple[SomeSchedule, ...] = ()  # of the points
+    hypervolume_ratio: float | None = None  # the area that they dominate, as a share of what the proved front does
+    mean_distance: float | None = None  # from the proved front at the same energy, relative
     largest_distance: float | None = None
-    seconds: float | None = None
-    generations: int | None = None
-    ended: str | None = None
-    refused: int = 0
-    violations: tuple[Violation, ...] = ()
+    seconds: float | None = None  # that it took; `None` for schedules that were only read
+    generations: int | None = None  # of an evolution
+    ended: str | None = None  # what ended it
+    refused: int = 0  # schedules that break a rule
+    violations: tuple[Violation, ...] = ()  # of the first of these, or of a method that failed or was not run
 
     @property
     def valid(self) -> bool:
@@ -191,12 +159,6 @@ class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
 
     def row(self) -> tuple[str, ...]:
         """Return name, points and distances as cells of a table."""
-        ratio = None if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
-        return (
-            self.name,
-            f"{len(self.points):,}",
-            ratio or "-",
-            percent(self.mean_distance),
-            percent(self.largest_distance),
-            number(self.seconds, 3),
-        )
+        ratio = "-" if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
+        distances = percent(self.mean_distance), percent(self.largest_distance)
+        return self.name, f"{len(self.points):,}", ratio, *distances, number(self.seconds, 3)

@@ -1,7 +1,9 @@
-"""Chromosomes of tasks: which machine runs each task, how, and in which order; crossover and mutation."""
+"""Chromosomes of tasks: which machine runs each task, how, and in which order; what makes and ranks them."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -9,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.jit import compiled, compiled_inside
+from lpsched.jit import compiled, compiled_inside, require_compiler
+from lpsched.model.risk import SOURCE, written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.risk import RiskOptions
 
 
 # The state of a random generator, kept with a population, so that it goes on as if it had never stopped.
@@ -33,8 +37,7 @@ Ended: TypeAlias = Literal["generations", "time", "stopped"]
 Numbers: TypeAlias = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Genes:
+class Genes(NamedTuple):
     """One chromosome, or S of them: arrays of N, or of S x N."""
 
     machines: Numbers
@@ -43,7 +46,11 @@ class Genes:
 
     def take(self, rows: int | slice | Sequence[int] | Integers) -> Genes:
         """Return one of S chromosomes, or some of them."""
-        return Genes(self.machines[rows], self.columns[rows], self.orders[rows])
+        return Genes(*(each[rows] for each in self))
+
+    def contiguous(self) -> Genes:
+        """Return the same in the one layout that loops are compiled for."""
+        return Genes(*map(np.ascontiguousarray, self))
 
 
 def first_machines(counts: Sequence[int], tasks: int) -> Integers:
@@ -57,44 +64,25 @@ def first_machines(counts: Sequence[int], tasks: int) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class TaskPopulation:
-    """All that the next generation depends on.
+    """All that the next generation depends on."""
 
-    Attributes
-    ----------
-    instance_hash, objectives
-        The bag or day, and what its chromosomes are ranked by: the scorer's name.
-    genes
-        S x N.
-    scores
-        S x 2, both minimised.
-    generations, seconds
-        How many there were, and how long they took, in all.
-    reference
-        The two scores up to which hypervolumes are measured: the worst of the first population.
-    history
-        Seconds, generations and hypervolume, noted now and then.
-    random_state
-        The state of NumPy's bit generator.
-    """
-
-    instance_hash: str
-    objectives: str
-    genes: Genes
-    scores: Floats
-    generations: int
+    instance_hash: str  # of the bag or day
+    objectives: str  # what its chromosomes are ranked by: the scorer's name
+    genes: Genes  # S x N
+    scores: Floats  # S x 2, both minimised
+    generations: int  # in all, as the seconds
     seconds: float
-    reference: tuple[float, float]
-    history: tuple[tuple[float, int, float], ...]
-    random_state: Mapping[str, Any]
+    reference: tuple[float, float]  # up to which hypervolumes are measured: the worst scores of the first population
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations and hypervolume, noted now and then
+    random_state: Mapping[str, Any]  # of NumPy's bit generator
 
 
 # Making chromosomes of tasks: at random, by crossover, by mutation; all of them full assignments.
 #
 #     N tasks, T task types, M machine types, C columns (machine type and P-state)
 #
-# A gene is drawn by choosing a machine, all that can run the task alike likely, and then one of the P-states
-# in which it can, all alike likely. A random chromosome draws every gene, and a random permutation as the
-# order.
+# A gene is drawn by choosing a machine, all that can run the task alike likely, and then one of the P-states in which
+# it can, all alike likely. A random chromosome draws every gene, and a random permutation as the order.
 #
 # Crossover: two genes x <= y are drawn, and all genes from x to y change places between two parents; after
 # that, an order may occur twice, which leaves a tie to the task numbers. Mutation: one gene is drawn anew,
@@ -159,9 +147,9 @@ def fill(  # noqa: D103 - the function below says what it does
 
 def random_genes(pairs: Pairs, size: int, rng: np.random.Generator) -> Genes:
     """Return random chromosomes, `size` x N."""
-    machines, columns, orders = (np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3))
-    fill(pairs, machines, columns, orders, rng)
-    return Genes(machines, columns, orders)
+    genes = Genes(*(np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3)))
+    fill(pairs, *genes, rng)
+    return genes
 
 
 def parents(size: int, couples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
@@ -180,11 +168,7 @@ def crossover(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
     def swapped(one: Numbers, two: Numbers) -> Numbers:
         return np.concatenate((np.where(inner, two, one), np.where(inner, one, two)))
 
-    return Genes(
-        swapped(first.machines, second.machines),
-        swapped(first.columns, second.columns),
-        swapped(first.orders, second.orders),
-    )
+    return Genes(*map(swapped, first, second))
 
 
 @compiled
@@ -201,9 +185,9 @@ def mutate(  # noqa: D103, PLR0913, PLR0917 - the function below says what it do
 
 def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator) -> Genes:
     """Return chromosomes of which each is mutated with some probability."""
-    machines, columns, orders = genes.machines.copy(), genes.columns.copy(), genes.orders.copy()
-    mutate(pairs, machines, columns, orders, chance, rng)
-    return Genes(machines, columns, orders)
+    made = Genes(*(each.copy() for each in genes))
+    mutate(pairs, *made, chance, rng)
+    return made
 
 
 # Going on from a population of task chromosomes: what it says is not believed, but looked at.
@@ -217,7 +201,7 @@ def require_same(population: TaskPopulation, *, content_hash: str, objectives: s
     if population.objectives != objectives:
         raise population_refusal("objectives", repr(population.objectives), repr(objectives))
     genes, tasks = population.genes, len(pairs.task_type)
-    shapes = {genes.machines.shape, genes.columns.shape, genes.orders.shape}
+    shapes = {each.shape for each in genes}
     if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
         raise population_refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
     wrong = ~fits(pairs, genes).all(axis=1)
@@ -228,7 +212,7 @@ def require_same(population: TaskPopulation, *, content_hash: str, objectives: s
 
 def fits(pairs: Pairs, genes: Genes) -> Mask:
     """Tell for each gene whether its machine exists, has the column and can run the task. Orders too."""
-    machines, columns, orders = genes.machines, genes.columns, genes.orders
+    machines, columns, orders = genes
     last_machine, last_column = pairs.first_machine[-1] - 1, pairs.first_column[-1] - 1
     kind = np.searchsorted(pairs.first_machine, np.clip(machines, 0, last_machine), side="right") - 1
     inside = np.clip(columns, 0, last_column)
@@ -250,27 +234,17 @@ def population_refusal(where: str, found: str, needed: str) -> InstanceError:
     return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))
 
 
-class Resumable(Protocol):
-    """A population that can be gone on from."""
-
-    @property
-    def random_state(self) -> Mapping[str, Any]:
-        """The state of its bit generator."""
-
-
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
     """Return the state of a generator, with lists in place of arrays, so that it can be written as JSON."""
-    return _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+    state: dict[str, Any] = _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+    return state
 
 
-def generator_of(population: Resumable) -> np.random.Generator:
-    """Return a generator that goes on where the population's was."""
-    state = population.random_state
+def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """Return a generator that goes on from the `random_state` of a population."""
     try:
         bits = BIT_GENERATORS[state["bit_generator"]]()
-        bits.state = _changed(  # type: ignore[assignment]
-            dict(state), list, lambda cells: np.array(cells, dtype=np.uint64)
-        )
+        bits.state = _changed(dict(state), list, lambda cells: np.array(cells, dtype=np.uint64))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         there = f"a state of {state.get('bit_generator')!r} that cannot be set"
         needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
@@ -278,13 +252,141 @@ def generator_of(population: Resumable) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]:  # noqa: ANN401 - a function
+def _changed(state: Any, kind: type, change: Any) -> Any:  # noqa: ANN401 - a nested mapping; a function
     """Return a nested mapping with all values of one kind changed."""
-    return {
-        key: _changed(value, kind, change)
-        if isinstance(value, dict)
-        else change(value)
-        if isinstance(value, kind)
-        else value
-        for key, value in state.items()
-    }
+    if isinstance(state, dict):
+        return {key: _changed(value, kind, change) for key, value in state.items()}
+    return change(state) if isinstance(state, kind) else state
+
+
+# What NSGA-II needs to know of an instance, and what chromosomes are ranked by, expected or sampled.
+class Scorer(Protocol):
+    """Scores S chromosomes at once.
+
+    The first number is energy in joules, the second makespan in seconds or *minus* utility; of samples, the
+    expected value or a percentile of either.
+    """
+
+    name: str  # what the two numbers are, in words; a saved population is only resumed with the same
+
+    def __call__(self, genes: Genes) -> Floats:
+        """Return S x 2 scores."""
+
+
+class Identified(Protocol):
+    """An instance with a name, a number of tasks and a hash."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are in all."""
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of all that it says."""
+
+
+class Problem(Identified, Protocol):
+    """An instance as NSGA-II sees it; the first criterion is energy, the second is `criterion`."""
+
+    criterion: str  # the second: `makespan_seconds`, or `utility`, which is to be large
+    machine_counts: list[int]  # of each type
+
+    def faults(self) -> Iterator[Fault]:
+        """Return what keeps NSGA-II from running on it."""
+
+    def pairs(self) -> Pairs:
+        """Return which machine can run which task."""
+
+    def scorer(self) -> Scorer:
+        """Return what chromosomes are ranked by, if nothing else is asked for."""
+
+    def sampled(self, options: RiskOptions, seed: int) -> SampledScorer:
+        """Return what ranks chromosomes by samples."""
+
+    def genes(self, schedule: object) -> Genes:
+        """Return the chromosome of a schedule; a `ValueError` if it is not one of this instance."""
+
+    def schedule(self, genes: Genes) -> Any:  # noqa: ANN401 - of whatever kind the instance's schedules are
+        """Return the schedule of a chromosome."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneSamples:
+    """Of each chromosome, in each sample; utility and dropped tasks are those of a day only."""
+
+    energy_joules: Floats
+    makespan_seconds: Floats
+    utility: Floats | None = None
+    dropped_tasks: Integers | None = None
+
+
+# Ranking by samples: the X-th percentile of energy and of makespan or utility, or the means of the samples.
+#
+# Of S samples of a chromosome, sorted from the good side (energy and makespan rising, utility falling), the
+# X-th percentile is the ceil(X S / 100)-th: X % of the samples take at most that much energy, and X % of them
+# earn at least that much utility or end by that makespan.
+#
+# All chromosomes are scored with the same draws, so that the better one wins and not the luckier one.
+#
+# Source: Friese, thesis of 2015, section 7.2.2.2.
+MOST_CELLS: Final = 100_000_000  # 800 MB
+
+
+class SampledScorer(ABC):
+    """Energy with makespan (of a bag) or minus utility (of a day), by samples; their mean, or a percentile of them."""
+
+    def __init__(self, problem: Problem, options: RiskOptions, name: str) -> None:
+        require_compiler("sampling chromosomes")
+        self.options, self.name = options, name
+        machines = int(first_machines(problem.machine_counts, problem.tasks)[-1])  # each has a time in each sample
+        if machines * options.samples > MOST_CELLS:
+            found = f"{options.samples:,} samples of {machines:,} machines"
+            do = f"ask for at most {max(2, MOST_CELLS // machines):,} samples"
+            raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
+
+    @staticmethod
+    def of_samples(options: RiskOptions, seed: int) -> str:
+        """Say how chromosomes are ranked by samples."""
+        which = "means" if options.percentile is None else f"percentile {options.percentile:g}"
+        covs = f"cov {written(options.cov)}, power-cov {written(options.powers)}"
+        return f"{which} of {options.samples} samples ({covs}, seed {seed})"
+
+    def compile(self, tasks: int) -> None:
+        """Compile what there is to compile, before anybody's clock starts."""
+        self.samples(Genes(*(np.empty((0, tasks), dtype=np.int32),) * 3))
+
+    @abstractmethod
+    def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:
+        """Return all that S chromosomes take and earn in each sample."""
+
+    def __call__(self, genes: Genes) -> Floats:
+        """Return S x 2 scores."""
+        drawn = self.samples(genes)
+        other = drawn.makespan_seconds if drawn.utility is None else -drawn.utility
+        return np.stack([self._one(drawn.energy_joules), self._one(other)], axis=1)
+
+    def samples(self, genes: Genes) -> GeneSamples:
+        """Return all that S chromosomes take and earn in each sample."""
+        return self.drawn(*genes.contiguous())
+
+    def _one(self, drawn: Floats) -> Floats:
+        """Return the percentile or the mean of what is to be minimised."""
+        if self.options.percentile is None:
+            return np.asarray(drawn.mean(axis=1))
+        place = place_of(self.options.percentile, drawn.shape[1])
+        return np.partition(drawn, place, axis=1)[:, place]
+
+
+def place_of(percentile: float, samples: int) -> int:
+    """Return where a percentile stands among sorted samples, counted from 0.
+
+    >>> place_of(20, 100), place_of(50, 5), place_of(0.1, 100), place_of(100, 7)
+    (19, 2, 0, 6)
+    """
+    exact = percentile * samples / 100.0
+    nearest = round(exact)
+    return max(1, nearest if math.isclose(exact, nearest, rel_tol=1e-12) else math.ceil(exact)) - 1

@@ -30,10 +30,9 @@ from lpsched.evolve.genes import (
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from lpsched.evolve.genes import Pairs
-    from lpsched.evolve.problem import Problem, Scorer
+    from lpsched.evolve.genes import Pairs, Problem, Scorer
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -47,8 +46,17 @@ MOST_MACHINES: Final = 10_000_000  # of those that may work: at most as many of 
 
 def require_sound(problem: Problem, size: int, seeds: int, generations: int | None, mutation: float) -> None:
     """Refuse what cannot be run."""
-    of_problem = [*problem.faults()]
-    faults = [*_of_size(problem, size)]
+    of_problem, tasks, faults = [*problem.faults()], problem.tasks, []
+    machines = int(first_machines(problem.machine_counts, tasks)[-1])
+    if not 1 <= tasks <= MOST_TASKS:
+        needed = f"1 to {MOST_TASKS:,}, because every task is a gene"
+        faults.append(Fault(("tasks",), f"{tasks:,}", needed, "take a sample of the tasks"))
+    elif size * tasks > MOST_GENES:
+        found = f"{size:,} chromosomes of {tasks:,} tasks"
+        faults.append(Fault(("size",), found, f"at most {MOST_GENES:,} genes in all", "take fewer chromosomes"))
+    if tasks <= MOST_TASKS and machines > MOST_MACHINES:
+        needed = f"at most {MOST_MACHINES:,} that may work"
+        faults.append(Fault(("machine_types",), f"{machines:,} machines", needed, "take fewer machines or tasks"))
     if not size >= 2 or seeds > size:  # noqa: PLR2004 - two parents
         found = f"{size} chromosomes for {seeds} seeds"
         faults.append(Fault(("size",), found, "at least 2, and as many as seeds", "correct it"))
@@ -58,21 +66,6 @@ def require_sound(problem: Problem, size: int, seeds: int, generations: int | No
         faults.append(Fault(("mutation",), str(mutation), "a probability", "correct it"))
     if faults or of_problem:
         raise InstanceError(f"NSGA-II on {problem.name}", (*faults, *of_problem))
-
-
-def _of_size(problem: Problem, size: int) -> Iterator[Fault]:
-    tasks = problem.tasks
-    if not 1 <= tasks <= MOST_TASKS:
-        needed = f"1 to {MOST_TASKS:,}, because every task is a gene"
-        yield Fault(("tasks",), f"{tasks:,}", needed, "take a sample of the tasks")
-        return
-    if size * tasks > MOST_GENES:
-        found = f"{size:,} chromosomes of {tasks:,} tasks"
-        yield Fault(("size",), found, f"at most {MOST_GENES:,} genes in all", "take fewer chromosomes")
-    machines = int(first_machines(problem.machine_counts, tasks)[-1])
-    if machines > MOST_MACHINES:
-        needed = f"at most {MOST_MACHINES:,} that may work"
-        yield Fault(("machine_types",), f"{machines:,} machines", needed, "take fewer machines or tasks")
 
 
 # NSGA-II, generation after generation, by ask and tell: `ask` makes chromosomes, `tell` takes their scores.
@@ -102,68 +95,34 @@ def require_pymoo() -> None:
         raise MissingExtraError("NSGA-II", "evolve")
 
 
-class Mating:
-    """What pymoo asks for children: it is given a population, and answers with slots."""
-
-    def __init__(self, pairs: Pairs, first: Genes, mutation: float) -> None:
-        self.pairs, self.mutation = pairs, mutation
-        machines, columns, orders = (
-            np.concatenate((genes, np.zeros_like(genes))) for genes in (first.machines, first.columns, first.orders)
-        )
-        self.slots = Genes(machines, columns, orders)
-
-    def do(
-        self,
-        problem: Any,  # noqa: ANN401, ARG002 - pymoo's, as below
-        pop: Any,  # noqa: ANN401
-        n_offsprings: int,
-        *,
-        algorithm: Any,  # noqa: ANN401, ARG002
-        random_state: np.random.Generator,
-    ) -> Any:  # noqa: ANN401
-        """Return as many children as are asked for."""
-        taken = slots_of(pop)
-        first, second = parents(len(taken), (n_offsprings + 1) // 2, random_state)
-        couples = self.slots.take(taken[first]), self.slots.take(taken[second])
-        children = crossover(*couples, random_state).take(slice(n_offsprings))
-        children = mutated(self.pairs, children, self.mutation, random_state)
-        free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:n_offsprings]
-        self.slots.machines[free] = children.machines
-        self.slots.columns[free] = children.columns
-        self.slots.orders[free] = children.orders
-        return Population.new(X=free[:, None])
-
-
 class TaskGenerations:
-    """One run, step by step: `tell(scores of ask())` first takes the first population, then generations.
-
-    Parameters
-    ----------
-    pairs
-        What can run where.
-    first
-        The genes of the first population, S x N.
-    mutation
-        The probability that a child is mutated.
-    """
+    """One run, step by step: `tell(scores of ask())` first takes the first population, then generations."""
 
     def __init__(self, pairs: Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
         require_pymoo()
         Config.warnings["not_compiled"] = False  # else pymoo may print to stdout, where the answer goes
         self.rng, self.count, self.began = rng, -1, time.monotonic()
-        self.mating = Mating(pairs, first, mutation)
+        self.pairs, self.mutation = pairs, mutation
+        self.slots = Genes(*(np.concatenate((genes, np.zeros_like(genes))) for genes in first))
         self.reference = (np.inf, np.inf)
         self.history: list[tuple[float, int, float]] = []
         self.asked: Any = None  # pymoo's population of what waits for its scores
         size = len(first.machines)
-        self.nsga2 = NSGA2(
-            pop_size=size,
-            sampling=Population.new(X=np.arange(size)[:, None]),
-            mating=self.mating,
-            eliminate_duplicates=False,
-            output=None,
-        )
+        sampling = Population.new(X=np.arange(size)[:, None])
+        self.nsga2 = NSGA2(pop_size=size, sampling=sampling, mating=self, eliminate_duplicates=False, output=None)
         self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
+
+    def do(self, _: object, pop: object, count: int, *, random_state: np.random.Generator, **__: object) -> Any:  # noqa: ANN401 - pymoo's
+        """Return as many children as pymoo asks for, of the population that it gives: their slots."""
+        taken = slots_of(pop)
+        first, second = parents(len(taken), (count + 1) // 2, random_state)
+        couples = self.slots.take(taken[first]), self.slots.take(taken[second])
+        children = crossover(*couples, random_state).take(slice(count))
+        children = mutated(self.pairs, children, self.mutation, random_state)
+        free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:count]
+        for slots, genes in zip(self.slots, children, strict=True):
+            slots[free] = genes
+        return Population.new(X=free[:, None])
 
     @property
     def seconds(self) -> float:
@@ -173,7 +132,7 @@ class TaskGenerations:
     @property
     def genes(self) -> Genes:
         """The genes of the population, in its order."""
-        return self.mating.slots.take(slots_of(self.nsga2.pop))
+        return self.slots.take(slots_of(self.nsga2.pop))
 
     @property
     def scores(self) -> Floats:
@@ -189,7 +148,7 @@ class TaskGenerations:
     def ask(self) -> Genes:
         """Make the next chromosomes: the first population, or children."""
         self.asked = self.nsga2.ask()
-        return self.mating.slots.take(slots_of(self.asked))
+        return self.slots.take(slots_of(self.asked))
 
     def tell(self, scores: Floats) -> None:
         """Rank what was made, and count a generation if these are children."""
@@ -218,17 +177,8 @@ class TaskGenerations:
 
     def population(self, instance_hash: str, objectives: str) -> TaskPopulation:
         """Return all there is, in arrays of its own."""
-        return TaskPopulation(
-            instance_hash=instance_hash,
-            objectives=objectives,
-            genes=self.genes,
-            scores=self.scores,
-            generations=self.count,
-            seconds=self.seconds,
-            reference=self.reference,
-            history=tuple(self.history),
-            random_state=state_of(self.rng),
-        )
+        made = instance_hash, objectives, self.genes, self.scores, self.count, self.seconds
+        return TaskPopulation(*made, self.reference, tuple(self.history), state_of(self.rng))
 
 
 def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
@@ -239,36 +189,16 @@ def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvolvedFront:
-    """What nothing beat, and how it came about.
+    """What nothing beat, and how it came about."""
 
-    Attributes
-    ----------
-    problem
-        The bag or the day.
-    points
-        By rising energy, none twice: joules and seconds of a bag, joules and utility of a day.
-    genes
-        The chromosome of each point, K x N.
-    generations
-        In all, also before the population was resumed.
-    ended
-        What ended it: the number of generations, the time, or somebody who said stop.
-    reference
-        Up to where hypervolumes are measured: joules and seconds, or joules and *minus* utility.
-    history
-        Seconds, generations and hypervolume of the population, now and then and at the end.
-    population
-        All chromosomes, to go on from.
-    """
-
-    problem: Problem
-    points: tuple[tuple[float, float], ...]
-    genes: Genes
-    generations: int
+    problem: Problem  # the bag or the day
+    points: tuple[tuple[float, float], ...]  # by rising energy, none twice: joules, and seconds (bag) or utility (day)
+    genes: Genes  # the chromosome of each point, K x N
+    generations: int  # in all, also before the population was resumed
     ended: Ended
-    reference: tuple[float, float]
-    history: tuple[tuple[float, int, float], ...]
-    population: TaskPopulation
+    reference: tuple[float, float]  # of hypervolumes: joules, and seconds or *minus* utility
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations, hypervolume; now and then and at the end
+    population: TaskPopulation  # all chromosomes, to go on from
 
     def schedule(self, number: int) -> Any:  # noqa: ANN401 - of whatever kind the problem's schedules are
         """Return the schedule of a point."""
@@ -312,24 +242,17 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     problem
-        A `BagProblem` or a `DayProblem`; what the latter drops, a `scorer` given must drop as well.
-    rng
-        Where all chances come from; a resumed population brings its own.
+        A `BagProblem`, whose deadline and power cap are not looked at, or a `DayProblem`.
     scorer
-        What schedules are ranked by, in place of energy and makespan (of a bag, whose deadline and power cap
-        are not looked at) or energy and utility (of a day).
+        What schedules are ranked by, in place of energy and makespan (bag) or utility (day); it must drop what a
+        `DayProblem` drops.
     seeds
         Schedules that join the first population, at most `size`; the front is never worse than they are.
-    size
-        The number of chromosomes; a resumed population brings its own.
-    generations
-        How many to run, now.
-    mutation
-        The probability that a child is mutated.
     watch
         When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
     population
-        A population to go on from, as if it had never stopped; seeds then only join the front.
+        A population to go on from, as if it had never stopped, with its own size and chances; seeds then only join
+        the front.
     keep
         Is given the population once a minute and at the end, to save it.
     judge
@@ -349,11 +272,25 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
         run.tell(scorer(run.ask()))
     else:
         require_same(population, content_hash=problem.content_hash, objectives=scorer.name, pairs=pairs)
-        run = TaskGenerations(pairs, population.genes, mutation, generator_of(population))
+        run = TaskGenerations(pairs, population.genes, mutation, generator_of(population.random_state))
         run.resume(replace(population, scores=scorer(population.genes)))
-    paced = _Paced(run, scorer, problem.content_hash, keep, judge)
-    completed = paced.run(watch, generations)
-    last = paced.population()
+
+    def population_now() -> TaskPopulation:
+        return run.population(problem.content_hash, scorer.name)
+
+    wanted = None if generations is None else run.count + generations
+    told = kept = time.monotonic()
+    while not (completed := run.count == wanted) and not watch.is_over():
+        run.tell(scorer(run.ask()))
+        now = time.monotonic()
+        if now - told >= BETWEEN_TELLS:
+            gap = None if judge is None else judge(run.scores[rank_one(run.scores)])
+            watch.tell(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
+            told = time.monotonic()
+        if keep is not None and now - kept >= BETWEEN_KEEPS:
+            keep(population_now())
+            kept = time.monotonic()
+    last = population_now()
     if keep is not None:
         keep(last)
     genes = _joined(sown, last.genes)
@@ -372,77 +309,22 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-class _Paced:
-    """Runs generation after generation, and tells and keeps now and then how far it is."""
-
-    def __init__(
-        self,
-        run: TaskGenerations,
-        scorer: Scorer,
-        content_hash: str,
-        keep: Callable[[TaskPopulation], object] | None,
-        judge: Callable[[Floats], float | None] | None,
-    ) -> None:
-        self.generations, self.scorer, self.content_hash = run, scorer, content_hash
-        self.keep, self.judge = keep, judge
-
-    def run(self, watch: Watch, generations: int | None) -> bool:
-        """Go on until the watch is over, or return true when as many as were wanted are done."""
-        run = self.generations
-        last = None if generations is None else run.count + generations
-        told = kept = time.monotonic()
-        while last is None or run.count < last:
-            if watch.is_over():
-                return False
-            run.tell(self.scorer(run.ask()))
-            now = time.monotonic()
-            if now - told >= BETWEEN_TELLS:
-                self.tell(watch)
-                told = time.monotonic()
-            if self.keep is not None and now - kept >= BETWEEN_KEEPS:
-                self.keep(self.population())
-                kept = time.monotonic()
-        return True
-
-    def tell(self, watch: Watch) -> None:
-        """Tell generations, hypervolume and, if somebody judges it, the gap."""
-        run = self.generations
-        scores = run.scores
-        gap = None if self.judge is None else self.judge(scores[rank_one(scores)])
-        watch.tell(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
-
-    def population(self) -> TaskPopulation:
-        """Return all there is."""
-        return self.generations.population(self.content_hash, self.scorer.name)
-
-
 def _genes_of_seeds(problem: Problem, seeds: Sequence[object]) -> Genes:
     """Return the chromosomes of schedules, and refuse one that is not of this instance."""
-    genes = [_genes(problem, place, seed) for place, seed in enumerate(seeds)]
-    empty = np.empty((0, problem.tasks), dtype=np.int32)
-    return Genes(
-        np.stack([each.machines for each in genes]) if genes else empty,
-        np.stack([each.columns for each in genes]) if genes else empty,
-        np.stack([each.orders for each in genes]) if genes else empty,
-    )
+    genes = [Genes(*(np.empty((0, problem.tasks), dtype=np.int32),) * 3)]
+    for place, seed in enumerate(seeds):
+        try:
+            genes.append(Genes(*(each[np.newaxis] for each in problem.genes(seed))))
+        except ValueError as error:
+            needed = f"a schedule of {problem.name!r}"
+            fault = Fault((place,), f"another one: {error}", needed, "leave it out")
+            raise InstanceError("seeds", (fault,)) from error
+    return _joined(*genes)
 
 
-def _genes(problem: Problem, place: int, seed: object) -> Genes:
-    try:
-        return problem.genes(seed)
-    except ValueError as error:
-        needed = f"a schedule of {problem.name!r}"
-        fault = Fault((place,), f"another one: {error}", needed, "leave it out")
-        raise InstanceError("seeds", (fault,)) from error
-
-
-def _joined(first: Genes, second: Genes) -> Genes:
-    """Return the chromosomes of both."""
-    return Genes(
-        np.concatenate((first.machines, second.machines)),
-        np.concatenate((first.columns, second.columns)),
-        np.concatenate((first.orders, second.orders)),
-    )
+def _joined(*parts: Genes) -> Genes:
+    """Return the chromosomes of all of them."""
+    return Genes(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def warm_up(problem: Problem) -> None:

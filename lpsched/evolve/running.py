@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lpsched.evolve.genes import SECONDS
 from lpsched.evolve.nsga2 import require_pymoo, warm_up
 from lpsched.jit import require_compiler
 
@@ -12,50 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.cancellation import Watch
-    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.genes import Problem, TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.evolve.problem import Problem
 
 
 GENERATIONS: Final = 1000
-SECONDS: Final = 60.0
-
-
 NSGA2: Final = "nsga2"
-
-
 NO_SEEDS: Final = "none"
-
-
 SEEDS: Final = ("min-energy", "min-min")
-
-
 STOPPED: Final = "not run: somebody said stop"
 
 
 @dataclass(frozen=True, slots=True)
 class Evolving:
-    """How NSGA-II shall run.
-
-    Attributes
-    ----------
-    generations, time_limit
-        What ends it: their number, or seconds; by default what `evolve_front` does without either.
-    seed_with
-        What joins the first population: names of heuristics, `lp` for the schedules of the exact front, or
-        `none` alone.
-    population, keep
-        What to go on from, and who saves what there is, once a minute and at the end.
-    found
-        Who hears of what evolved, chromosomes and all.
-    """
+    """How NSGA-II shall run; without any limit, as long as `evolve_front` does by default."""
 
     generations: int | None = None
-    time_limit: float | None = None
-    seed_with: tuple[str, ...] = SEEDS
-    population: TaskPopulation | None = None
-    keep: Callable[[TaskPopulation], object] | None = None
-    found: Callable[[EvolvedFront], object] | None = None
+    time_limit: float | None = None  # seconds
+    seed_with: tuple[str, ...] = SEEDS  # heuristics, `lp` for the schedules of the exact front, or `none` alone
+    population: TaskPopulation | None = None  # to go on from
+    keep: Callable[[TaskPopulation], object] | None = None  # saves what there is, once a minute and at the end
+    found: Callable[[EvolvedFront], object] | None = None  # is given what evolved, chromosomes and all
 
 
 def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:

@@ -378,7 +378,7 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
         raise InstanceError("generations", (Fault((), str(generations), "0 or more", "correct it"),))
     given = watch if watch is not None else Watch()
     watch = given.part(SECONDS) if generations is None and given.left() is None else given
-    rng = rng if population is None else generator_of(population)
+    rng = rng if population is None else generator_of(population.random_state)
     run = Generations(Breeder(instance, rng, colocation=colocation))
     if population is not None:
         run.resume(population)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.evolve.problem import Identified
+    from lpsched.evolve.genes import Identified
 
 
 # What all population files have in common: an `.npz` archive of arrays, and a JSON text `about` them.

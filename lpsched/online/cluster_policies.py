@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
 
 import numpy as np
 
 from lpsched.online.nodes.greedy import best_first, free_of, present_of
-from lpsched.online.nodes.profile import as_tuples
+from lpsched.online.nodes.reservations import as_tuples
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Place, Placement
+from lpsched.online.simulate.filters import resources
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 STATES_MEMORY: Final = "first states"
 
 
-@dataclass(frozen=True, slots=True)
-class FirstStates:
+class FirstStates(NamedTuple):
     """Of each kind and cluster, K x M."""
 
     column: Integers  # -1 where the cluster cannot run the kind
@@ -44,79 +43,58 @@ class FirstStates:
     @classmethod
     def of(cls, arrays: ClusterArrays) -> FirstStates:
         """Look them up."""
-        starts = arrays.first_column
-        can_run = [arrays.can_run[:, a:b] for a, b in pairwise(starts)]
-        column = np.stack(
-            [
-                np.where(each.any(axis=1), first + np.argmax(each, axis=1), -1)
-                for first, each in zip(starts[:-1], can_run, strict=True)
-            ],
-            axis=1,
-        )
-        kinds = np.arange(len(column))[:, np.newaxis]
+        can_run = ((first, arrays.can_run[:, first:end]) for first, end in pairwise(arrays.first_column))
+        found = [np.where(each.any(axis=1), first + np.argmax(each, axis=1), -1) for first, each in can_run]
+        column, kinds = np.stack(found, axis=1), np.arange(len(arrays.can_run))[:, np.newaxis]
         need = np.where(column >= 0, arrays.nodes[kinds, column], arrays.node_counts + 1)
         planned = np.where(column >= 0, arrays.requested_seconds[kinds, column], 0.0)
         return cls(column, need, planned, [row[row >= 0].tolist() for row in column])
-
-
-def first_states(state: ClusterState) -> FirstStates:
-    """Return them, looked up once in a day."""
-    if STATES_MEMORY not in state.memory:
-        state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
-    found: FirstStates = state.memory[STATES_MEMORY]
-    return found
 
 
 class FirstToStart:
     """Where tasks can start first; tasks of a kind are answered alike until something is taken."""
 
     def __init__(self, state: ClusterState) -> None:
-        self.draft, self.first = Draft(state), first_states(state)
+        if STATES_MEMORY not in state.memory:  # looked up once in a day
+            state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
+        self.draft, self.first = Draft(state), cast("FirstStates", state.memory[STATES_MEMORY])
         self._known: dict[int, int | None] = {}
         self._not_now: set[int] = set()
 
-    def column(self, place: int) -> int | None:
-        """Return the column in which a task can start first, the lowest of several; `None`: in none."""
+    def place(self, place: int) -> Placement | None:
+        """Place a task in the column where it can start first, the lowest of several; `None`: in none."""
         kind = self.draft.kinds[place]
         if kind not in self._known:
-            self._known[kind] = self._found(place, self.first.columns[kind])
-        return self._known[kind]
+            best, soonest = None, math.inf
+            for column in self.first.columns[kind]:
+                start = self.draft.earliest(place, column)
+                if start < soonest and self.draft.has_energy(place, column):
+                    best, soonest = column, start
+            self._known[kind] = best
+        return self._take(place, self._known[kind])
 
-    def column_now(self, place: int) -> int | None:
-        """Return the first column in which a task can start now; `None`: in none."""
-        kind = self.draft.kinds[place]
-        if kind in self._not_now:  # nor later in this draft, for there is ever less
-            return None
-        columns = self.first.columns[kind]
-        found = next((column for column in columns if self._starts_now(place, column)), None)
-        if found is None:
-            self._not_now.add(kind)
-        return found
+    def place_now(self, place: int) -> None:
+        """Place a task in the first column in which it can start now, if there is one."""
+        kind, draft = self.draft.kinds[place], self.draft
+        if kind not in self._not_now:
+            columns = self.first.columns[kind]
+            now = (each for each in columns if draft.starts_now(place, each) and draft.has_energy(place, each))
+            if self._take(place, next(now, None)) is None:
+                self._not_now.add(kind)  # nor later in this draft, for there is ever less
 
     def may_start_now(self, place: int) -> list[int]:
         """Return the tasks from a place on for which enough nodes run nothing now."""
         state = self.draft.state
-        clusters = range(len(state.profiles))
-        free = np.array([self.draft.free_nodes(cluster) for cluster in clusters])
+        free = np.array([self.draft.free_nodes(cluster) for cluster in range(len(state.profiles))])
         need = self.first.need[state.arrays.kind[state.tasks[place:]]]
         found: list[int] = (place + np.flatnonzero((need <= free).any(axis=1))).tolist()
         return found
 
-    def take(self, place: int, column: int) -> None:
-        """Place a task there."""
-        self.draft.take(place, column)
+    def _take(self, place: int, column: int | None) -> Placement | None:
+        if column is None:
+            return None
         self._known.clear()
-
-    def _starts_now(self, place: int, column: int) -> bool:
-        return self.draft.starts_now(place, column) and self.draft.has_energy(place, column)
-
-    def _found(self, place: int, columns: list[int]) -> int | None:
-        best, soonest = None, math.inf
-        for column in columns:
-            start = self.draft.earliest(place, column)
-            if start < soonest and self.draft.has_energy(place, column):
-                best, soonest = column, start
-        return best
+        return self.draft.take(place, column)
 
 
 # Conservative backfilling: in the order of arrival, each task where it can start first.
@@ -133,9 +111,7 @@ def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Plac
     """Answer at a mapping event."""
     firsts = FirstToStart(state)
     for place in range(len(state.tasks)):
-        column = firsts.column(place)
-        if column is not None:
-            firsts.take(place, column)
+        firsts.place(place)
     return firsts.draft.placements
 
 
@@ -153,24 +129,13 @@ def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Plac
 def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     firsts = FirstToStart(state)
-    looked_at = 0 if state.reservations else _until_one_is_reserved(firsts, state)
+    looked_at, reserved = 0, state.reservations > 0
+    while not reserved and looked_at < len(state.tasks):
+        made = firsts.place(looked_at)
+        reserved, looked_at = made is not None and made.start > state.now, looked_at + 1
     for place in firsts.may_start_now(looked_at):
-        column = firsts.column_now(place)
-        if column is not None:
-            firsts.take(place, column)
+        firsts.place_now(place)
     return firsts.draft.placements
-
-
-def _until_one_is_reserved(firsts: FirstToStart, state: ClusterState) -> int:
-    """Place tasks until one of them starts later; return how many were looked at."""
-    for place in range(len(state.tasks)):
-        column = firsts.column(place)
-        if column is not None:
-            starts_now = firsts.draft.earliest(place, column) <= state.now
-            firsts.take(place, column)
-            if not starts_now:
-                return place + 1
-    return len(state.tasks)
 
 
 # First come, first served with multiple queues: small, medium and large tasks take turns.
@@ -216,9 +181,7 @@ def queues_of_kinds(arrays: ClusterArrays, first: FirstStates) -> Integers:
 def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
     """Place at most so many tasks of a queue; tell whether there may be more in it."""
     for place in places:
-        column = firsts.column(place)
-        if column is not None:
-            firsts.take(place, column)
+        if firsts.place(place) is not None:
             most -= 1
             if not most:
                 return True
@@ -248,9 +211,8 @@ def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Pla
 
 def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
     """Return the columns in which a kind can run, of each cluster where there are some."""
-    can_run = arrays.can_run[kind].tolist()
-    edges = arrays.first_column.tolist()
-    found = [[c for c in range(a, b) if can_run[c]] for a, b in pairwise(edges)]
+    can_run, edges = arrays.can_run[kind].tolist(), arrays.first_column.tolist()
+    found = ([c for c in range(a, b) if can_run[c]] for a, b in pairwise(edges))
     return [columns for columns in found if columns]
 
 
@@ -265,66 +227,30 @@ def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
 #     Max UPR     U / (d q u)      (equation 4)
 #     Max UPE     U / (w d)        (equation 5)
 #
-# A task may start only before the day ends, and only if its energy until then is left. Of equal objectives
-# the lowest column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE.
-# A task that would earn nothing is not placed (the source does not say): it waits, since it can only be in
-# others' way.
+# A task may start only before the day ends, and only if its energy until then is left. Of equal objectives the lowest
+# column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE. A task that would
+# earn nothing is not placed (the source does not say): it waits, since it can only be in others' way.
 #
 # What starts later than `state.until` may be left out: with place-holders it would be forgotten before.
 #
 # Source: Machovec et al. (2016), sections III.E and III.F, algorithm 1.
-def max_util(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event: the most utility first."""
-    return _placed(state, np.ones_like(state.arrays.requested_seconds))
+def _highest_first(per: Callable[[ClusterArrays], Floats]) -> Place:
+    """Return the rule that places the highest utility first, divided by this (K x C)."""
+
+    def place(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+        if not len(state.tasks):
+            return []
+        places, columns, starts, nodes = best_first(present_of(state, per(state.arrays)), *free_of(state))
+        tasks = state.tasks[places].tolist()
+        return list(map(Placement, tasks, columns.tolist(), starts.tolist(), map(as_tuples, nodes)))
+
+    return place
 
 
-def max_upt(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event: the most utility per second first."""
-    return _placed(state, state.arrays.requested_seconds)
-
-
-def max_upr(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event: the most utility per core-second first."""
-    arrays = state.arrays
-    cores = arrays.nodes * arrays.cores_per_node[arrays.column_cluster]
-    return _placed(state, arrays.requested_seconds * cores)
-
-
-def max_upe(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event: the most utility per joule first."""
-    return _placed(state, state.arrays.requested_seconds * state.arrays.watts)
-
-
-def _placed(state: ClusterState, per: Floats) -> list[Placement]:
-    """Return what is placed if utility is divided by this (K x C)."""
-    if not len(state.tasks):
-        return []
-    mapped = best_first(present_of(state, per), free_of(state))
-    tasks, columns, starts = state.tasks[mapped.tasks], mapped.columns, mapped.starts
-    return [
-        Placement(task, column, start, as_tuples(nodes))
-        for task, column, start, nodes in zip(
-            tasks.tolist(), columns.tolist(), starts.tolist(), mapped.nodes, strict=True
-        )
-    ]
-
-
-# The policies for clusters by name: ours, those that others register, those of installed packages.
+# The policies for clusters by name: ours, those that others register, those of installed packages (`docs/policies.md`).
 #
-# A policy is a function from a state and a random generator to placements:
-#
-#     @register("mine", drops=False)
-#     def mine(state, rng):
-#         draft = Draft(state)
-#         ...
-#         return draft.placements
-#
-# What it uses is said when it is registered (see `ClusterPolicy`). A package announces its own in its
-# `pyproject.toml`; a function says what it uses by attributes of these names, where it differs from what is
-# usual:
-#
-#     [project.entry-points."lpsched.cluster_policies"]
-#     mine = "package.module:function"
+# What a policy uses is said when it is registered (see `ClusterPolicy`); one that a package announces says it by
+# attributes of these names, where it differs from what is usual.
 #
 # Max Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say;
 # `:placeholders` or `:reservations` behind the name says it too, and has the last word. The engine checks
@@ -336,10 +262,10 @@ COMPARED: Final[dict[str, Place]] = {
     "multiple-queues": multiple_queues,
 }
 UTILITY_AWARE: Final[dict[str, Place]] = {
-    "max-util": max_util,
-    "max-upt": max_upt,
-    "max-upr": max_upr,
-    "max-upe": max_upe,
+    "max-util": _highest_first(lambda arrays: np.ones_like(arrays.requested_seconds)),
+    "max-upt": _highest_first(lambda arrays: arrays.requested_seconds),
+    "max-upr": _highest_first(resources),
+    "max-upe": _highest_first(lambda arrays: arrays.requested_seconds * arrays.watts),
 }
 ENERGY_AWARE: Final = "max-upe"  # and not filtered: section IV.C
 PLACEHOLDERS: Final = "placeholders"
@@ -353,29 +279,14 @@ POLICIES: Final[Named[Place]] = Named(
 )
 
 
-class _Uses(NamedTuple):
-    """What a policy uses that somebody registered."""
-
-    placeholders: bool = False
-    drops: bool = True
-    filtered: bool = True
-    needs_utility: bool = False
-
-
-_uses: Final[dict[str, _Uses]] = {}
+USES: Final = ("placeholders", "drops", "filtered", "needs_utility")  # see `ClusterPolicy`
+_registered: Final[dict[str, ClusterPolicy]] = {}
 
 cluster_policy_names = POLICIES.names
 
 
 def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
-    """Return the policy of a name.
-
-    Parameters
-    ----------
-    name
-        For Max Util, UPT, UPR and UPE, `:placeholders` or `:reservations` may stand behind it.
-    placeholders
-        Whether those four use place-holders where their name does not say.
+    """Return the policy of a name; `placeholders`: whether the four that may use them do, where the name does not say.
 
     >>> cluster_policy("easy").drops
     False
@@ -392,10 +303,8 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
         shown = f"{plain}:{PLACEHOLDERS}" if held else plain
         filtered = plain != ENERGY_AWARE
         return ClusterPolicy(shown, place, placeholders=held, filtered=filtered, needs_utility=True)
-    uses = _uses.get(plain) or _Uses(
-        *(bool(getattr(place, field, usual)) for field, usual in _Uses()._asdict().items())
-    )
-    return ClusterPolicy(plain, place, *uses)
+    announced = {use: bool(getattr(place, use)) for use in USES if hasattr(place, use)}
+    return _registered.get(plain) or ClusterPolicy(plain, place, **announced)
 
 
 @overload
@@ -432,11 +341,10 @@ def register(  # noqa: PLR0913 - options are keyword-only
     InstanceError
         If the name is taken, or not lower-case letters, digits and hyphens; or if it is no function.
     """
-    uses = _Uses(placeholders, drops, filtered, needs_utility)
 
     def registered(place: Place) -> Place:
         POLICIES.register(name, place)
-        _uses[name] = uses
+        _registered[name] = ClusterPolicy(name, place, placeholders, drops, filtered, needs_utility)
         return place
 
     return registered if function is None else registered(function)
@@ -445,4 +353,4 @@ def register(  # noqa: PLR0913 - options are keyword-only
 def forget(name: str) -> None:
     """Take back what was registered under a name in this process, if anything was."""
     POLICIES.forget(name)
-    _uses.pop(name, None)
+    _registered.pop(name, None)

@@ -2,32 +2,142 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING, Final, Protocol
+from bisect import bisect_left, bisect_right, insort
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from lpsched.online.arrays import day_arrays
-from lpsched.online.placing import (
-    FreeMachines,
-    Placing,
-    best_choice,
-    by_end,
-    by_energy,
-    by_utility,
-    by_utility_per_energy,
-    by_utility_per_power,
-    by_utility_per_time,
-    first_best,
-)
+from lpsched.online.schedule import schedule_of_columns
+from lpsched.online.utility import utilities
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import DayArrays
     from lpsched.online.day import Day
-    from lpsched.online.placing import Score
     from lpsched.online.schedule import DaySchedule
+
+
+class DayHeuristic(Protocol):
+    """Maps the tasks of a day to machines, P-states and start times."""
+
+    def __call__(self, day: Day, rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
+        """Return a schedule; a task that would earn less than `drop_below` is dropped."""
+
+
+# What would a task take and earn now, on every column? The one step that all heuristics of days share.
+#
+# On a machine that is free at R, a task that arrives at A and takes e seconds there ends at max(A, R) + e and
+# earns U(end - A). Of the machines of one type none is better than the one that is free first; `Machines`
+# says which of several that are free is taken.
+#
+# Of choices with the same score the one of more utility wins, then the one of less energy, then the one that
+# ends earlier, then the lowest task, then the lowest column.
+class Offers(NamedTuple):
+    """What a task would take and earn, one number for each column."""
+
+    seconds: Floats
+    watts: Floats
+    joules: Floats
+    ends: Floats
+    utility: Floats
+
+
+Score: TypeAlias = "Callable[[Offers], Floats]"  # the higher, the better
+
+
+class Choice(NamedTuple):
+    """A task's best column, and what it would get there."""
+
+    column: int
+    score: float
+    utility: float
+    joules: float
+
+
+def best_choice(arrays: DayArrays, task: int, ready: Floats, score: Score) -> Choice:
+    """Return where a task scores best on columns whose machines are free at `ready`."""
+    kind, arrival = arrays.task_type[task], arrays.arrivals[task]
+    seconds, watts = arrays.seconds[kind], arrays.watts[kind]
+    ends, joules = np.maximum(arrival, ready) + seconds, seconds * watts
+    earned = utilities(arrays, arrays.function.item(task), ends - arrival)
+    scores = np.where(arrays.can_run[kind], score(Offers(seconds, watts, joules, ends, earned)), -np.inf)
+    best = first_best(scores, earned, -joules, -ends)
+    return Choice(best, float(scores[best]), float(earned[best]), float(joules[best]))
+
+
+def first_best(*keys: Floats) -> int:
+    """Return the place of the best choice by the first key, of equal ones by the second, ...; then the first.
+
+    Keys are the higher the better.
+
+    >>> first_best(np.array([1.0, 2.0, 2.0]), np.array([9.0, 4.0, 4.0]), np.array([5.0, 6.0, 7.0]))
+    2
+    """
+    best = np.flatnonzero(keys[0] == keys[0].max())
+    for key in keys[1:]:
+        if len(best) == 1:
+            break
+        values = key[best]
+        best = best[values == values.max()]
+    return int(best[0])
+
+
+def _ratio(earned: Floats, spent: Floats) -> Floats:
+    """Return a ratio, infinite where nothing is spent: of a task that takes no energy, time or power.
+
+    >>> _ratio(np.array([8.0, 0.0, 3.0]), np.array([4.0, 5.0, 0.0])).tolist()
+    [2.0, 0.0, inf]
+    """
+    return np.divide(earned, spent, out=np.full_like(earned, np.inf), where=spent > 0.0)
+
+
+def _per_joule(offer: Offers) -> Floats:
+    return _ratio(offer.utility, offer.joules)
+
+
+# Which machine of a type runs a task, and when is a type free? Machines that nobody has used are not listed.
+#
+# Machines of a type are numbered from 1, and all are free at 0. Where several are free when a task starts, it
+# is given to the one that became free last (ties: the lowest number), so that those that have been free for
+# longer stay free for tasks that came earlier and are mapped later. Machines that have never run anything
+# come last, by number. So 10^12 machines cost no more than the tasks there are.
+class Machines:
+    """When the machines are free, and what they run; `ready` has, for each column, when the first of its type is free.
+
+    A task that never runs is dropped.
+    """
+
+    def __init__(self, day: Day) -> None:
+        self.day, self.arrays = day, day_arrays(day)
+        self._counts: list[int] = self.arrays.machine_counts.tolist()
+        self._used: list[list[tuple[float, int]]] = [[] for _ in self._counts]  # free from, minus number
+        edges = np.searchsorted(self.arrays.mode_type, np.arange(len(self._counts) + 1)).tolist()
+        self.columns = [slice(low, high) for low, high in pairwise(edges)]
+        self.ready: Floats = np.zeros(len(self.arrays.mode_type))
+        self.placed: list[tuple[int, int, int, float]] = []
+
+    def run(self, task: int, column: int) -> int:
+        """Run a task in a column as soon as a machine is free; return the number of its machine type."""
+        arrays, machine_type = self.arrays, int(self.arrays.mode_type[column])
+        start = max(float(arrays.arrivals[task]), float(self.ready[column]))
+        used, count = self._used[machine_type], self._counts[machine_type]
+        last = bisect_right(used, (start, 0)) - 1
+        machine = -used.pop(last)[1] if last >= 0 else len(used) + 1
+        assert machine <= count, "a machine is free"
+        insort(used, (start + float(arrays.seconds[arrays.task_type[task], column]), -machine))
+        if len(used) == count:
+            self.ready[self.columns[machine_type]] = used[0][0]
+        self.placed.append((task, column, machine, start))
+        return machine_type
+
+    def schedule(self) -> DaySchedule:
+        """Return what runs, by task."""
+        return schedule_of_columns(self.day, sorted(self.placed))
 
 
 # One stage: tasks in the order of their arrival, each for good on what scores best for it at that time.
@@ -36,25 +146,16 @@ if TYPE_CHECKING:
 # sent is dropped, and takes no machine's time.
 #
 # Source: Friese, thesis of 2015, section 5.5.2; 2.4.4 for dropping.
-def in_order_of_arrival(day: Day, score: Score, *, drop_below: float | None) -> DaySchedule:
-    """Return the schedule that sends each task, as it arrives, where its score is highest."""
-    arrays = day_arrays(day)
-    machines, placing = FreeMachines(arrays), Placing(day)
-    mode_type: list[int] = arrays.mode_type.tolist()
-    for task, arrival in enumerate(arrays.arrivals.tolist()):
-        best = best_choice(arrays, task, machines.ready, score)
-        if drop_below is not None and best.utility < drop_below:
-            continue
-        start = max(arrival, float(machines.ready[best.column]))
-        placing.place(task, best.column, machines.take(mode_type[best.column], start, best.end), start)
-    return placing.schedule()
-
-
 def one_stage(score: Score) -> DayHeuristic:
     """Return the rule that sends each task, as it arrives, where a score is highest."""
 
     def place(day: Day, _rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
-        return in_order_of_arrival(day, score, drop_below=drop_below)
+        machines = Machines(day)
+        for task in range(day.tasks):
+            best = best_choice(machines.arrays, task, machines.ready, score)
+            if drop_below is None or best.utility >= drop_below:
+                machines.run(task, best.column)
+        return machines.schedule()
 
     return place
 
@@ -67,7 +168,7 @@ def one_stage(score: Score) -> DayHeuristic:
 # Source: Friese, thesis of 2015, section 2.4.2.1.
 def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return a schedule by chance; the queues are in the order of arrival."""
-    arrays, placing = day_arrays(day), Placing(day)
+    arrays, placed = day_arrays(day), []
     ready: dict[tuple[int, int], float] = {}  # of the machines that have run something
     for task, (kind, arrival) in enumerate(zip(arrays.task_type.tolist(), arrays.arrivals.tolist(), strict=True)):
         columns = np.flatnonzero(arrays.can_run[kind])
@@ -82,8 +183,8 @@ def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | No
         end = start + float(arrays.seconds[kind, column])
         if drop_below is None or day.utility_of(task).at(end - arrival) >= drop_below:
             ready[used, machine] = end
-            placing.place(task, column, machine, start)
-    return placing.schedule()
+            placed.append((task, column, machine, start))
+    return schedule_of_columns(day, placed)
 
 
 # Min-min completion time: of all tasks of the day, the one that can end first, there; then the next.
@@ -99,19 +200,16 @@ def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | No
 # Source: Friese, thesis of 2015, section 5.5.2.4.
 def min_min(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the earliest end first."""
-    arrays = day_arrays(day)
-    machines, placing, firsts = FreeMachines(arrays), Placing(day), _Firsts(arrays)
-    arrivals: list[float] = arrays.arrivals.tolist()
-    for _ in range(len(arrays.arrivals)):
+    machines = Machines(day)
+    firsts = _Firsts(machines.arrays)
+    for _ in range(day.tasks):
         kind, column = firsts.best()
         task, end = firsts.tasks[kind], float(firsts.ends[kind, column])
-        if drop_below is None or day.utility_of(task).at(end - arrivals[task]) >= drop_below:
-            start = max(arrivals[task], float(machines.ready[column]))
-            used = int(arrays.mode_type[column])
-            placing.place(task, column, machines.take(used, start, end), start)
+        if drop_below is None or day.utility_of(task).at(end - float(machines.arrays.arrivals[task])) >= drop_below:
+            used = machines.run(task, column)
             firsts.look_again(machines.columns[used], machines.ready)
         firsts.move_on(kind, machines.ready)
-    return placing.schedule()
+    return machines.schedule()
 
 
 class _Firsts:
@@ -178,22 +276,22 @@ class _Firsts:
 MINUTE: Final = 60.0
 
 
-def best_pairs_first(day: Day, score: Score, *, drop_below: float | None) -> DaySchedule:
-    """Return the schedule that maps, minute by minute, the pair of the highest score first."""
-    arrays = day_arrays(day)
-    machines, placing, waiting = FreeMachines(arrays), Placing(day), _Waiting(day, arrays, score)
-    while waiting.begin_a_minute(machines.ready):
-        goes_on = True
-        while goes_on:  # a minute maps one task at least
-            task, column, elapsed = waiting.take_the_best(machines.ready)
-            if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
-                start = max(float(arrays.arrivals[task]), float(machines.ready[column]))
-                end = start + float(arrays.seconds[arrays.task_type[task], column])
-                used = int(arrays.mode_type[column])
-                placing.place(task, column, machines.take(used, start, end), start)
-                waiting.forget_choices_of(used)
-            goes_on = waiting.has_a_use_for(machines.ready)
-    return placing.schedule()
+def two_stages(score: Score) -> DayHeuristic:
+    """Return the rule that maps, of each minute's tasks, the one of the highest score first; then the next."""
+
+    def place(day: Day, _rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
+        machines = Machines(day)
+        waiting = _Waiting(day, machines.arrays, score)
+        while waiting.begin_a_minute(machines.ready):
+            goes_on = True
+            while goes_on:  # a minute maps one task at least
+                task, column, elapsed = waiting.take_the_best(machines.ready)
+                if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
+                    waiting.overestimated |= waiting.machine_types == machines.run(task, column)
+                goes_on = bool((machines.ready[waiting.wanted()] < waiting.minute_ends).any())
+        return machines.schedule()
+
+    return place
 
 
 class _Waiting:
@@ -210,13 +308,13 @@ class _Waiting:
         self.scores = np.full(count, -np.inf)  # where a member waits
         self.utility, self.saved = np.zeros(count), np.zeros(count)  # saved: minus joules
         self.columns, self.machine_types = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self.overestimated = np.zeros(count, dtype=bool)
+        self.overestimated = np.zeros(count, dtype=bool)  # maybe: its machine type was given a task since
 
     def begin_a_minute(self, ready: Floats) -> bool:
         """Let in the tasks of the next minute in which anything can start; tell whether any task waits."""
         arrivals, first = self.arrays.arrivals, self.come
         if self.of_type.any():
-            now = float(ready[self._wanted()].min())
+            now = float(ready[self.wanted()].min())
         elif first < len(arrivals):
             now = float(arrivals[first])
         else:
@@ -231,10 +329,6 @@ class _Waiting:
         for own in np.unique(new).tolist():
             self._look_at(own, ready)
         return True
-
-    def has_a_use_for(self, ready: Floats) -> bool:
-        """Tell whether a machine that some waiting task can run on is free before the minute is over."""
-        return bool((ready[self._wanted()] < self.minute_ends).any())
 
     def take_the_best(self, ready: Floats) -> tuple[int, int, float]:
         """Take out the task of the best pair; return it, its column, and its end in seconds since arrival."""
@@ -255,11 +349,7 @@ class _Waiting:
         self.of_type[self.arrays.task_type[task]] -= 1
         return task, column, elapsed(task)
 
-    def forget_choices_of(self, machine_type: int) -> None:
-        """Note that choices of a machine type that was given a task may be worse now."""
-        self.overestimated |= self.machine_types == machine_type
-
-    def _wanted(self) -> Integers:
+    def wanted(self) -> Integers:
         """Return the columns that some waiting task can run on."""
         return np.flatnonzero(self.arrays.can_run[self.of_type > 0].any(axis=0))
 
@@ -279,53 +369,27 @@ def _classes(arrays: DayArrays) -> Integers:
     return place[number]
 
 
-def two_stages(score: Score) -> DayHeuristic:
-    """Return the rule that maps, of each minute's tasks, the one of the highest score first; then the next."""
-
-    def place(day: Day, _rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
-        return best_pairs_first(day, score, drop_below=drop_below)
-
-    return place
-
-
-# The heuristics for days, by name: ours, those that others register, those of installed packages.
-#
-# A heuristic is a function from a day, a random generator and an option to a schedule:
-#
-#     @register_for_days("mine")
-#     def mine(day, rng, *, drop_below=None): ...
-#
-# A package announces its own in its `pyproject.toml`, and they are there once it is installed:
-#
-#     [project.entry-points."lpsched.day_heuristics"]
-#     mine = "package.module:function"
+# The heuristics for days, by name: ours, those that others register, those of installed packages (`docs/days.md`).
 #
 # Sections are those of Friese, thesis of 2015. Whatever a heuristic hands back is checked by the verifier
 # before anybody sees a number of it. Heuristics for bags have a registry of their own.
-class DayHeuristic(Protocol):
-    """Maps the tasks of a day to machines, P-states and start times."""
-
-    def __call__(self, day: Day, rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
-        """Return a schedule; a task that would earn less than `drop_below` is dropped."""
-
-
 OF_DAYS: Final[Named[DayHeuristic]] = Named(
     "day",
     "lpsched.day_heuristics",
     {
         # Where a task takes the least energy: if none is dropped, no schedule of all tasks takes less (5.5.2.1).
-        "min-energy": one_stage(by_energy),
+        "min-energy": one_stage(lambda offer: -offer.joules),
         # Where it earns the most. Utility never rises, so that is where it ends first. Often it earns as much elsewhere
         # because its utility has not begun to fall, or is down to nothing: then it goes where that takes the least
         # energy (5.5.2.2).
-        "max-utility": one_stage(by_utility),
-        "utility-per-energy": one_stage(by_utility_per_energy),  # without energy: where it earns the most (5.5.2.3)
-        "mct": one_stage(by_end),  # where it ends first: Maheswaran and others, 1999
+        "max-utility": one_stage(lambda offer: offer.utility),
+        "utility-per-energy": one_stage(_per_joule),  # without energy: where it earns the most (5.5.2.3)
+        "mct": one_stage(lambda offer: -offer.ends),  # where it ends first: Maheswaran and others, 1999
         "min-min": min_min,
-        "max-max-utility": two_stages(by_utility),  # section 7.3.4, as the next three
-        "max-max-utility-per-time": two_stages(by_utility_per_time),
-        "max-max-utility-per-power": two_stages(by_utility_per_power),
-        "max-max-utility-per-energy": two_stages(by_utility_per_energy),
+        "max-max-utility": two_stages(lambda offer: offer.utility),  # section 7.3.4, as the next three
+        "max-max-utility-per-time": two_stages(lambda offer: _ratio(offer.utility, offer.seconds)),
+        "max-max-utility-per-power": two_stages(lambda offer: _ratio(offer.utility, offer.watts)),
+        "max-max-utility-per-energy": two_stages(_per_joule),
         "random": random_machine,
     },
 )

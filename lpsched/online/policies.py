@@ -7,33 +7,25 @@ machines of one type the one that is ready first, then the lowest number. A task
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
+import math
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
+from lpsched.jit import require_compiler
 from lpsched.online.price_policy import NAME as PRICES
-from lpsched.online.simulate.choosing import (
-    best_first,
-    best_in_turn,
-    by_end,
-    by_sufferage,
-    by_utility,
-    by_utility_per_energy,
-    by_utility_per_time,
-    drawn_in_order,
-    drawn_in_turn,
-    ready_in_turn,
-)
+from lpsched.online.simulate.board import ScoreTables, assignments_of, frozen, of_fastest_types, present_of
+from lpsched.online.simulate.pairs import best_one_by_one, best_pairs_first
 from lpsched.online.simulate.state import Choose, Draft, Policy
+from lpsched.online.simulate.turns import drawn_one_by_one, ready_one_by_one, worst_sufferers_first
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.errors import InstanceError
     from lpsched.model.arrays import Integers, Mask
-    from lpsched.online.simulate.mapping.present import ScoreTables
+    from lpsched.online.simulate.board import Present
     from lpsched.online.simulate.state import Assignment, Assignments, State, System
 
 Scores: TypeAlias = "Callable[[System], ScoreTables]"
@@ -72,6 +64,128 @@ def first_p_states(state: State) -> Mask:
     return state.allowed & first
 
 
+# How good is a pair of task and column? Numbers for the loops that map the best pair first (`simulate/pairs.py`).
+#
+#     score   weight U(end) / per / scale - cost          the higher, the better
+#
+#     rule            per       scale          weight   cost
+#     end             minus the end, whatever the task earns
+#     utility         1         1              1        0
+#     per time        seconds   1              1        0
+#     per energy      joules    1              1        0
+#     weighted, by w  1         U+             1 - w    w joules / joules+       (equation 3)
+#                     seconds   U+ / seconds-  1 - w    likewise                 (equation 4)
+#                     joules    U+ / joules-   1 - w    likewise                 (equation 5)
+#
+# U+ is the largest utility that any function of the day begins with; seconds-, joules- and joules+ are the least and
+# the most of all pairs that can run. A pair whose weighted score is below 0 is not mapped: its energy weighs more than
+# its utility. (The text does not say so, but its figures 3.5 to 3.7 come out only so: with all tasks mapped, no weight
+# leaves energy over as in print.) A pair that takes no energy has an infinite utility per energy if it earns anything,
+# and 0 if it earns nothing; joules- is the least of those that are not 0.
+#
+# Source: Friese, thesis of 2015, sections 2.4.3 and 3.3.2.
+def by_end(system: System) -> ScoreTables:
+    """Return the rule of the earliest end."""
+    nothing = frozen(np.zeros_like(system.seconds))
+    return ScoreTables(by_end=True, weight=1.0, scale=1.0, per=nothing, cost=nothing, least=-np.inf)
+
+
+def by_utility(per: Literal["seconds", "joules"] | None = None, weight: float | None = None) -> Scores:
+    """Return the rule of the most utility, or utility per second or joule; weighted against energy, by a weight."""
+
+    def tables(system: System) -> ScoreTables:
+        divisor = np.ones_like(system.seconds) if per is None else getattr(system, per)
+        if weight is None:
+            nothing = frozen(np.zeros_like(divisor))
+            return ScoreTables(by_end=False, weight=1.0, scale=1.0, per=frozen(divisor), cost=nothing, least=-np.inf)
+        used = divisor[system.can_run & (divisor > 0.0)]
+        most_joules = float(system.joules[system.can_run].max(initial=0.0))
+        cost = weight * (system.joules / most_joules) if most_joules > 0.0 else np.zeros_like(divisor)
+        most_utility = float(system.starts_at[system.first_interval[:-1]].max(initial=0.0))
+        scale = most_utility / (float(used.min()) if len(used) else 1.0)
+        return ScoreTables(False, 1.0 - weight, scale, frozen(divisor), frozen(cost), least=0.0)  # noqa: FBT003
+
+    return tables
+
+
+# From a state to assignments, by one of the compiled loops.
+#
+# Policies of batch mode stop as soon as nothing more can get unmovable before the next mapping event. What
+# policies of immediate mode map stays mapped, so they map all that they are asked about.
+SCORES: Final = "scores"  # in the policy's memory: they do not change while a day runs
+COLUMNS: Final = {"first": 0, "fastest": 1, "drawn": 2}
+
+
+def _present(state: State, fastest_types: int | None = None, usable: Mask | None = None) -> Present:
+    """Return what loops need; of `fastest_types`, a task may only use so many, those where it is fastest."""
+    require_compiler("the policies of simulated days", "simulate")
+    present = present_of(state, usable)
+    if fastest_types is None:
+        return present
+    pairs = present.pairs
+    few = of_fastest_types(pairs.usable, pairs.seconds, pairs.first_column, present.types, fastest_types)
+    return present._replace(pairs=pairs._replace(usable=frozen(few)))
+
+
+def _tables(state: State, scores: Scores) -> ScoreTables:
+    """Return the numbers of a score, made once a day; a state may be shown to more than one policy."""
+    kept: tuple[Scores, ScoreTables] | None = state.memory.get(SCORES)
+    if kept is None or kept[0] is not scores:
+        kept = state.memory[SCORES] = scores, scores(state.system)
+    return kept[1]
+
+
+def _in_turn(scores: Scores, fastest_types: int | None = None) -> Choose:
+    """Each task as it comes, where it scores best; on so many machine types only, those where it is fastest."""
+
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        present = _present(state, fastest_types)._replace(until=math.inf)
+        return assignments_of(state, best_one_by_one(present, _tables(state, scores), first_come(state)))
+
+    return choose
+
+
+def _drawn_in_turn(column: Literal["first", "fastest"], fastest_types: int | None = None) -> Choose:
+    """Each task as it comes, on a machine that is drawn."""
+
+    def choose(state: State, rng: np.random.Generator, /) -> Assignments:
+        present = _present(state, fastest_types)._replace(until=math.inf)
+        draws = rng.random((len(state.tasks), 2))
+        return assignments_of(state, drawn_one_by_one(present, first_come(state), draws, COLUMNS[column]))
+
+    return choose
+
+
+def _best_first(scores: Scores, fastest_types: int | None = None) -> Choose:
+    """Of all pairs of waiting task and column the one that scores best; then the next."""
+
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        return assignments_of(state, best_pairs_first(_present(state, fastest_types), _tables(state, scores)))
+
+    return choose
+
+
+def _ready_first(order: Order, *, all_states: bool = False) -> Choose:
+    """Tasks in an order, each on the machine that is ready first; in the first P-state, or the first that fits."""
+
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        usable = None if all_states else first_p_states(state)
+        return assignments_of(state, ready_one_by_one(_present(state, usable=usable), order(state)))
+
+    return choose
+
+
+def sufferage(state: State, _rng: np.random.Generator, /) -> Assignments:
+    """Map, round by round, the task that would suffer most of those that prefer a machine."""
+    return assignments_of(state, worst_sufferers_first(_present(state)))
+
+
+def random_batch(state: State, rng: np.random.Generator, /) -> Assignments:
+    """Map tasks in an order that is drawn, each to a machine and a column that are drawn."""
+    order, draws = rng.permutation(len(state.tasks)), rng.random((len(state.tasks), 2))
+    return assignments_of(state, drawn_one_by_one(_present(state), order, draws, COLUMNS["drawn"]))
+
+
 # Round-Robin: each task as it comes, on the next machine that can take it, in an order drawn once a day.
 #
 # After a task, the machine behind its own is asked first; machines that cannot take a task are passed over. A
@@ -86,119 +200,49 @@ def round_robin(state: State, rng: np.random.Generator, /) -> list[Assignment]:
     """Answer as a task arrives."""
     if ORDER not in state.memory:
         state.memory.update({ORDER: rng.permutation(len(state.ready)).tolist(), NEXT: 0})
-    draft = Draft(state)
+    draft, memory, system = Draft(state), state.memory, state.system
+    order: list[int] = memory[ORDER]
     for place in range(len(state.tasks)):
-        _take_the_next(draft, place)
+        for at in chain(range(memory[NEXT], len(order)), range(memory[NEXT])):
+            j = system.machine_type[order[at]]
+            columns = range(*system.first_column[j : j + 2].tolist())
+            fitting = next((column for column in columns if draft.fits(place, order[at], column)), None)
+            if fitting is not None:
+                draft.take(place, order[at], fitting)
+                memory[NEXT] = (at + 1) % len(order)
+                break
     return draft.assignments
 
 
-def _take_the_next(draft: Draft, place: int) -> None:
-    """Map a task to the next machine that can take it, if there is one."""
-    memory, system = draft.state.memory, draft.system
-    order: list[int] = memory[ORDER]
-    for step in range(len(order)):
-        at = (memory[NEXT] + step) % len(order)
-        j = system.machine_type[order[at]]
-        for column in range(*system.first_column[j : j + 2].tolist()):
-            if draft.fits(place, order[at], column):
-                draft.take(place, order[at], column)
-                memory[NEXT] = (at + 1) % len(order)
-                return
-
-
-def _in_turn(scores: Scores, fastest_types: int | None = None) -> Choose:
-    """Each task as it comes, where it scores best; on so many machine types only, those where it is fastest."""
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_in_turn(state, scores, fastest_types=fastest_types)
-
-    return choose
-
-
-def _best_first(scores: Scores, fastest_types: int | None = None) -> Choose:
-    """Of all pairs of waiting task and column the one that scores best; then the next."""
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_first(state, scores, fastest_types=fastest_types)
-
-    return choose
-
-
-def _ready_first(order: Order, *, all_states: bool = False) -> Choose:
-    """Tasks in an order, each on the machine that is ready first; in the first P-state, or the first that fits."""
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return ready_in_turn(state, order(state), usable=None if all_states else first_p_states(state))
-
-    return choose
-
-
-def k_best_types(count: int = 1) -> Choose:
+def k_best_types(count: float = 1) -> Choose:
     """Each task as it comes, on the K machine types where it is fastest, where it ends soonest.
 
     A machine type is as fast as the fastest of its P-states that is allowed. K = 1 is MET-Max Util, all types are Max
     Util.
     """
-    return _in_turn(by_end, fastest_types=count)
+    return _in_turn(by_end, fastest_types=int(count))
 
 
-# Weighted: utility, or utility per second or joule, against energy, both between 0 and 1, by a weight w of energy. The
-# pair of the highest score first, then the best of the rest:
-#
-#     weighted-util    (1 - w) U / U+                                -  w joules / joules+       (equation 3)
-#     weighted-upt     (1 - w) (U / seconds) / (U+ / seconds-)       -  w joules / joules+       (equation 4)
-#     weighted-upe     (1 - w) (U / joules) / (U+ / joules-)         -  w joules / joules+       (equation 5)
-#
-# With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait.
-#
-# Source: Friese, thesis of 2015, section 3.3.2.
+# The usual weights of energy, between 0 and 1, in the weighted scores.
 UTIL_USUAL: Final = 0.5  # the thesis's best (3.6.2), and ours
 UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
 UPE_USUAL: Final = 0.05  # likewise
 
 
-def weighted_util(weight: float = UTIL_USUAL) -> Choose:
-    """Return the rule with this weight of energy, between 0 and 1."""
-    return _best_first(partial(by_utility, weight=weight))
-
-
-def weighted_upt(weight: float = UPT_USUAL) -> Choose:
-    """Return the rule with this weight of energy, between 0 and 1."""
-    return _best_first(partial(by_utility_per_time, weight=weight))
-
-
-def weighted_upe(weight: float = UPE_USUAL) -> Choose:
-    """Return the rule with this weight of energy, between 0 and 1."""
-    return _best_first(partial(by_utility_per_energy, weight=weight))
-
-
-# The policies by name: ours, those that others register, those of installed packages.
+# The policies by name: ours, those that others register, those of installed packages (`docs/policies.md`).
 #
-# A policy is a function from a state and a random generator to assignments:
-#
-#     @register("mine")
-#     def mine(state, rng):
-#         draft = Draft(state)
-#         ...
-#         return draft.assignments
-#
-# With `immediate=True` it is asked at each arrival, and what it maps stays mapped. A package announces its
-# own in its `pyproject.toml`; one of immediate mode has an attribute `immediate` that is true:
-#
-#     [project.entry-points."lpsched.policies"]
-#     mine = "package.module:function"
-#
-# Some of ours take a number after a colon: `weighted-util:0.4`, `k-best-types:2`. The engine checks every
-# answer of every policy.
+# Registered with `immediate=True`, a policy is asked at each arrival, and what it maps stays mapped; one that a package
+# announces has an attribute `immediate` that is true. Some of ours take a number after a colon: `weighted-util:0.4`,
+# `k-best-types:2`. The engine checks every answer of every policy.
 
 # Of immediate mode: asked about each task as it comes. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
 # and 2.4.2.2. The thesis has no P-states there: random and round-robin take the first one that fits.
 IMMEDIATE: Final[dict[str, Choose]] = {
-    "random": lambda state, rng, /: drawn_in_turn(state, rng, "first"),  # any machine that may take the task
+    "random": _drawn_in_turn("first"),  # any machine that may take the task
     "round-robin": round_robin,
     "max-util": _in_turn(by_end),  # where it ends soonest it earns most
-    "max-upt": _in_turn(by_utility_per_time),
-    "met-random": lambda state, rng, /: drawn_in_turn(state, rng, "fastest", fastest_types=1),
+    "max-upt": _in_turn(by_utility("seconds")),
+    "met-random": _drawn_in_turn("fastest", fastest_types=1),
     "met-max-util": _in_turn(by_end, fastest_types=1),
     "k-best-types": k_best_types(),
 }
@@ -218,14 +262,14 @@ IMMEDIATE: Final[dict[str, Choose]] = {
 # Of FCFS and its kin a task that fits nowhere is passed over.
 BATCH: Final[dict[str, Choose]] = {
     "min-min": _best_first(by_end),  # 2.4.3 and 3.3.2: Min-Min Comp
-    "sufferage": lambda state, _rng, /: by_sufferage(state),  # 2.4.3
-    "max-max-util": _best_first(by_utility),  # 2.4.3, 3.3.2, and 4.3.4: Max Utility
-    "max-max-upt": _best_first(by_utility_per_time),  # 2.4.3, 3.3.2, and 4.3.4: Max UPT
-    "met-max-util-max-upt": _best_first(by_utility_per_time, fastest_types=1),  # 2.4.3
-    "max-max-upe": _best_first(by_utility_per_energy),  # 3.3.2, and 4.3.4: Max UPE
-    "weighted-util": weighted_util(),  # 3.3.2, as the next two
-    "weighted-upt": weighted_upt(),
-    "weighted-upe": weighted_upe(),
+    "sufferage": sufferage,  # 2.4.3
+    "max-max-util": _best_first(by_utility()),  # 2.4.3, 3.3.2, and 4.3.4: Max Utility
+    "max-max-upt": _best_first(by_utility("seconds")),  # 2.4.3, 3.3.2, and 4.3.4: Max UPT
+    "met-max-util-max-upt": _best_first(by_utility("seconds"), fastest_types=1),  # 2.4.3
+    "max-max-upe": _best_first(by_utility("joules")),  # 3.3.2, and 4.3.4: Max UPE
+    "weighted-util": _best_first(by_utility(weight=UTIL_USUAL)),  # 3.3.2, as the next two
+    "weighted-upt": _best_first(by_utility("seconds", UPT_USUAL)),
+    "weighted-upe": _best_first(by_utility("joules", UPE_USUAL)),
     "fcfs": _ready_first(first_come),  # 4.3.4, as all that follow
     "fcfs-all": _ready_first(first_come, all_states=True),
     "lcfs": _ready_first(last_come),
@@ -234,7 +278,7 @@ BATCH: Final[dict[str, Choose]] = {
     "prioritized-fcfs-all": _ready_first(lambda state: by_priority(state, first_come(state)), all_states=True),
     "prioritized-lcfs": _ready_first(lambda state: by_priority(state, last_come(state))),
     "prioritized-lcfs-all": _ready_first(lambda state: by_priority(state, last_come(state)), all_states=True),
-    "random-batch": lambda state, rng, /: drawn_in_order(state, rng),  # any order, machine and P-state that fits
+    "random-batch": random_batch,  # any order, machine and P-state that fits
 }
 
 
@@ -242,22 +286,16 @@ class _Knob(NamedTuple):
     """A number that a policy takes."""
 
     make: Callable[[float], Choose]
-    read: Callable[[str], float]
-    is_sound: Callable[[float], bool]
-    needed: str
-
-
-def _weight(make: Callable[[float], Choose]) -> _Knob:
-    return _Knob(make, float, lambda weight: 0.0 <= weight <= 1.0, "a weight of energy from 0 to 1")
+    read: Callable[[str], float] = float
+    is_sound: Callable[[float], bool] = lambda weight: 0.0 <= weight <= 1.0
+    needed: str = "a weight of energy from 0 to 1"
 
 
 KNOBS: Final = {
-    "weighted-util": _weight(weighted_util),
-    "weighted-upt": _weight(weighted_upt),
-    "weighted-upe": _weight(weighted_upe),
-    "k-best-types": _Knob(
-        lambda count: k_best_types(int(count)), int, lambda count: count >= 1, "a whole number from 1 on"
-    ),
+    "weighted-util": _Knob(lambda weight: _best_first(by_utility(weight=weight))),
+    "weighted-upt": _Knob(lambda weight: _best_first(by_utility("seconds", weight))),
+    "weighted-upe": _Knob(lambda weight: _best_first(by_utility("joules", weight))),
+    "k-best-types": _Knob(k_best_types, int, lambda count: count >= 1, "a whole number from 1 on"),
 }
 POLICIES: Final[Named[Choose]] = Named(
     "simulated day",
@@ -275,15 +313,11 @@ names = POLICIES.names
 def policy(name: str) -> Policy:
     """Return the policy of a name, which may have a number behind a colon.
 
-    Examples
-    --------
-    >>> policy("weighted-util:0.4").name, policy("max-util").immediate
-    ('weighted-util:0.4', True)
+    Examples -------- >>> policy("weighted-util:0.4").name, policy("max-util").immediate ('weighted-util:0.4', True)
     """
     plain, colon, number = name.partition(":")
     choose = POLICIES.get(plain)
-    if colon:
-        choose = _turned(plain, number)
+    choose = _turned(plain, number) if colon else choose
     immediate = plain in IMMEDIATE or plain in _immediate or bool(getattr(choose, "immediate", False))
     return Policy(name, choose, immediate)
 
@@ -321,18 +355,14 @@ def forget(name: str) -> None:
 
 def _turned(name: str, number: str) -> Choose:
     """Return a policy for a number that was given to it."""
-    found = f"{name}:{number}"
+    found = repr(f"{name}:{number}")
     if name not in KNOBS:
-        raise _refusal(found, "a number only for " + ", ".join(KNOBS), f"write {name}")
+        raise POLICIES.refusal(found, "a number only for " + ", ".join(KNOBS), f"write {name}")
     knob = KNOBS[name]
     try:
         amount = knob.read(number)
     except ValueError:
-        amount = float("nan")
+        amount = math.nan
     if not knob.is_sound(amount):
-        raise _refusal(found, f"{knob.needed} after the colon", f"write, for example, {name}:1")
+        raise POLICIES.refusal(found, f"{knob.needed} after the colon", f"write, for example, {name}:1")
     return knob.make(amount)
-
-
-def _refusal(found: str, needed: str, do: str) -> InstanceError:
-    return POLICIES.refusal(repr(found), needed, do)

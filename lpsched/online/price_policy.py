@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.jit import require_compiler
-from lpsched.online.simulate.mapping.advantage import Terms, most_gaining_first
-from lpsched.online.simulate.mapping.present import frozen, present_of
-from lpsched.online.simulate.state import Assignments, Policy
+from lpsched.online.simulate.board import assignments_of, frozen, present_of
+from lpsched.online.simulate.pairs import Terms, most_gaining_first
+from lpsched.online.simulate.state import Policy
 from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import DayArrays
     from lpsched.online.bound.tables import ArrivalPrices
-    from lpsched.online.simulate.state import State, System
+    from lpsched.online.simulate.state import Assignments, State, System
+    from lpsched.online.utility import UtilityArrays
 
 
 # What is to come, as far as the present and the past tell: so many tasks of each kind in the time ahead.
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 # Somebody who knows another day that is like this one, yesterday perhaps, gives it instead: then what came at
 # a time of that day is expected at the same time of this one, in the slots [now, now + window) and the rest.
 # Worth of a kind on a column: the utility of a task that starts as it arrives.
-SEEN: Final = "seen"  # in the policy's memory
-
-
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """G kinds of tasks expected in S slots, and what there is for them. C columns, M machine types."""
@@ -45,51 +43,28 @@ class Forecast:
     types: Integers  # G
     worths: Floats  # G x C: utility if started at once; 0 where it cannot run
     expected: Floats  # G x S: tasks
-    machine_seconds: Floats  # M x S that are free
+    machine_seconds: Floats  # M x S that are free after what machines already have
     energy_joules: float  # that are left; infinite if energy is free
 
-
-@dataclass(slots=True)
-class Seen:
-    """How many tasks of each kind have come so far; tasks have numbers by arrival."""
-
-    numbers: Integers  # T x F
-    since: float  # when the first one arrived
-    last: int = -1  # the newest task that is counted
-
-    def count(self, state: State) -> None:
-        """Count the tasks that are new."""
-        new = int(np.searchsorted(state.tasks, self.last, side="right"))
-        np.add.at(self.numbers, (state.types[new:], state.functions[new:]), 1)
-        if new < len(state.tasks):
-            self.last = int(state.tasks[-1])
-            self.since = min(self.since, float(state.arrivals[new:].min()))
+    @classmethod
+    def of(
+        cls, state: State, edges: Floats, kinds: tuple[Integers, Integers], curves: UtilityArrays, expected: Floats
+    ) -> Forecast:
+        """Return the forecast of kinds, that is of types and functions of these curves."""
+        system, (types, functions) = state.system, kinds
+        earned = utilities(curves, functions[:, np.newaxis], system.seconds[types])
+        free = np.maximum(edges[1:] - np.maximum(state.ready[:, np.newaxis], edges[:-1]), 0.0)
+        first = np.concatenate(([0], np.cumsum(system.machine_counts)[:-1]))
+        worths, seconds = np.where(system.can_run[types], earned, 0.0), np.add.reduceat(free, first, axis=0)
+        return cls(system, edges, types, worths, expected, seconds, state.energy_left)
 
 
-def seen_so_far(state: State) -> Seen:
-    """Return what has come, the present included; kept in the policy's memory."""
-    if SEEN not in state.memory:
-        shape = len(state.system.can_run), len(state.system.first_interval) - 1
-        state.memory[SEEN] = Seen(np.zeros(shape, dtype=np.int64), math.inf)
-    seen: Seen = state.memory[SEEN]
-    seen.count(state)
-    return seen
-
-
-def as_so_far(state: State, seen: Seen, passed: float, ends_at: float) -> Forecast:
+def as_so_far(state: State, numbers: Integers, passed: float, ends_at: float) -> Forecast:
     """Expect that tasks keep coming as they have come in the seconds that have passed, until the end."""
-    types, functions = np.nonzero(seen.numbers)
+    types, functions = np.nonzero(numbers)
+    expected = np.asarray(numbers[types, functions] * ((ends_at - state.now) / passed), dtype=float)
     edges = np.array([state.now, ends_at])
-    expected = np.asarray(seen.numbers[types, functions] * ((ends_at - state.now) / passed), dtype=float)
-    return Forecast(
-        system=state.system,
-        edges=edges,
-        types=types,
-        worths=worths(state.system, types, functions, state.system),
-        expected=expected[:, np.newaxis],
-        machine_seconds=free_seconds(state, edges),
-        energy_joules=state.energy_left,
-    )
+    return Forecast.of(state, edges, (types, functions), state.system, expected[:, np.newaxis])
 
 
 def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Forecast:
@@ -102,29 +77,7 @@ def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Fore
     kinds, of = np.unique(keys, return_inverse=True)
     expected = np.zeros((len(kinds), len(edges) - 1))
     np.add.at(expected, (of, np.searchsorted(edges[1:-1], other.arrivals[first:last], side="right")), 1.0)
-    return Forecast(
-        system=state.system,
-        edges=edges,
-        types=kinds // width,
-        worths=worths(state.system, kinds // width, kinds % width, other),
-        expected=expected,
-        machine_seconds=free_seconds(state, edges),
-        energy_joules=state.energy_left,
-    )
-
-
-def worths(system: System, types: Integers, functions: Integers, told: System | DayArrays) -> Floats:
-    """Return the utility of each kind on each column, started at once; `told` has the utility functions."""
-    earned = utilities(told, functions[:, np.newaxis], system.seconds[types])
-    return np.where(system.can_run[types], earned, 0.0)
-
-
-def free_seconds(state: State, edges: Floats) -> Floats:
-    """Return how long the machines of each type are free in each slot, after what they already have."""
-    starts = np.maximum(state.ready[:, np.newaxis], edges[:-1])
-    free = np.maximum(edges[1:] - starts, 0.0)
-    first = np.concatenate(([0], np.cumsum(state.system.machine_counts)[:-1]))
-    return np.asarray(np.add.reduceat(free, first, axis=0))
+    return Forecast.of(state, edges, (kinds // width, kinds % width), other, expected)
 
 
 # Prices: map the tasks whose utility exceeds what their machine time and energy cost.
@@ -134,7 +87,7 @@ def free_seconds(state: State, edges: Floats) -> Floats:
 # as machines and energy can take: w_j for a second on a machine of type j, lambda for a joule. Between plans
 #
 #    cost of a run       lambda joules + f_j w_j seconds
-#    run or wait         see `mapping/advantage.py`: the run of the most advantage per second comes first, and
+#    run or wait         see `simulate/pairs.py`: the run of the most advantage per second comes first, and
 #                        only runs that start before the next mapping event are decided
 #
 # f_j, at most 1, is what the market says: a machine of type j that stands idle though tasks wait is too dear,
@@ -160,59 +113,50 @@ STANDING: Final = "prices"  # in the policy's memory
 
 @dataclass(slots=True)
 class Standing:
-    """Where the policy stands: prices, what the market says of them, and when to plan anew."""
+    """Where the policy stands: what has come, prices, what the market says of them, and when to plan anew."""
 
+    numbers: Integers  # T x F: how many tasks of each kind have come so far
     per_second: Floats  # M
     factors: Floats  # M
+    since: float = math.inf  # when the first task arrived
+    last: int = -1  # the newest task that is counted: tasks have numbers by arrival
     per_joule: float = 0.0
     prices: ArrivalPrices | None = None
     plan_at: float = -math.inf
     period_since: float = -math.inf
     last_event: float = -math.inf
 
+    @classmethod
+    def of(cls, state: State) -> Standing:
+        """Return where the policy stands now, the new tasks counted."""
+        if STANDING not in state.memory:
+            system, types = state.system, len(state.system.machine_counts)
+            numbers = np.zeros((len(system.can_run), len(system.first_interval) - 1), dtype=np.int64)
+            state.memory[STANDING] = cls(numbers, np.zeros(types), np.ones(types))
+        made: Standing = state.memory[STANDING]
+        new = int(np.searchsorted(state.tasks, made.last, side="right"))
+        np.add.at(made.numbers, (state.types[new:], state.functions[new:]), 1)
+        if new < len(state.tasks):
+            made.last, made.since = int(state.tasks[-1]), min(made.since, float(state.arrivals[new:].min()))
+        return made
 
-@dataclass(frozen=True, slots=True)
-class Planner:
-    """The policy; `plan` finds prices for a forecast, from those of the last plan on."""
+    def gap(self, state: State) -> float:
+        """Return how long it is to the next mapping event; if nobody knows, how long it was since the last."""
+        if math.isfinite(state.until) and state.until > state.now:
+            return state.until - state.now
+        since = state.now - self.last_event
+        if math.isfinite(since) and since > 0.0:
+            return since
+        return float(np.where(state.system.can_run, state.system.seconds, math.inf).min())
 
-    plan: Callable[[Forecast, ArrivalPrices | None], ArrivalPrices]
-    other_day: DayArrays | None = None  # that today is expected to be like
-    whole: bool = False  # runs that do not end within the day count for nothing
-
-    def choose(self, state: State, _rng: np.random.Generator, /) -> Assignments:
-        """Answer at a mapping event."""
-        require_compiler("the policies of simulated days", "simulate")
-        standing, seen, gap = _standing(state), seen_so_far(state), _gap(state)
-        if state.now >= standing.plan_at or state.begins_at != standing.period_since:
-            self._plan(state, standing, seen, gap)
-        system = state.system
-        machine = (standing.per_second * standing.factors)[system.column_type] * system.seconds
-        found = self._mapped(state, standing.per_joule * system.joules + machine, gap)
-        all_idle = bool((state.ready <= state.now).all())
-        if not len(found.tasks) and all_idle and math.isinf(state.ends_at):
-            found = self._mapped(state, np.zeros_like(system.seconds), gap)
-        _listen(state, standing, found)
-        return found
-
-    def _mapped(self, state: State, cost: Floats, gap: float) -> Assignments:
-        terms = Terms(frozen(cost), state.now + gap, state.now + EVENTS_TO_WAIT * gap, PATIENCE, self.whole)
-        board = most_gaining_first(present_of(state), terms)
-        count = int(board.done[0])
-        return Assignments(state.tasks[board.tasks[:count]], board.machines[:count], board.columns[:count])
-
-    def _plan(self, state: State, standing: Standing, seen: Seen, gap: float) -> None:
-        """Find new prices, and settle when to plan next."""
-        passed = max(state.now - seen.since, gap)
-        ends_at = state.ends_at if math.isfinite(state.ends_at) else state.now + passed
-        ahead, length = ends_at - state.now, ends_at - min(state.begins_at, state.now)
-        if self.other_day is None:
-            forecast = as_so_far(state, seen, passed, ends_at)
-        else:
-            forecast = as_on(self.other_day, state, length / PLANS, ends_at)
-        standing.prices = self.plan(forecast, standing.prices)
-        standing.per_second, standing.per_joule = standing.prices.per_second[:, 0], standing.prices.per_joule
-        standing.period_since = state.begins_at
-        standing.plan_at = state.now + max(gap, min(passed, length / PLANS, ahead / LAST_PLANS))
+    def listen(self, state: State, found: Assignments) -> None:
+        """Hear what the market says: machine types that stand idle get cheaper, the others dearer again."""
+        system, idle = state.system, state.ready <= state.now
+        idle[found.machines] = False
+        idle_types = np.zeros(len(system.machine_counts), dtype=bool)
+        idle_types[system.machine_type[idle]] = True
+        self.factors = np.clip(self.factors * np.where(idle_types, CHEAPER, DEARER), CHEAPEST, 1.0)
+        self.last_event = state.now
 
 
 def prices_policy(
@@ -221,34 +165,41 @@ def prices_policy(
     other_day: DayArrays | None = None,
     whole: bool = False,
 ) -> Policy:
-    """Return the policy; `whole`: only runs that end within the day count."""
-    return Policy(NAME, Planner(plan, other_day, whole).choose)
+    """Return the policy; `plan` finds prices for a forecast, from those of the last plan on.
 
+    Today is expected to be like the other day; `whole`: runs that do not end within the day count for nothing.
+    """
 
-def _standing(state: State) -> Standing:
-    if STANDING not in state.memory:
-        machine_types = len(state.system.machine_counts)
-        state.memory[STANDING] = Standing(np.zeros(machine_types), np.ones(machine_types))
-    standing: Standing = state.memory[STANDING]
-    return standing
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        require_compiler("the policies of simulated days", "simulate")
+        standing, system = Standing.of(state), state.system
+        gap = standing.gap(state)
+        if state.now >= standing.plan_at or state.begins_at != standing.period_since:
+            plan_anew(state, standing, gap)
+        machine = (standing.per_second * standing.factors)[system.column_type] * system.seconds
+        found = mapped(state, standing.per_joule * system.joules + machine, gap)
+        all_idle = bool((state.ready <= state.now).all())
+        if not len(found.tasks) and all_idle and math.isinf(state.ends_at):
+            found = mapped(state, np.zeros_like(system.seconds), gap)
+        standing.listen(state, found)
+        return found
 
+    def mapped(state: State, cost: Floats, gap: float) -> Assignments:
+        terms = Terms(frozen(cost), state.now + gap, state.now + EVENTS_TO_WAIT * gap, PATIENCE, whole)
+        return assignments_of(state, most_gaining_first(present_of(state), terms))
 
-def _gap(state: State) -> float:
-    """Return how long it is to the next mapping event; if nobody knows, how long it was since the last."""
-    if math.isfinite(state.until) and state.until > state.now:
-        return state.until - state.now
-    since = state.now - _standing(state).last_event
-    if math.isfinite(since) and since > 0.0:
-        return since
-    return float(np.where(state.system.can_run, state.system.seconds, math.inf).min())
+    def plan_anew(state: State, standing: Standing, gap: float) -> None:
+        """Find new prices, and settle when to plan next."""
+        passed = max(state.now - standing.since, gap)
+        ends_at = state.ends_at if math.isfinite(state.ends_at) else state.now + passed
+        ahead, length = ends_at - state.now, ends_at - min(state.begins_at, state.now)
+        if other_day is None:
+            forecast = as_so_far(state, standing.numbers, passed, ends_at)
+        else:
+            forecast = as_on(other_day, state, length / PLANS, ends_at)
+        standing.prices = plan(forecast, standing.prices)
+        standing.per_second, standing.per_joule = standing.prices.per_second[:, 0], standing.prices.per_joule
+        standing.period_since = state.begins_at
+        standing.plan_at = state.now + max(gap, min(passed, length / PLANS, ahead / LAST_PLANS))
 
-
-def _listen(state: State, standing: Standing, found: Assignments) -> None:
-    """Hear what the market says: machine types that stand idle get cheaper, the others dearer again."""
-    system, idle = state.system, state.ready <= state.now
-    idle[found.machines] = False
-    idle_types = np.zeros(len(system.machine_counts), dtype=bool)
-    idle_types[system.machine_type[idle]] = True
-    factors = standing.factors * np.where(idle_types, CHEAPER, DEARER)
-    standing.factors = np.clip(factors, CHEAPEST, 1.0)
-    standing.last_event = state.now
+    return Policy(NAME, choose)

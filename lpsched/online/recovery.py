@@ -9,9 +9,10 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.jit import compiled, compiled_inside, require_compiler
+from lpsched.model.fields import column_numbers
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import COMPLETED
-from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #     value   =  worth - integral of w over the run - w times the gaps beside it that nothing could fill
 #
 # `insert` looks in all machines for the gap where a task has the most value, from its arrival on and, if that
-# is before the period, from where it begins to count; `replace` for a run that can make way: there the task
+# is before the period, from where it begins to count; or, replacing, for a run that can make way: there the task
 # must be worth more than that run. Both look at STEPS runs ahead at most. `squeeze` lets runs start earlier
 # where nothing is in the way.
 STEPS: Final = 15
@@ -101,21 +102,13 @@ def price_until(market: Market, j: int, time: float) -> float:
 
 
 @compiled_inside
-def worth_of(market: Market, n: int, c: int, start: float) -> float:
-    """Return what a run is worth, its energy paid."""
+def brought(market: Market, n: int, c: int, start: float) -> tuple[float, float]:
+    """Return what a run is worth, its energy paid, and its joules that count."""
     i = market.types[n]
-    end = start + market.seconds[i, c]
+    end, joules = start + market.seconds[i, c], float(market.joules[i, c])
     share = share_of(market, start, end)
-    if share <= 0.0:
-        return 0.0
-    return share * (utility(market, n, end) - market.per_joule * float(market.joules[i, c]))
-
-
-@compiled_inside
-def taken_by(market: Market, n: int, c: int, start: float) -> float:
-    """Return the joules of a run that count."""
-    i = market.types[n]
-    return float(market.joules[i, c]) * share_of(market, start, start + market.seconds[i, c])
+    worth = share * (utility(market, n, end) - market.per_joule * joules) if share > 0.0 else 0.0
+    return worth, joules * share
 
 
 @compiled_inside
@@ -130,19 +123,6 @@ def begin_of(market: Market, n: int, c: int, turn: int) -> float:
         seconds = float(market.seconds[market.types[n], c])
         return max(float(arrival), float(np.nextafter(market.begins_at, math.inf)) - seconds)
     return market.begins_at
-
-
-@compiled_inside
-def wasted(market: Market, j: int, before: float, behind: float, start: float) -> float:
-    """Return what the time beside a run costs that no run could fill."""
-    seconds = 0.0
-    if before < market.shortest[j]:
-        seconds += before
-    if behind < market.shortest[j]:
-        seconds += behind
-    if seconds == 0.0:
-        return 0.0
-    return price_until(market, j, start + seconds) - price_until(market, j, start)
 
 
 @compiled_inside
@@ -164,13 +144,13 @@ def place(lines: Lines, market: Market, n: int, c: int, m: int, before: int, sta
         lines.following[n], lines.head[m] = lines.head[m], n
     else:
         lines.following[n], lines.following[before] = lines.following[before], n
-    lines.left[0] -= taken_by(market, n, c, start)
+    lines.left[0] -= brought(market, n, c, start)[1]
 
 
 @compiled_inside
 def take_out(lines: Lines, market: Market, before: int, n: int) -> None:
     """Let a task not run any more."""
-    lines.left[0] += taken_by(market, n, lines.column[n], lines.start[n])
+    lines.left[0] += brought(market, n, lines.column[n], lines.start[n])[1]
     if before == NOBODY:
         lines.head[lines.machine[n]] = lines.following[n]
     else:
@@ -188,68 +168,37 @@ def ahead_of(lines: Lines, m: int, time: float) -> tuple[int, int]:
 
 
 @compiled_inside
-def gap_on(market: Market, lines: Lines, n: int, c: int, m: int, time: float) -> tuple[int, float]:  # noqa: PLR0913, PLR0917 - compiled
-    """Return behind which run, and when, a task could start at the earliest; infinite: not soon."""
-    seconds = market.seconds[market.types[n], c]
+def gap_on(  # noqa: PLR0913, PLR0917 - compiled
+    market: Market, lines: Lines, n: int, c: int, m: int, time: float, best: float
+) -> tuple[float, int, int, float]:
+    """Return the value of a task in its first gap, nobody, the run before it, and the start; `best`: not more."""
+    seconds, steps, start = market.seconds[market.types[n], c], 0, time
     before, run = ahead_of(lines, m, time)
-    start = time
-    for _ in range(STEPS):
-        if run == NOBODY or start + seconds <= lines.start[run]:
-            return before, start
-        before, start, run = run, float(lines.end[run]), lines.following[run]
-    return before, math.inf
-
-
-@compiled_inside
-def value_on(market: Market, lines: Lines, n: int, c: int, before: int, start: float, m: int) -> float:  # noqa: PLR0913, PLR0917 - compiled
-    """Return the value of a run in a gap; 0 if there is not the energy for it."""
-    if start >= market.ends_at or taken_by(market, n, c, start) > lines.left[0]:
-        return 0.0
-    j, end = market.column_type[c], start + market.seconds[market.types[n], c]
+    while run != NOBODY and start + seconds > lines.start[run] and steps < STEPS:
+        before, start, run, steps = run, float(lines.end[run]), lines.following[run], steps + 1
+    if steps == STEPS or most_of(market, n, c, start) <= best:
+        return best, NOBODY, before, start
+    worth, joules = brought(market, n, c, start)
+    if start >= market.ends_at or joules > lines.left[0]:
+        return best, NOBODY, before, start
+    j, end, wasted = market.column_type[c], start + seconds, 0.0
     following = lines.head[m] if before == NOBODY else lines.following[before]
     ahead = start if before == NOBODY else start - lines.end[before]
     behind = math.inf if following == NOBODY else lines.start[following] - end
-    paid = price_until(market, j, end) - price_until(market, j, start)
-    return worth_of(market, n, c, start) - paid - wasted(market, j, ahead, behind, start)
-
-
-@compiled_inside
-def best_gap(market: Market, lines: Lines, n: int) -> tuple[int, int, int, float]:
-    """Return the column, machine, run behind and start of the most value for a task; column NOBODY: none."""
-    best, column, machine, behind, at = 0.0, NOBODY, NOBODY, NOBODY, 0.0
-    for c in range(len(market.column_type)):
-        j = market.column_type[c]
-        for turn in range(2 if market.can_run[market.types[n], c] else 0):
-            time = begin_of(market, n, c, turn)
-            if most_of(market, n, c, time) <= best:
-                continue
-            for m in range(market.first_machine[j], market.first_machine[j + 1]):
-                before, start = gap_on(market, lines, n, c, m, time)
-                if most_of(market, n, c, start) > best:
-                    value = value_on(market, lines, n, c, before, start, m)
-                    if value > best:
-                        best, column, machine, behind, at = value, c, m, before, start
-    return column, machine, behind, at
-
-
-@compiled
-def insert(market: Market, lines: Lines, order: Integers) -> int:
-    """Give each task that does not run the gap of the most value, in this order; return how many got one."""
-    found = 0
-    for n in order:
-        if lines.column[n] == NOBODY:
-            column, machine, behind, at = best_gap(market, lines, n)
-            if column != NOBODY:
-                place(lines, market, n, column, machine, behind, at)
-                found += 1
-    return found
+    for beside in (ahead, behind):
+        if beside < market.shortest[j]:  # no run could fill it
+            wasted += beside
+    begin = price_until(market, j, start)
+    paid = price_until(market, j, end) - begin
+    lost = price_until(market, j, start + wasted) - begin if wasted != 0.0 else 0.0
+    return worth - paid - lost, NOBODY, before, start
 
 
 @compiled_inside
 def exchange_on(  # noqa: PLR0913, PLR0917 - compiled
     market: Market, lines: Lines, n: int, c: int, m: int, time: float, best: float
 ) -> tuple[float, int, int, float]:
-    """Return what is gained if a task replaces a run, that run, the one before it, and the start."""
+    """Return what is gained if a task replaces a run, that run, the one before it, and the start; likewise."""
     gone, behind, at, seconds = NOBODY, NOBODY, 0.0, market.seconds[market.types[n], c]
     before, run = ahead_of(lines, m, time)
     for _ in range(STEPS):
@@ -258,36 +207,47 @@ def exchange_on(  # noqa: PLR0913, PLR0917 - compiled
             break
         after = lines.following[run]
         if after == NOBODY or start + seconds <= lines.start[after]:
-            freed = taken_by(market, run, lines.column[run], lines.start[run])
-            gain = worth_of(market, n, c, start) - worth_of(market, run, lines.column[run], lines.start[run])
-            if gain > best and taken_by(market, n, c, start) <= lines.left[0] + freed:
-                best, gone, behind, at = gain, run, before, start
+            lost, freed = brought(market, run, lines.column[run], lines.start[run])
+            worth, joules = brought(market, n, c, start)
+            if worth - lost > best and joules <= lines.left[0] + freed:
+                best, gone, behind, at = worth - lost, run, before, start
         before, run = run, after
     return best, gone, behind, at
 
 
 @compiled
-def replace(market: Market, lines: Lines, order: Integers) -> int:
-    """Let each task that does not run replace the run by which most is gained; return how often that was."""
+def insert(market: Market, lines: Lines, order: Integers, replacing: bool) -> int:  # noqa: FBT001 - compiled
+    """Give each task that does not run the gap of the most value, in this order; return how many got one.
+
+    Replacing: instead of a gap, the place of the run by which most is gained.
+    """
     found = 0
     for n in order:
-        if lines.column[n] != NOBODY:
-            continue
-        best, column, gone, behind, at = LEAST_GAIN, NOBODY, NOBODY, NOBODY, 0.0
-        for c in range(len(market.column_type)):
+        best, column, machine, gone, behind, at = (
+            (LEAST_GAIN if replacing else 0.0),
+            NOBODY,
+            NOBODY,
+            NOBODY,
+            NOBODY,
+            0.0,
+        )
+        for c in range(len(market.column_type) if lines.column[n] == NOBODY else 0):
             j = market.column_type[c]
             for turn in range(2 if market.can_run[market.types[n], c] else 0):
                 time = begin_of(market, n, c, turn)
                 if most_of(market, n, c, time) <= best:
                     continue
                 for m in range(market.first_machine[j], market.first_machine[j + 1]):
-                    gain, run, before, start = exchange_on(market, lines, n, c, m, time, best)
-                    if run != NOBODY:
-                        best, column, gone, behind, at = gain, c, run, before, start
+                    if replacing:
+                        value, run, before, start = exchange_on(market, lines, n, c, m, time, best)
+                    else:
+                        value, run, before, start = gap_on(market, lines, n, c, m, time, best)
+                    if value > best:
+                        best, column, machine, gone, behind, at = value, c, m, run, before, start
         if column != NOBODY:
-            m = lines.machine[gone]
-            take_out(lines, market, behind, gone)
-            place(lines, market, n, column, m, behind, at)
+            if gone != NOBODY:
+                take_out(lines, market, behind, gone)
+            place(lines, market, n, column, machine, behind, at)
             found += 1
     return found
 
@@ -300,11 +260,11 @@ def squeeze(market: Market, lines: Lines) -> None:
         while run != NOBODY:
             c, start = lines.column[run], max(free, market.arrivals[run])
             if start < lines.start[run]:
-                more = taken_by(market, run, c, start) - taken_by(market, run, c, lines.start[run])
-                gains = worth_of(market, run, c, start) >= worth_of(market, run, c, lines.start[run])
-                if gains and more <= lines.left[0]:
+                worth, joules = brought(market, run, c, start)
+                before, freed = brought(market, run, c, lines.start[run])
+                if worth >= before and joules - freed <= lines.left[0]:
                     lines.start[run], lines.end[run] = start, start + market.seconds[market.types[run], c]
-                    lines.left[0] -= more
+                    lines.left[0] -= joules - freed
             free, run = lines.end[run], lines.following[run]
 
 
@@ -312,7 +272,7 @@ def squeeze(market: Market, lines: Lines) -> None:
 #
 # At the best prices every task has its best column and start, and tasks that are worth more than their price
 # all run; but machines are whole. So tasks are put, one by one as they arrive, into the gap of a real machine
-# where their value at the prices is largest (`best_gap`); those that are not worth their price wait.
+# where their value at the prices is largest (`insert`); those that are not worth their price wait.
 # Then tasks that are left take the place of runs that are worth less, what is behind moves up, and gaps are
 # filled at lower and lower prices, as long as that brings anything and there is energy.
 #
@@ -327,35 +287,34 @@ ROUNDING: Final = 1e-9  # of the energy is kept for it
 def schedule_from_prices(
     day: Day, prices: ArrivalPrices, *, start: DaySchedule | None = None, watch: Watch | None = None
 ) -> DaySchedule:
-    """Return a schedule of the day that is good at these prices.
-
-    Parameters
-    ----------
-    start
-        A valid schedule to begin with, instead of an empty one. What is returned is worth no
-        less, its energy paid.
-    """
+    """Return a schedule of the day that is good at these prices; worth no less than the one to `start` with."""
     require_compiler("the schedule that knows the whole day", "simulate")
     watch = watch if watch is not None else Watch()
     market, lines = _market(day, prices), _no_lines(day)
     order = np.arange(day.tasks)
     if start is not None:
         _line_up(day, start, market, lines)
-    insert(market, lines, order)
+    insert(market, lines, order, False)
     for _ in range(MOST_ROUNDS):
         if watch.is_over():
             break
-        exchanged = replace(market, lines, order)
+        exchanged = insert(market, lines, order, True)
         squeeze(market, lines)
-        insert(market, lines, order)
+        insert(market, lines, order, False)
         if exchanged <= FEW * day.tasks:
             break
     for of_time, of_energy in FILLING[1:]:
         if watch.is_over():
             break
-        insert(_cheaper(market, of_time, of_energy), lines, order)
+        cheaper = {name: getattr(market, name) * of_time for name in ("per_second", "paid", "least")}
+        insert(market._replace(**cheaper, per_joule=market.per_joule * of_energy), lines, order, False)
         squeeze(market, lines)
-    return _schedule(day, lines)
+    tasks = np.flatnonzero(lines.column != NOBODY)
+    columns = lines.column[tasks]
+    numbers = lines.machine[tasks] - market.first_machine[market.column_type[columns]] + 1
+    return schedule_of_columns(
+        day, zip(tasks.tolist(), columns.tolist(), numbers.tolist(), lines.start[tasks].tolist(), strict=True)
+    )
 
 
 def _market(day: Day, prices: ArrivalPrices) -> Market:
@@ -386,48 +345,22 @@ def _market(day: Day, prices: ArrivalPrices) -> Market:
     )
 
 
-def _cheaper(market: Market, of_time: float, of_energy: float) -> Market:
-    return market._replace(
-        per_second=market.per_second * of_time,
-        paid=market.paid * of_time,
-        least=market.least * of_time,
-        per_joule=market.per_joule * of_energy,
-    )
-
-
 def _no_lines(day: Day) -> Lines:
     tasks, energy = day.tasks, day.period.energy_constraint_joules
-
-    def nobody(count: int) -> Integers:
-        return np.full(count, NOBODY, dtype=np.int64)
-
+    head, *nobody = (np.full(count, NOBODY, dtype=np.int64) for count in (day.machines, tasks, tasks, tasks))
     left = np.array([np.inf if energy is None else energy * (1.0 - ROUNDING)])
-    return Lines(
-        nobody(day.machines), nobody(tasks), np.zeros(tasks), np.zeros(tasks), nobody(tasks), nobody(tasks), left
-    )
+    return Lines(head, nobody[0], np.zeros(tasks), np.zeros(tasks), nobody[1], nobody[2], left)
 
 
 def _line_up(day: Day, schedule: DaySchedule, market: Market, lines: Lines) -> None:
     """Put the runs of a schedule on their machines."""
-    types = {machine.name: j for j, machine in enumerate(day.machine_types)}
-    columns = {(j, day.p_state(c)): c for c, (j, _) in enumerate(day.modes)}
+    columns = column_numbers(day.machine_types)
     last: dict[int, int] = {}
     for each in sorted(schedule.placed, key=lambda placed: placed.start_seconds):
-        j = types[each.machine_type]
-        machine = int(market.first_machine[j]) + each.machine - 1
+        column = columns[each.machine_type, each.p_state]
+        machine = int(market.first_machine[market.column_type[column]]) + each.machine - 1
         before = last.get(machine, NOBODY)
         free = max(day.arriving.arrival_seconds[each.task], lines.end[before] if before != NOBODY else 0.0)
         start = max(free, each.start_seconds)  # it may have been rounded
-        place(lines, market, each.task, columns[j, each.p_state], machine, before, start)
+        place(lines, market, each.task, column, machine, before, start)
         last[machine] = each.task
-
-
-def _schedule(day: Day, lines: Lines) -> DaySchedule:
-    first = np.concatenate(([0], np.cumsum([machine.count for machine in day.machine_types])))
-    placed = []
-    for task in np.flatnonzero(lines.column != NOBODY).tolist():
-        j, _ = day.modes[int(lines.column[task])]
-        number = int(lines.machine[task]) - int(first[j]) + 1
-        name, state = day.machine_types[j].name, day.p_state(int(lines.column[task]))
-        placed.append(PlacedTask(task, name, number, float(lines.start[task]), state))
-    return DaySchedule(tuple(placed))

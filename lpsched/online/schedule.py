@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lpsched.online.day import Day
 
 
 # A schedule of a day: which machine runs which task, in which P-state, and from when on.
@@ -26,6 +31,15 @@ class DaySchedule:
     """All tasks that run, in any order."""
 
     placed: tuple[PlacedTask, ...]
+
+
+def schedule_of_columns(day: Day, rows: Iterable[tuple[int, int, int, float]]) -> DaySchedule:
+    """Return the schedule of rows of task, column (machine type and P-state), number of the machine, and start."""
+    modes = [(day.machine_types[j].name, day.p_state(column)) for column, (j, _) in enumerate(day.modes)]
+    placed = (
+        PlacedTask(task, modes[column][0], number, start, modes[column][1]) for task, column, number, start in rows
+    )
+    return DaySchedule(tuple(placed))
 
 
 # A schedule of clusters: which nodes run which task, in which P-state, and from when on.

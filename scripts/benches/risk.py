@@ -25,8 +25,7 @@ from scripts.figures.shared.data_sets import chapter_7
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.evolve.genes import TaskPopulation
-    from lpsched.evolve.problem import Scorer
+    from lpsched.evolve.genes import Scorer, TaskPopulation
 
 PAPER = "the paper: 50 for a whole run (over 100 hours against under 2)"
 REPEATS = 5

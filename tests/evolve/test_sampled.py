@@ -16,7 +16,7 @@ from lpsched.errors import InstanceError
 from lpsched.evolve.genes import random_genes
 from lpsched.model.draws import Spread, task_draws
 from lpsched.model.risk import RiskOptions
-from lpsched.online import evolve_sampled as sampled_day
+from lpsched.online import evolve as sampled_day
 from lpsched.online.arrays import day_arrays
 from lpsched.online.evolve import DayScorer, SampledDayScorer, to_day_schedule
 from lpsched.online.risk import sample_day

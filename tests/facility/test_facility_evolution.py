@@ -84,7 +84,8 @@ def test_all_bit_generators_of_numpy_go_on_where_they_were(tmp_path, bits):
     run = {seed: np.random.Generator(bits(seed)) for seed in (1, 2)}
     half = evolve_facility(TINY, rng=run[1], generations=1)
     write_population(half.population, TINY, tmp_path / "p.npz")
-    assert generator_of(read_population(tmp_path / "p.npz", TINY)).random(9).tolist() == run[1].random(9).tolist()
+    read = read_population(tmp_path / "p.npz", TINY)
+    assert generator_of(read.random_state).random(9).tolist() == run[1].random(9).tolist()
 
 
 def test_a_first_population_that_was_cut_short_is_completed_when_resumed():

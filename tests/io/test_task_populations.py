@@ -50,10 +50,10 @@ def test_a_population_comes_back_as_it_was_written(tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"genes": replace(GENES, machines=np.zeros((2, 4), dtype=np.int32))},
+        ({"genes": GENES._replace(machines=np.zeros((2, 4), dtype=np.int32))},
          "machines: found 2 x 4 cells of type int32, needs 2 x 3 of type int32; begin without it"),
-        ({"genes": replace(GENES, columns=np.zeros((2, 3)))}, "columns: found 2 x 3 cells of type float64, needs 2 x 3 of"),
-        ({"genes": replace(GENES, orders=GENES.orders[:1])}, "orders: found 1 x 3 cells of type int32, needs 2 x 3 of"),
+        ({"genes": GENES._replace(columns=np.zeros((2, 3)))}, "columns: found 2 x 3 cells of type float64, needs 2 x 3 of"),
+        ({"genes": GENES._replace(orders=GENES.orders[:1])}, "orders: found 1 x 3 cells of type int32, needs 2 x 3 of"),
         ({"scores": np.full((2, 2), np.nan)}, "scores: found a cell that is no finite number"),
         ({"scores": np.zeros((2, 3))}, "scores: found 2 chromosomes of 3 scores, needs at least 2 chromosomes of 2 scores"),
         ({"scores": np.zeros((1, 2))}, "scores: found 1 chromosomes of 2 scores, needs at least 2 chromosomes of 2 scores"),

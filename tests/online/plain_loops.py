@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from lpsched.online.simulate import choosing
-from lpsched.online.simulate.mapping import board, pairs, turns
-from lpsched.online.simulate.mapping import pairs as sufferage
-from lpsched.online.simulate.mapping import present as fastest_types
+from lpsched.online import policies
+from lpsched.online.simulate import board, pairs, turns
 
-MODULES = (board, fastest_types, pairs, sufferage, turns, choosing)
+MODULES = (board, pairs, turns, policies)
 
 
 def run_plainly(monkeypatch):

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.online.parts import WHOLE
-from lpsched.online.simulate import filters as dropping
-from lpsched.online.simulate import filters as permuting
-from lpsched.online.simulate import machines
-from lpsched.online.simulate import machines as charging
+from lpsched.online.simulate import days, filters, machines
 from lpsched.online.simulate import state as answers
 from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
@@ -17,11 +14,10 @@ from tests.days import decaying, simple_day
 from tests.facility.drawn import plain
 
 COMPILED = {
-    machines: ("_line_up", "_fix", "has_energy", "charge"),
-    charging: ("share",),
+    machines: ("_line_up", "_fix", "has_energy", "charge", "share"),
     answers: ("_first_broken",),
-    dropping: ("earned_at", "utility"),
-    permuting: ("best_order", "utility"),
+    filters: ("best_order", "utility"),
+    days: ("earned_at",),
 }
 
 

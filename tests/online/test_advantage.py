@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.online.simulate.mapping import advantage
-from lpsched.online.simulate.mapping.advantage import Terms
-from lpsched.online.simulate.mapping.present import frozen, present_of
+from lpsched.online.simulate import pairs as advantage
+from lpsched.online.simulate.board import frozen, present_of
+from lpsched.online.simulate.pairs import Terms
 from lpsched.online.simulate.state import Draft
 from tests.online.plain_loops import run_plainly
 from tests.online.states import drawn_state

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.online.cluster_policies import max_upe, max_upr, max_upt, max_util
+from lpsched.online.cluster_policies import UTILITY_AWARE as POLICIES
 from lpsched.online.nodes.state import Placement
 from lpsched.online.parts import Period
 from tests.days import decaying
@@ -15,7 +15,7 @@ from tests.online.nodes.cluster_states import run_plainly, state_of
 from tests.parallel import Task, simple_clusters
 from tests.selection import PLAIN
 
-POLICIES = {"max-util": max_util, "max-upt": max_upt, "max-upr": max_upr, "max-upe": max_upe}
+max_util, max_upt, max_upr, max_upe = POLICIES.values()
 RNG = np.random.default_rng(0)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.nodes.profile import Profile
+from lpsched.online.nodes.reservations import Profile
 from models.cluster_profile import SecondBySecond
 
 HORIZON = 60

@@ -31,8 +31,8 @@ from lpsched.online.verify.day import ExaminedDay, examine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from lpsched.evolve.genes import GeneSamples, Scorer
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.evolve.problem import GeneSamples, Scorer
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront

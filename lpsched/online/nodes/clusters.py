@@ -10,7 +10,7 @@ Source: Machovec et al. (2016), sections III.A to III.C and III.G.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from lpsched.online.arrays import cluster_arrays
 from lpsched.online.nodes.reservations import Book
 from lpsched.online.nodes.state import Checker, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.simulate.engine import Engine, Fate
-from lpsched.online.simulate.events import Clock
+from lpsched.online.simulate.engine import Engine, Fate, Grid
 from lpsched.online.simulate.filters import cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
@@ -47,30 +46,37 @@ def simulate_clusters(
     return _ClusterEngine(clusters, policy, rng, options, watch).run()
 
 
+# A mapping event comes so long after the last one, or as soon as something arrives or ends:
+#
+#     grid    at s, 2 s, 3 s, ... with s = `every_seconds`
+#     without at every arrival and at every end of a task
+#
+# An event at which nothing waits is left out. So are, where more than ten thousand points of the grid would
+# pass (a week of minutes) in which nothing arrives, starts or ends, all but the one after that.
+#
+# Source: Machovec et al. (2016), section III.A, for the minute.
+LONG: Final = 10_000  # points of the grid
+
+
 class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
     """Clusters on their way; those of `waiting` may have place-holders."""
 
     subject: ClassVar[str] = "clusters"
     done: ClassVar[str] = "placed"
     answers: ClassVar[str] = "placements"
+    ask = staticmethod(answer_of)
+    instance: Clusters
     policy: ClusterPolicy
+    options: ClusterOptions
 
-    def __init__(
-        self,
-        clusters: Clusters,
-        policy: ClusterPolicy,
-        rng: np.random.Generator,
-        options: ClusterOptions,
-        watch: Watch | None,
-    ) -> None:
-        self.clusters, self.arrays = clusters, cluster_arrays(clusters)
-        super().__init__(clusters, self.arrays, policy, rng, options, watch, _misfits(clusters, policy, options))
-        self.must_run = clusters.waiting is not None
+    def _set_up(self) -> None:
+        policy, period, arrays = self.policy, self.instance.period, cluster_arrays(self.instance)
+        self.arrays, self.must_run = arrays, self.instance.waiting is not None
         self.drops = policy.drops and self.drops
-        self.book = Book(self.arrays, clusters.period, self._begin, placeholders=policy.placeholders)
-        self.filter = cluster_filter_of(options, clusters.period, self.arrays) if policy.filtered else None
-        self.fastest = np.where(self.arrays.can_run, self.arrays.requested_seconds, np.inf).min(axis=1)
-        self.clock = Clock(options.every_seconds, self.ends_at)
+        self.book = Book(arrays, period, self._begin, placeholders=policy.placeholders)
+        self.filter = cluster_filter_of(self.options, period, arrays) if policy.filtered else None
+        self.fastest = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
+        self.grid = Grid(self.options.every_seconds)
         self.nodes: dict[int, tuple[tuple[int, int], ...]] = {}  # of tasks that have begun
 
     def _begin(self, run: Run) -> None:
@@ -79,8 +85,28 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         self.nodes[run.task] = run.nodes
 
     def _next_event(self, now: float) -> float:
-        waits = len(self.waiting) > 0
-        return self.clock.next_event(now, self.book, next_arrival=self._next_arrival(), something_waits=waits)
+        grid, change, waits = self.grid, self._next_arrival(), len(self.waiting) > 0
+        if grid.seconds is None:
+            return min(change, self.book.next_end()) if waits else change
+        if waits:
+            change = min(change, self.book.next_change(), self.ends_at)
+        if not waits or grid.is_long(change, LONG):
+            if math.isinf(change):
+                return math.inf
+            grid.skip_to(change)
+        event = grid.after(now)
+        grid.step += 1
+        return event
+
+    def _latest_event(self, now: float) -> float:
+        """Return when the next event is at the latest if something still waits; infinite if nobody knows.
+
+        Place-holders that would start later than that are forgotten, whatever else is placed now.
+        """
+        if self.grid.seconds is None:
+            return self.book.next_planned_end()  # not its real end: that would tell the future
+        change = min(self._next_arrival(), self.book.next_change(), self.ends_at)
+        return math.inf if self.grid.is_long(change, LONG) else self.grid.after(now)
 
     def _settle(self, now: float) -> bool:
         self.book.advance(now)
@@ -88,7 +114,8 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return self.policy.placeholders
 
     def _look(self, now: float) -> None:
-        self.book.forget_before(now)
+        for profile in self.book.profiles:
+            profile.forget_before(now)
 
     def _most_utility(self, tasks: Integers, now: float) -> Floats:
         arrays = self.arrays
@@ -96,12 +123,9 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
 
     def _see(self, now: float) -> ClusterState:
         book, piece = self.book, self.book.accounts.piece(now)
-        allowed = self.arrays.can_run
-        if self.filter is not None:
-            allowed = self.filter.allowed(allowed, book, now)
-        until = math.inf
-        if self.policy.placeholders:
-            until = self.clock.latest(now, book, next_arrival=self._next_arrival())
+        can_run = self.arrays.can_run
+        allowed = can_run if self.filter is None else self.filter.allowed(can_run, book, now)
+        until = self._latest_event(now) if self.policy.placeholders else math.inf
         state = ClusterState(
             arrays=self.arrays,
             now=now,
@@ -117,17 +141,14 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         state.tasks.flags.writeable = state.allowed.flags.writeable = False
         return state
 
-    def _ask(self, state: ClusterState) -> list[Placement]:
-        return answer_of(self.policy, state, self.rng)
-
     def _carry_out(self, answer: list[Placement], state: ClusterState) -> Integers:
         """Do what the policy says, as far as there is energy for it."""
-        checker = Checker(self.clusters, self.policy, state, self.book.profiles)
+        checker = Checker(self.instance, self.policy, state, self.book.profiles)
         stays = np.ones(len(state.tasks), dtype=bool)
         runs = []
         for placement in answer:
             place = checker.check(placement)
-            run = self.book.run_of(placement)
+            run = self.book.run_of(*placement)
             checker.insert(placement, run.planned_end)
             stays[place] = self.policy.placeholders and placement.start > state.now
             runs.append((place, run))
@@ -147,29 +168,22 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return fits & (arrays.joules[kinds] <= state.energy_left)
 
     def _schedule(self, ran: Integers) -> ClustersSchedule:
-        names = [self.clusters.clusters[c].name for c, _ in self.clusters.modes]
-        states = [self.clusters.p_state(column) for column in range(len(names))]
-        rows = zip(ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True)
-        return ClustersSchedule(
-            tuple(
-                PlacedOnNodes(
-                    task, names[column], tuple((low + 1, high) for low, high in self.nodes[task]), start, states[column]
-                )
-                for task, column, start in rows
-            )
-        )
+        names = [self.instance.clusters[c].name for c, _ in self.instance.modes]
+        states = [self.instance.p_state(column) for column in range(len(names))]
+        placed = []
+        for task, column, start in zip(
+            ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True
+        ):
+            nodes = tuple((low + 1, high) for low, high in self.nodes[task])
+            placed.append(PlacedOnNodes(task, names[column], nodes, start, states[column]))
+        return ClustersSchedule(tuple(placed))
 
-
-def _misfits(clusters: Clusters, policy: ClusterPolicy, options: ClusterOptions) -> Iterator[Fault]:
-    """Find options, and a policy, that do not fit the instance."""
-    if clusters.waiting is not None and policy.needs_utility:
-        found = f"{policy.name!r} for tasks without utility, which cost what they wait"
-        needed = "a policy that needs no utility, for instance easy or conservative"
-        yield Fault(("policy",), found, needed, "choose another, or give tasks a utility")
-    if clusters.waiting is not None and options.drop_below > 0.0:
-        found = f"{options.drop_below!r} for tasks that cost what they wait"
-        yield Fault(("drop_below",), found, "0, since all of them have to run", "leave it out")
-    if (options.every_seconds or 0.0) >= clusters.period.ends_at:
-        found = f"{options.every_seconds!r} s"
-        needed = f"less than the day has, {clusters.period.ends_at!r} s"
-        yield Fault(("every_seconds",), found, needed, "shorten it: there would be no mapping event")
+    def _misfits(self) -> Iterator[Fault]:
+        if self.instance.waiting is not None and self.policy.needs_utility:
+            found = f"{self.policy.name!r} for tasks without utility, which cost what they wait"
+            needed = "a policy that needs no utility, for instance easy or conservative"
+            yield Fault(("policy",), found, needed, "choose another, or give tasks a utility")
+        if self.instance.waiting is not None and self.options.drop_below > 0.0:
+            found = f"{self.options.drop_below!r} for tasks that cost what they wait"
+            yield Fault(("drop_below",), found, "0, since all of them have to run", "leave it out")
+        yield from super()._misfits()

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
 from lpsched.online.nodes.openings import Openings, chosen, earliest, joined, orders_of, pile, sink, taken
-from lpsched.online.simulate.mapping.present import frozen
+from lpsched.online.simulate.board import frozen
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
@@ -23,48 +23,26 @@ if TYPE_CHECKING:
 # Letters: B tasks that may be mapped, L kinds among them, M clusters, C columns.
 
 
-class Tables(NamedTuple):  # tuples, because that is what compiled functions take apart
-    """What a kind takes in a column, as planned."""
+class Present(NamedTuple):  # tuples, because that is what compiled functions take apart
+    """What the loop needs to know of a `ClusterState`."""
 
+    # What a kind takes in a column, as planned
     cluster: Integers  # C
     nodes: Integers  # L x C
     seconds: Floats  # L x C
     joules: Floats  # L x C
     per: Floats  # L x C: what utility is divided by
-
-
-class Waiting(NamedTuple):
-    """The tasks that may be mapped."""
-
+    worths: Curves
+    # The tasks that may be mapped
     kind: Integers  # B
     arrivals: Floats  # B
     function: Integers  # B
     allowed: Mask  # B x C
-
-
-class Times(NamedTuple):
-    """When something may start."""
-
+    # When something may start, and what energy there is
     now: float
     ends_at: float  # nothing starts then or later
     until: float  # what starts later than this need not be mapped
-
-
-class Present(NamedTuple):
-    """What the loop needs to know of a `ClusterState`."""
-
-    tables: Tables
-    worths: Curves
-    waiting: Waiting
-    times: Times
     energy_left: float
-
-
-class Free(NamedTuple):
-    """The openings of all clusters, one after the other."""
-
-    openings: Openings
-    first_opening: Integers  # M + 1
 
 
 class Board(NamedTuple):
@@ -82,42 +60,24 @@ class Board(NamedTuple):
     watched: Integers  # 1: no task before this one can start by `until`
 
 
-class Mapped(NamedTuple):
-    """What was mapped, in this order; tasks by their place in the state."""
-
-    tasks: Integers
-    columns: Integers
-    starts: Floats
-    nodes: list[Integers]  # 2 x R each: low, high
-
-
 def present_of(state: ClusterState, per: Floats) -> Present:
     """Return what the loop needs of a state; `per` (K x C) is what utility is divided by."""
     arrays, tasks = state.arrays, state.tasks
     kinds, kind = np.unique(arrays.kind[tasks], return_inverse=True)
     seconds = arrays.requested_seconds[kinds]
-    tables = Tables(
-        frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, arrays.watts[kinds] * seconds, per[kinds]
-    )
+    joules = arrays.watts[kinds] * seconds
+    planned = frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, joules, per[kinds]
     worths = Curves._make(map(frozen, arrays.curves))
-    return Present(
-        tables,
-        worths,
-        Waiting(kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed)),
-        Times(float(state.now), float(state.ends_at), float(state.until)),
-        float(state.energy_left),
-    )
+    waiting = kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed)
+    return Present(*planned, worths, *waiting, *map(float, (state.now, state.ends_at, state.until, state.energy_left)))
 
 
-def free_of(state: ClusterState) -> Free:
-    """Return the openings of all clusters, from now on."""
-    parts = [
-        each.openings if each.since == state.now else joined(each.openings, float(state.now)) for each in state.profiles
-    ]
+def free_of(state: ClusterState) -> tuple[Openings, Integers]:
+    """Return the openings of all clusters from now on, one cluster after the other, and the first of each (M + 1)."""
+    now = float(state.now)
+    parts = [each.openings if each.since == now else joined(each.openings, now) for each in state.profiles]
     first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
-    low, high = (np.concatenate([each[column] for each in parts]) for column in (0, 1))
-    begin, end = (np.concatenate([each[column] for each in parts]) for column in (2, 3))
-    return Free(Openings(low, high, begin, end), first)
+    return Openings._make(map(np.concatenate, zip(*parts, strict=True))), first
 
 
 # The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
@@ -125,37 +85,21 @@ utility = compiled_utility()
 
 
 @compiled_inside
-def set_up(present: Present, free: Free) -> Board:
+def set_up(present: Present, openings: Openings, first: Integers) -> Board:
     """Return the board as the event begins."""
-    low, high, begin, end = free.openings
-    first, shape = free.first_opening, present.tables.nodes.shape
-    drafts = [
-        Openings(
-            low[first[m] : first[m + 1]],
-            high[first[m] : first[m + 1]],
-            begin[first[m] : first[m + 1]],
-            end[first[m] : first[m + 1]],
-        )
-        for m in range(len(first) - 1)
-    ]
-    return Board(
-        drafts,
-        [orders_of(draft) for draft in drafts],
-        np.zeros(len(drafts), dtype=np.int64),
-        np.zeros(len(drafts), dtype=np.int64),
-        np.full(shape, present.times.now),
-        np.full(shape, -1, dtype=np.int64),
-        np.zeros(shape, dtype=np.bool_),
-        np.zeros(shape, dtype=np.bool_),
-        np.array([present.energy_left]),
-        np.zeros(1, dtype=np.int64),
-    )
+    (low, high, begin, end), shape = openings, present.nodes.shape
+    drafts = [Openings(low[a:b], high[a:b], begin[a:b], end[a:b]) for a, b in zip(first[:-1], first[1:])]  # noqa: B905, RUF007 - compiled
+    orders, version = [orders_of(draft) for draft in drafts], np.zeros(len(drafts), dtype=np.int64)
+    start, seen_at = np.full(shape, present.now), np.full(shape, -1, dtype=np.int64)
+    blocked, too_late = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    left, watched = np.array([present.energy_left]), np.zeros(1, dtype=np.int64)
+    return Board(drafts, orders, version, version.copy(), start, seen_at, blocked, too_late, left, watched)
 
 
 @compiled_inside
 def start_before(present: Present, board: Board, k: int, c: int, before: float) -> float:
     """Return the earliest start of a kind in a column, infinite if that is not before some time."""
-    m = present.tables.cluster[c]
+    m = present.cluster[c]
     if board.seen_at[k, c] == board.version[m]:
         return float(board.start[k, c]) if board.start[k, c] < before else math.inf
     if board.start[k, c] >= before:
@@ -164,7 +108,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
         board.orders[m] = orders_of(board.drafts[m])
         board.sorted_at[m] = board.version[m]
     limits = (board.start[k, c], before)
-    nodes, seconds = present.tables.nodes[k, c], present.tables.seconds[k, c]
+    nodes, seconds = present.nodes[k, c], present.seconds[k, c]
     start = earliest(board.drafts[m], board.orders[m], nodes, seconds, limits)
     board.start[k, c] = start if start < math.inf else before
     if start < math.inf:
@@ -175,8 +119,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
 @compiled_inside
 def counted(present: Present, k: int, c: int, start: float) -> float:
     """Return the joules of a run that are taken before the day ends."""
-    seconds, ends_at = present.tables.seconds[k, c], present.times.ends_at
-    joules = float(present.tables.joules[k, c])
+    seconds, ends_at, joules = present.seconds[k, c], present.ends_at, float(present.joules[k, c])
     if start + seconds <= ends_at:
         return joules
     return joules * min(1.0, (ends_at - start) / seconds) if start < ends_at else 0.0
@@ -185,9 +128,9 @@ def counted(present: Present, k: int, c: int, start: float) -> float:
 @compiled_inside
 def take(present: Present, board: Board, k: int, c: int, start: float) -> Integers:
     """Let a task of a kind start then: return the nodes that it takes."""
-    m, until = present.tables.cluster[c], start + present.tables.seconds[k, c]
+    m, until = present.cluster[c], start + present.seconds[k, c]
     board.left[0] -= counted(present, k, c, start)
-    nodes = chosen(board.drafts[m], present.tables.nodes[k, c], start, until)
+    nodes = chosen(board.drafts[m], present.nodes[k, c], start, until)
     if start < until:  # a short run late may take no time in doubles
         board.drafts[m] = taken(board.drafts[m], start, until, nodes)
         board.version[m] += 1
@@ -214,22 +157,20 @@ def take(present: Present, board: Board, k: int, c: int, start: float) -> Intege
 @compiled_inside
 def objective(present: Present, b: int, c: int, start: float) -> float:
     """Return what a task is worth that starts then; what takes nothing is worth infinitely much."""
-    waiting, tables = present.waiting, present.tables
-    k = waiting.kind[b]
-    elapsed = start + tables.seconds[k, c] - waiting.arrivals[b]
-    earned = utility(present.worths, waiting.function[b], elapsed)
+    k = present.kind[b]
+    earned = utility(present.worths, present.function[b], start + present.seconds[k, c] - present.arrivals[b])
     if earned <= 0.0:
         return 0.0
-    return float(earned / tables.per[k, c]) if tables.per[k, c] > 0.0 else math.inf
+    return float(earned / present.per[k, c]) if present.per[k, c] > 0.0 else math.inf
 
 
 @compiled_inside
 def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
     """Return a task's best objective, its column and its start; the column is -1 if it has none above 0."""
-    k, ends_at = present.waiting.kind[b], present.times.ends_at
+    k, ends_at = present.kind[b], present.ends_at
     best, column, best_start = 0.0, -1, math.inf
-    for c in range(len(present.tables.cluster)):
-        if not present.waiting.allowed[b, c] or board.start[k, c] >= ends_at:
+    for c in range(len(present.cluster)):
+        if not present.allowed[b, c] or board.start[k, c] >= ends_at:
             continue
         if objective(present, b, c, board.start[k, c]) <= best:  # nor better at its earliest start
             continue
@@ -246,28 +187,20 @@ def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
 
 
 @compiled_inside
-def is_still_best(present: Present, board: Board, k: int, c: int, start: float) -> bool:
-    """Tell whether a task may still start in its best column when it could as it was looked at."""
-    if start_before(present, board, k, c, present.times.ends_at) != start:
-        return False
-    return bool(counted(present, k, c, start) <= board.left[0])
-
-
-@compiled_inside
 def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integers) -> int:
     """Fill the heap with the tasks that may earn something, by upper bounds; return how many there are."""
-    tables, waiting, size = present.tables, present.waiting, 0
+    size = 0
     for b in range(len(keys)):
         if done[b]:
             continue
-        k, soonest, least = waiting.kind[b], math.inf, math.inf
-        for c in range(len(tables.cluster)):
-            if waiting.allowed[b, c] and board.start[k, c] < present.times.ends_at:
-                soonest = min(soonest, board.start[k, c] + tables.seconds[k, c])
-                least = min(least, tables.per[k, c])
+        k, soonest, least = present.kind[b], math.inf, math.inf
+        for c in range(len(present.cluster)):
+            if present.allowed[b, c] and board.start[k, c] < present.ends_at:
+                soonest = min(soonest, board.start[k, c] + present.seconds[k, c])
+                least = min(least, present.per[k, c])
         earned = 0.0
         if soonest < math.inf:
-            earned = utility(present.worths, waiting.function[b], soonest - waiting.arrivals[b])
+            earned = utility(present.worths, present.function[b], soonest - present.arrivals[b])
         done[b] = earned <= 0.0  # and never will
         if not done[b]:
             keys[b] = -earned / least if least > 0.0 else -math.inf
@@ -281,10 +214,10 @@ def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integer
 def may_fit_now(present: Present, board: Board, m: int) -> bool:
     """Tell whether a run in a cluster that had too little energy fits now, since it would start later."""
     again = False
-    for c in range(len(present.tables.cluster)):
-        for k in range(len(board.start) if present.tables.cluster[c] == m else 0):
+    for c in range(len(present.cluster)):
+        for k in range(len(board.start) if present.cluster[c] == m else 0):
             if board.blocked[k, c]:
-                start = start_before(present, board, k, c, present.times.ends_at)
+                start = start_before(present, board, k, c, present.ends_at)
                 if start < math.inf and counted(present, k, c, start) <= board.left[0]:
                     board.blocked[k, c], again = False, True
     return again
@@ -293,26 +226,21 @@ def may_fit_now(present: Present, board: Board, m: int) -> bool:
 @compiled_inside
 def can_start_soon(present: Present, board: Board, k: int, c: int) -> bool:
     """Tell whether a kind can start in a column by `until`; once it cannot it never can in this event."""
-    if board.too_late[k, c]:
-        return False
-    until, ends_at = present.times.until, present.times.ends_at
-    before = min(np.nextafter(until, math.inf), ends_at)
-    if (
-        counted(present, k, c, min(until, ends_at)) > board.left[0]
-        or start_before(present, board, k, c, before) == math.inf
-    ):
-        board.too_late[k, c] = True
+    if not board.too_late[k, c]:
+        before = min(np.nextafter(present.until, math.inf), present.ends_at)
+        has_energy = counted(present, k, c, min(present.until, present.ends_at)) <= board.left[0]
+        board.too_late[k, c] = not has_energy or start_before(present, board, k, c, before) == math.inf
     return not board.too_late[k, c]
 
 
 @compiled_inside
 def goes_on(present: Present, board: Board, done: Mask) -> bool:
     """Tell whether a task is left that could start by `until`."""
-    if present.times.until == math.inf:
+    if present.until == math.inf:
         return True
     for b in range(board.watched[0], len(done)):
-        for c in range(0 if done[b] else len(present.tables.cluster)):
-            if present.waiting.allowed[b, c] and can_start_soon(present, board, present.waiting.kind[b], c):
+        for c in range(0 if done[b] else len(present.cluster)):
+            if present.allowed[b, c] and can_start_soon(present, board, present.kind[b], c):
                 board.watched[0] = b
                 return True
     board.watched[0] = len(done)
@@ -320,24 +248,30 @@ def goes_on(present: Present, board: Board, done: Mask) -> bool:
 
 
 @compiled
-def best_first(present: Present, free: Free) -> Mapped:
-    """Place tasks, the best first, as long as there are any that fit."""
-    board, tasks = set_up(present, free), len(present.waiting.kind)
+def best_first(
+    present: Present, openings: Openings, first: Integers
+) -> tuple[Integers, Integers, Floats, list[Integers]]:
+    """Place tasks, the best first, as long as there are any that fit.
+
+    Return their places in the state, their columns, starts and nodes (2 x R each: low, high), in this order.
+    """
+    board, tasks = set_up(present, openings, first), len(present.kind)
     keys, heap, done = np.zeros(tasks), np.empty(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.bool_)
     columns, starts = np.full(tasks, -1, dtype=np.int64), np.zeros(tasks)
-    order, nodes = np.empty(tasks, dtype=np.int64), [free.first_opening.reshape(1, -1)]
+    order, nodes = np.empty(tasks, dtype=np.int64), [first.reshape(1, -1)]
     nodes.pop()  # so that it is known what a list of these holds
     size = fill(present, board, done, keys, heap)
     while size > 0 and goes_on(present, board, done):
         b = heap[0]
-        k, c = present.waiting.kind[b], columns[b]
-        if c < 0 or not is_still_best(present, board, k, c, starts[b]):
+        k, c = present.kind[b], columns[b]
+        is_best = c >= 0 and start_before(present, board, k, c, present.ends_at) == starts[b]  # as it was looked at
+        if not is_best or counted(present, k, c, starts[b]) > board.left[0]:
             value, c, starts[b] = look(present, board, b)
             keys[b], columns[b] = -value, c
         else:
             order[len(nodes)], done[b] = b, True
             nodes.append(take(present, board, k, c, starts[b]))
-            if may_fit_now(present, board, present.tables.cluster[c]):
+            if may_fit_now(present, board, present.cluster[c]):
                 columns[~done] = -1
                 size = fill(present, board, done, keys, heap)
                 continue
@@ -348,4 +282,4 @@ def best_first(present: Present, free: Free) -> Mapped:
         if size > 0:
             sink(heap, size, 0, keys)
     order = order[: len(nodes)]
-    return Mapped(order, columns[order], starts[order], nodes)
+    return order, columns[order], starts[order], nodes

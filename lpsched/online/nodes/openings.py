@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -72,10 +72,9 @@ def first_above(values: Integers, limit: int) -> int:
 #    n, d      nodes and seconds that a task needs
 #    fits      an opening from which a task may start at s: begin <= s and s + d <= end, in doubles
 #
-# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole
-# openings and cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop
-# here counts nodes or seconds. Nothing is changed in place: each change returns new openings, and a copy
-# costs nothing.
+# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole openings and
+# cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop here counts nodes or
+# seconds. Nothing is changed in place: each change returns new openings, and a copy costs nothing.
 #
 # Earliest start: the number of nodes that fit rises only where an opening begins, hence the earliest start is
 # one of these times, or the first that is asked for. Openings come in the order of their begins, and go in
@@ -89,25 +88,18 @@ class Openings(NamedTuple):  # a tuple, because that is what compiled functions 
     end: Floats
 
 
-class Orders(NamedTuple):
-    """The openings by their begins and by their ends."""
-
-    by_begin: Integers
-    by_end: Integers
+Orders: TypeAlias = "tuple[Integers, Integers]"
 
 
 @compiled
 def orders_of(openings: Openings) -> Orders:
-    """Sort openings."""
-    return Orders(sorted_by(openings.begin), sorted_by(openings.end))
+    """Return the openings sorted by their begins, and by their ends."""
+    return sorted_by(openings.begin), sorted_by(openings.end)
 
 
 @compiled
 def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]) -> float:
-    """Return the first start, not before the first limit but before the second, at which so many nodes fit.
-
-    Infinite if there is none.
-    """
+    """Return the first start, between two limits, at which so many nodes fit; infinite if there is none."""
     not_before, before = limits
     low, high, begin, end = openings
     by_begin, by_end = orders
@@ -129,16 +121,6 @@ def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, lim
         if found >= nodes:
             return float(start)
     return math.inf
-
-
-@compiled
-def nodes_that_fit(openings: Openings, start: float, until: float) -> int:
-    """Return how many nodes are free from one time to another."""
-    found = 0
-    for i in range(len(openings.low)):
-        if openings.begin[i] <= start and until <= openings.end[i]:
-            found += openings.high[i] - openings.low[i]
-    return found
 
 
 @compiled_inside
@@ -180,10 +162,7 @@ def overlapping(openings: Openings, start: float, until: float, ranges: Integers
 
 @compiled
 def taken(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
-    """Return what is left when ranges of nodes (2 x R: low, high) are busy from one time to another.
-
-    They are free: whoever calls has asked `overlapping`.
-    """
+    """Return what is left when ranges of free nodes (2 x R: low, high) are busy from one time to another."""
     low, high, begin, end = openings
     lows, highs, size = ranges[0], ranges[1], 0
     left = empty(len(low) + 3 * overlapping(openings, start, until, ranges)[1])
@@ -236,10 +215,7 @@ def at_node(pieces: Openings, order: Integers, place: int, node: int, upto: int)
 
 @compiled
 def freed(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
-    """Return what is free when ranges of nodes that were busy from one time to another are not any more.
-
-    What was free just before and just after on the same nodes is joined with it.
-    """
+    """Return what is free when ranges of nodes are no longer busy from one time to another, joined with what was."""
     rest, before = cut_out(openings, openings.end, start, ranges)
     rest, after = cut_out(rest, rest.begin, until, ranges)
     orders = sorted_by(before.low.astype(np.float64)), sorted_by(after.low.astype(np.float64))
@@ -311,10 +287,7 @@ def joined_ranges(ranges: Integers) -> Integers:
 
 @compiled
 def chosen(openings: Openings, nodes: int, start: float, until: float) -> Integers:
-    """Return the ranges of nodes (2 x R: low, high; rising) that a task takes.
-
-    If fewer nodes are free all that time, these.
-    """
+    """Return the ranges of nodes (2 x R: low, high; rising) that a task takes; all that are free, if fewer are."""
     low, high, begin, end = openings
     sizes, heap = np.zeros(len(low)), np.empty(len(low), dtype=np.int64)
     ranges, made = np.empty((2, len(low)), dtype=np.int64), 0

@@ -1,4 +1,4 @@
-"""Which nodes are free when: the reservation table, and profiles of it."""
+"""Which nodes are free when: availability profiles of clusters, and the reservation table of all of them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,130 @@ import heapq
 import math
 from bisect import insort
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lpsched.online.nodes.profile import Profile, Ranges
+from lpsched.online.nodes import openings as slots
 from lpsched.online.simulate.machines import accounts_of, charge, has_energy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Floats
+    from lpsched.model.arrays import Integers
     from lpsched.online.arrays import ClusterArrays
-    from lpsched.online.nodes.state import Placement
     from lpsched.online.parts import Period
+    from lpsched.online.simulate.machines import Accounts
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]  # of nodes from 0, the end of each excluded, rising
+
+
+# The availability profile of a cluster: which nodes are free when.
+#
+# Each question and each change takes time in proportion to the number of ranges of nodes in use, times its logarithm
+# where something is sorted; the numbers of nodes and of seconds do not matter. How it is done: `openings.py`.
+class Profile:
+    """Nodes of one cluster, and the tasks that run or have reservations on them.
+
+    >>> profile = Profile(10)
+    >>> profile.insert(0, 0.0, 60.0, ((0, 8),))
+    >>> profile.earliest(2, 30.0, 0.0), profile.earliest(3, 30.0, 0.0)
+    (0.0, 60.0)
+    >>> profile.choose(2, 30.0, 0.0)
+    ((8, 10),)
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.since = 0.0  # nobody asks about earlier times any more
+        self.openings = slots.Openings(
+            np.zeros(1, dtype=np.int64), np.full(1, nodes, dtype=np.int64), np.zeros(1), np.full(1, math.inf)
+        )
+        self._all = np.array([[0], [nodes]])  # the range of all nodes
+        self._orders: slots.Orders | None = None
+        self._taken: dict[int, tuple[float, float, Integers]] = {}  # start, end, ranges (2 x R: low, high) of tasks
+        self._ends: list[tuple[float, int]] = []  # a heap; some are out of date
+
+    def copy(self) -> Profile:
+        """Return a profile that can be changed without changing this one."""
+        made = object.__new__(Profile)
+        made.since, made.openings, made._orders, made._all = self.since, self.openings, self._orders, self._all
+        made._taken, made._ends = self._taken.copy(), self._ends.copy()
+        return made
+
+    def earliest(self, nodes: int, seconds: float, not_before: float, before: float = math.inf) -> float:
+        """Return the first time, not before one and before the other, from which the same nodes are free for so long.
+
+        Infinite: there is none.
+        """
+        if self._orders is None:
+            self._orders = slots.orders_of(self.openings)
+        limits = float(not_before), float(before)
+        return float(slots.earliest(self.openings, self._orders, nodes, float(seconds), limits))
+
+    def choose(self, nodes: int, seconds: float, start: float) -> Ranges:
+        """Return nodes that are free for that time: fewest voids left, then the smallest voids.
+
+        A void before the task begins at the time of the last `forget_before`, or later; a `ValueError` if so many nodes
+        are not free.
+        """
+        ranges = slots.chosen(self.openings, nodes, float(start), float(start + seconds))
+        if (found := int((ranges[1] - ranges[0]).sum())) < nodes:
+            raise ValueError(f"{found} nodes are free from {start!r} s for {seconds!r} s, not {nodes}")
+        return as_tuples(ranges)
+
+    def insert(self, task: int, start: float, end: float, nodes: Ranges) -> None:
+        """Reserve nodes for a task; raises ValueError if one of them is busy then."""
+        start, end, ranges = float(start), float(end), np.array(nodes, dtype=np.int64).reshape(-1, 2).T.copy()
+        wanted = int((ranges[1] - ranges[0]).sum())
+        if not start < end:
+            raise ValueError(f"task {task} cannot be from {start!r} s to {end!r} s")
+        if task in self._taken:
+            raise ValueError(f"task {task} has nodes already")
+        if (free := slots.overlapping(self.openings, start, end, ranges)[0]) != wanted:
+            raise ValueError(f"task {task}: {free} of {wanted} nodes are free from {start!r} s to {end!r} s")
+        self._change(slots.taken(self.openings, start, end, ranges))
+        self._taken[task] = start, end, ranges
+        heapq.heappush(self._ends, (end, task))
+
+    def remove(self, task: int) -> None:
+        """Forget a task."""
+        self._free(*self._taken.pop(task))
+
+    def shorten(self, task: int, end: float) -> None:
+        """Let a task end earlier than it was inserted with."""
+        start, planned, ranges = self._taken[task]
+        if not start <= end <= planned:
+            raise ValueError(f"task {task} is from {start!r} s to {planned!r} s, and cannot end at {end!r} s")
+        end = float(end)
+        self._taken[task] = start, end, ranges
+        heapq.heappush(self._ends, (end, task))
+        self._free(end, planned, ranges)
+
+    def free_nodes(self, now: float) -> int:
+        """Return how many nodes run nothing at a time."""
+        return int(slots.overlapping(self.openings, float(now), math.nextafter(now, math.inf), self._all)[0])
+
+    def forget_before(self, time: float) -> None:
+        """Forget tasks that have ended by a time; nobody asks about earlier times any more."""
+        while self._ends and self._ends[0][0] <= time:
+            end, task = heapq.heappop(self._ends)
+            if task in self._taken and self._taken[task][1] == end:
+                del self._taken[task]
+        self.since = max(self.since, float(time))
+        self._change(slots.joined(self.openings, self.since))
+
+    def _free(self, start: float, end: float, ranges: Integers) -> None:
+        start = max(start, self.since)
+        if start < end:
+            self._change(slots.joined(slots.freed(self.openings, start, end, ranges), self.since))
+
+    def _change(self, openings: slots.Openings) -> None:
+        self.openings, self._orders = openings, None
+
+
+def as_tuples(ranges: Integers) -> Ranges:
+    """Return ranges of nodes (2 x R) as tuples."""
+    return tuple(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
 
 
 # What runs and what is reserved: the truth about the nodes, which only the engine changes.
@@ -59,16 +169,9 @@ class Run:
 
 
 class Book:
-    """Runs by task, and the profiles of the clusters.
+    """Runs by task, and the profiles of the clusters; `begins` is called with each run that begins.
 
-    Parameters
-    ----------
-    arrays, period
-        Of the instance.
-    placeholders
-        Whether what is reserved is so only until the next mapping event.
-    begins
-        Is told of each run that begins.
+    With `placeholders`, what is reserved is so only until the next mapping event.
     """
 
     def __init__(
@@ -78,44 +181,26 @@ class Book:
         self.profiles = tuple(Profile(int(nodes)) for nodes in arrays.node_counts)
         self.accounts = accounts_of(period)
         self.is_metered = not np.isinf(self.accounts.limits).all()
-        self.used_by_started = self.accounts.used.copy()  # without what is reserved; for place-holders
+        self.started = self.accounts._replace(used=self.accounts.used.copy())  # without what place-holders take
         self.runs: dict[int, Run] = {}
         self.ends: list[tuple[float, int]] = []  # a heap of what runs
         self.reserved: list[tuple[float, int]] = []  # starts, rising
 
-    def run_of(self, placement: Placement) -> Run:
+    def run_of(self, task: int, column: int, start: float, nodes: Ranges) -> Run:
         """Return the run that a placement means."""
-        task, column, start, nodes = placement
         arrays = self.arrays
-        k = arrays.kind[task]
-        return Run(
-            task,
-            column,
-            int(arrays.column_cluster[column]),
-            int(arrays.nodes[k, column]),
-            start,
-            nodes,
-            float(arrays.seconds[k, column]),
-            float(arrays.requested_seconds[k, column]),
-            float(arrays.joules[k, column]),
-        )
+        k, cluster = arrays.kind[task], int(arrays.column_cluster[column])
+        amounts = (float(each[k, column]) for each in (arrays.seconds, arrays.requested_seconds, arrays.joules))
+        return Run(task, column, cluster, int(arrays.nodes[k, column]), start, nodes, *amounts)
 
     def has_energy(self, run: Run) -> bool:
         """Tell whether the energy of a run is left, in every piece of time that it runs in."""
-        if not self.is_metered:
-            return True
-        accounts = self.accounts
-        return bool(
-            has_energy(
-                accounts.edges, accounts.limits, accounts.used, accounts.prorated, 0, run.start, run.end,
-                run.joules,
-            )
-        )  # fmt: skip
+        return not self.is_metered or bool(has_energy(self.accounts, 0, run.start, run.end, run.joules))
 
     def add(self, run: Run, now: float) -> None:
         """Let a run begin now, or reserve it; its nodes are free, and its energy is left."""
         self.runs[run.task] = run
-        self._charge(run, self.accounts.used, run.joules)
+        self._charge(self.accounts, run, run.joules)
         if run.start <= now or not self.placeholders:
             self._insert(run)
         if run.start <= now:
@@ -129,7 +214,7 @@ class Book:
             for _, task in self.reserved:
                 del self.runs[task]
             self.reserved.clear()
-            self.accounts.used[:] = self.used_by_started
+            self.accounts.used[:] = self.started.used
 
     def next_change(self) -> float:
         """Return when something ends or starts next; infinite if nothing does."""
@@ -160,24 +245,18 @@ class Book:
                     self._insert(run)
                 self._begin(run)
 
-    def forget_before(self, now: float) -> None:
-        """Let profiles forget what is over."""
-        for profile in self.profiles:
-            profile.forget_before(now)
-
     def planned_resources(self, begin: float, end: float) -> float:
         """Return the core-seconds that running and reserved tasks take between two times, as planned."""
+        cores: list[int] = self.arrays.cores_per_node.tolist()
         return math.fsum(
-            (min(run.planned_end, end) - max(run.start, begin))
-            * run.count
-            * int(self.arrays.cores_per_node[run.cluster])
+            (min(run.planned_end, end) - max(run.start, begin)) * run.count * cores[run.cluster]
             for run in self.runs.values()
             if run.planned_end > begin and run.start < end
         )
 
     def _begin(self, run: Run) -> None:
         if self.placeholders:
-            self._charge(run, self.used_by_started, run.joules)
+            self._charge(self.started, run, run.joules)
         heapq.heappush(self.ends, (run.end, run.task))
         self.begins(run)
 
@@ -194,10 +273,8 @@ class Book:
             if now < run.planned_end:
                 self.profiles[run.cluster].shorten(task, now)
                 clusters.add(run.cluster)
-        if clusters and self.reserved and not self.placeholders:
-            self._move_up(clusters, now)
-
-    def _move_up(self, clusters: set[int], now: float) -> None:
+        if not (clusters and self.reserved) or self.placeholders:
+            return
         for cluster in clusters:
             self.profiles[cluster].forget_before(now)
         reserved = [self.runs[task] for _, task in self.reserved]
@@ -207,30 +284,25 @@ class Book:
         self.reserved = sorted((run.start, run.task) for run in reserved)
 
     def _move(self, run: Run, now: float) -> None:
-        """Move a reservation to an earlier start, if there is one."""
-        profile = self.profiles[run.cluster]
-        if math.isinf(profile.earliest(run.count, 0.0, now, run.start)):
+        """Move a reservation to an earlier start, if there is one, and energy for it."""
+        profile, before = self.profiles[run.cluster], run.start
+        if math.isinf(profile.earliest(run.count, 0.0, now, before)):
             return  # at no time before are so many nodes idle, for however short
         without = profile.copy()
         without.remove(run.task)
-        start = without.earliest(run.count, run.requested_seconds, now, run.start)
-        if start < run.start and self._recharge(run, start):
+        start = without.earliest(run.count, run.requested_seconds, now, before)
+        if start >= before:
+            return
+        self._charge(self.accounts, run, -run.joules)
+        run.start = start
+        moves = self.has_energy(run)
+        run.start = start if moves else before
+        self._charge(self.accounts, run, run.joules)
+        if moves:
             profile.remove(run.task)
             run.nodes = profile.choose(run.count, run.requested_seconds, start)
             self._insert(run)
 
-    def _recharge(self, run: Run, start: float) -> bool:
-        """Let a run start then, if there is energy for that; tell whether there is."""
-        before = run.start
-        self._charge(run, self.accounts.used, -run.joules)
-        run.start = start
-        moves = self.has_energy(run)
-        if not moves:
-            run.start = before
-        self._charge(run, self.accounts.used, run.joules)
-        return moves
-
-    def _charge(self, run: Run, used: Floats, joules: float) -> None:
+    def _charge(self, accounts: Accounts, run: Run, joules: float) -> None:
         if self.is_metered:
-            edges, prorated = self.accounts.edges, self.accounts.prorated
-            charge(edges, used, prorated, 0, run.start, run.end, joules)
+            charge(accounts, 0, run.start, run.end, joules)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.profile import Profile
+    from lpsched.online.nodes.reservations import Profile
 
 
 # What a policy for clusters sees at a mapping event. Never the future.
@@ -74,15 +74,7 @@ class ClusterPolicy:
 # A draft of an answer: what own policies need while they decide, and nothing about how they do.
 #
 # A draft keeps what the state says and what was taken since: which nodes are free when, and what is left of
-# the day's energy. Tasks are meant by their place in the state.
-#
-#     def last_come_first(state, rng):
-#         draft = Draft(state)
-#         for place in reversed(range(len(state.tasks))):
-#             fitting = [column for column in draft.columns(place) if draft.fits(place, column)]
-#             if fitting:
-#                 draft.take(place, min(fitting, key=lambda column: draft.earliest(place, column)))
-#         return draft.placements
+# the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
 class Draft:
     """Placements in the making; `placements` is the answer."""
 
@@ -180,11 +172,10 @@ class Draft:
 
 # What a policy for clusters answers, checked: every placement must be possible.
 #
-# A placement names a task that may be mapped now, and that it has not named before; a column in which the
-# task can run and that the energy filter lets pass; a start from now on and before the day ends; and as many
-# nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved,
-# and was placed before in the same answer. What passes all that but has no energy left is not done, and
-# nobody is blamed.
+# A placement names a task that may be mapped now, and that it has not named before; a column in which the task can run
+# and that the energy filter lets pass; a start from now on and before the day ends; and as many nodes of the cluster as
+# the task takes, free from its start to its planned end by what runs, is reserved, and was placed before in the same
+# answer. What passes all that but has no energy left is not done, and nobody is blamed.
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
     """Ask a policy, and return its placements, each of whole numbers and a time."""
     answer = asked(policy.name, lambda: policy.place(state, rng), state.now)
@@ -220,20 +211,10 @@ class Checker:
 
     def check(self, placement: Placement) -> int:
         """Return where in the state the task of a placement is, if it can be done."""
-        state, arrays = self.state, self.state.arrays
-        place = int(np.searchsorted(state.tasks, placement.task))
-        if place == len(state.tasks) or state.tasks[place] != placement.task:
-            raise self._refusal(placement, "that task is not among those to be mapped now (state.tasks)")
-        if placement.task in self.placed:
-            raise self._refusal(placement, "that task was placed before in the same answer")
-        if not 0 <= placement.column < len(arrays.column_cluster):
-            raise self._refusal(placement, "there is no such column")
-        if not arrays.can_run[arrays.kind[placement.task], placement.column]:
-            raise self._refusal(placement, "that task cannot run there")
-        if not state.allowed[place, placement.column]:
-            raise self._refusal(placement, "the energy filter does not let that pass (state.allowed)")
-        self._check_start(placement)
-        self._check_nodes(placement)
+        place = int(np.searchsorted(self.state.tasks, placement.task))
+        broken = self._broken(placement, place)
+        if broken is not None:
+            raise self._refusal(placement, broken)
         self.placed.add(placement.task)
         return place
 
@@ -249,25 +230,32 @@ class Checker:
         except ValueError as error:
             raise self._refusal(placement, f"some of its nodes are busy then ({error})") from None
 
-    def _check_start(self, placement: Placement) -> None:
-        if not placement.start >= self.state.now:
-            raise self._refusal(placement, f"its start, {placement.start!r} s, is not from now on")
-        if placement.start >= self.state.ends_at or math.isinf(placement.start):
-            rule = f"its start, {placement.start!r} s, is not before the day ends (state.ends_at)"
-            raise self._refusal(placement, rule)
-
-    def _check_nodes(self, placement: Placement) -> None:
-        arrays, count, last = self.state.arrays, 0, 0
-        for low, high in placement.nodes:
+    def _broken(self, placement: Placement, place: int) -> str | None:  # noqa: C901, PLR0911 - one for each rule
+        """Return the first rule that a placement breaks."""
+        state, arrays, (task, column, start, nodes) = self.state, self.state.arrays, placement
+        if place == len(state.tasks) or state.tasks[place] != task:
+            return "that task is not among those to be mapped now (state.tasks)"
+        if task in self.placed:
+            return "that task was placed before in the same answer"
+        if not 0 <= column < len(arrays.column_cluster):
+            return "there is no such column"
+        if not arrays.can_run[arrays.kind[task], column]:
+            return "that task cannot run there"
+        if not state.allowed[place, column]:
+            return "the energy filter does not let that pass (state.allowed)"
+        if not start >= state.now:
+            return f"its start, {start!r} s, is not from now on"
+        if start >= state.ends_at or math.isinf(start):
+            return f"its start, {start!r} s, is not before the day ends (state.ends_at)"
+        count, last = 0, 0
+        for low, high in nodes:
             if not last <= low < high:
-                raise self._refusal(placement, f"its ranges of nodes, {placement.nodes}, do not rise")
+                return f"its ranges of nodes, {nodes}, do not rise"
             count, last = count + high - low, high
-        there = int(arrays.node_counts[arrays.column_cluster[placement.column]])
+        there, needed = arrays.node_counts[arrays.column_cluster[column]], arrays.nodes[arrays.kind[task], column]
         if last > there:
-            raise self._refusal(placement, f"the cluster has {there} nodes, 0 to {there - 1}")
-        needed = int(arrays.nodes[arrays.kind[placement.task], placement.column])
-        if count != needed:
-            raise self._refusal(placement, f"that task takes {needed} nodes there, not {count}")
+            return f"the cluster has {there} nodes, 0 to {there - 1}"
+        return f"that task takes {needed} nodes there, not {count}" if count != needed else None
 
     def _refusal(self, placement: Placement, rule: str) -> PolicyError:
         columns, clusters = self.state.arrays.column_cluster, self.clusters.clusters

@@ -9,10 +9,9 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.online.arrays import day_arrays
-from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate
-from lpsched.online.simulate.events import Triggers
-from lpsched.online.simulate.filters import filter_of, most_utility, permuted
+from lpsched.online.schedule import DaySchedule, schedule_of_columns
+from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate, Triggers
+from lpsched.online.simulate.filters import earned_at, filter_of, permuted
 from lpsched.online.simulate.machines import NOTHING, Machines, accounts_of
 from lpsched.online.simulate.options import POLLED
 from lpsched.online.simulate.state import Assignments, State, System, answer_of
@@ -70,38 +69,39 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
     subject: ClassVar[str] = "the day"
     done: ClassVar[str] = "mapped"
     answers: ClassVar[str] = "assignments"
+    ask = staticmethod(answer_of)
+    instance: Day
     options: SimulationOptions
     policy: Policy
 
-    def __init__(
-        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
-    ) -> None:
-        self.day, self.arrays = day, day_arrays(day)
-        super().__init__(day, self.arrays, policy, rng, options, watch, _misfits(day, policy, options))
-        self.drops = self.drops and not policy.immediate
+    def _set_up(self) -> None:
+        period, self.arrays = self.instance.period, day_arrays(self.instance)
         self.system = system_of(self.arrays)
-        self.accounts = accounts_of(day.period)
-        self.is_polled = options.machines == POLLED
-        self.filter = filter_of(options, day.period, self.system)
-        self.machines = Machines(len(self.system.machine_type))
+        self.accounts = accounts_of(period)
+        self.is_polled = self.options.machines == POLLED
+        self.filter = filter_of(self.options, period, self.system)
+        self.machines = Machines(self.system, self.accounts)
         self.all_machines = np.arange(len(self.system.machine_type))
-        self.machine_of = np.zeros(day.tasks, np.int64)
+        self.machine_of = np.zeros(self.instance.tasks, np.int64)
         self.ready: Floats = np.zeros(0)  # when each machine has done its unmovable tasks
 
     def _look(self, now: float) -> None:
         self.ready = self.machines.ready(now)
 
     def _most_utility(self, tasks: Integers, now: float) -> Floats:  # noqa: ARG002 - machines are not ready before now
-        return most_utility(self.arrays, self.system, tasks, self.ready)
+        system, arrays = self.system, self.arrays
+        first = np.cumsum(system.machine_counts) - system.machine_counts
+        completion = np.minimum.reduceat(self.ready, first)[system.column_type] + system.seconds
+        earliest = np.where(system.can_run, completion, np.inf).min(axis=1)  # of each type; infinite: nothing runs it
+        return earned_at(tasks, earliest, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
 
     def _seen(self, now: float, *, until: float, available: Integers, pending_at: Floats) -> State:
         """Return the present as a policy sees it."""
         piece, tasks, arrays = self.accounts.piece(now), self.waiting, self.arrays
-        allowed = self.system.can_run
-        if self.filter is not None:
-            allowed = self.filter.allowed(self.system, self.accounts, self.ready, piece)
+        ready, system = self.ready, self.system
+        allowed = system.can_run if self.filter is None else self.filter.allowed(system, self.accounts, ready, piece)
         state = State(
-            system=self.system,
+            system=system,
             now=now,
             begins_at=float(self.accounts.edges[piece]),
             ends_at=self.accounts.ends_at(piece),
@@ -114,7 +114,7 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
             functions=arrays.function[tasks],
             polled=self.is_polled,
             available=available,
-            ready=self.ready,
+            ready=ready,
             pending_at=pending_at,
             memory=self.memory,
         )
@@ -122,44 +122,33 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
             array.flags.writeable = False
         return state
 
-    def _ask(self, state: State) -> Assignments:
-        return answer_of(self.policy, state, self.rng)
-
     def _line_up(self, decided: Assignments, state: State) -> LinedUp:
         """Return what of the decisions can be done, and note how much that is."""
-        types = self.arrays.task_type[decided.tasks]
-        made = self.machines.line_up(decided, types, self.system, self.accounts, now=state.now)
+        made = self.machines.line_up(decided, self.arrays.task_type[decided.tasks], now=state.now)
         self.refused += len(decided.tasks) - len(made.tasks)
         self.has_mapped = self.has_mapped or len(made.tasks) > 0
         return made
 
     def _fix(self, made: LinedUp) -> None:
         """Let tasks stay where they are, and charge their energy: they will run."""
-        self.machines.fix(made, self.arrays.task_type[made.tasks], self.system, self.accounts)
+        self.machines.fix(made, self.arrays.task_type[made.tasks])
         self.fates[made.tasks] = Fate.RAN
         self.starts[made.tasks] = made.starts
         self.machine_of[made.tasks], self.columns[made.tasks] = made.machines, made.columns
 
     def _fits_now(self, state: State) -> Mask:
-        free = state.available[state.ready[state.available] < state.ends_at]
-        types = np.zeros(len(self.system.machine_counts), dtype=bool)
-        types[self.system.machine_type[free]] = True
-        fits = state.allowed & types[self.system.column_type] & (self.system.joules <= state.energy_left)
+        system, free = self.system, state.available[state.ready[state.available] < state.ends_at]
+        has_free = np.isin(system.column_type, system.machine_type[free])
+        fits: Mask = state.allowed & has_free & (system.joules <= state.energy_left)
         return fits[state.types]
 
     def _schedule(self, ran: Integers) -> DaySchedule:
-        day, system = self.day, self.system
+        system = self.system
         machines, columns = self.machine_of[ran], self.columns[ran]
         first = np.cumsum(system.machine_counts) - system.machine_counts
         numbers = machines - first[system.machine_type[machines]] + 1 if len(ran) else machines
-        names = [day.machine_types[j].name for j, _ in day.modes]
-        states = [day.p_state(column) for column in range(len(names))]
         rows = zip(ran.tolist(), columns.tolist(), numbers.tolist(), self.starts[ran].tolist(), strict=True)
-        return DaySchedule(
-            tuple(
-                PlacedTask(task, names[column], number, start, states[column]) for task, column, number, start in rows
-            )
-        )
+        return schedule_of_columns(self.instance, rows)
 
 
 # Immediate mode: every task is mapped as it comes, and stays where it is.
@@ -173,6 +162,11 @@ class OneByOne(_DayEngine):
     """A day arrival by arrival."""
 
     one_by_one = True
+
+    def _misfits(self) -> Iterator[Fault]:
+        if self.options.machines == POLLED:
+            found, needed = f"policy {self.policy.name!r}, which maps each task as it comes", "machines with queues"
+            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
 
     def _next_event(self, now: float) -> float:  # noqa: ARG002 - every arrival brings one
         return self._next_arrival()
@@ -189,19 +183,13 @@ class OneByOne(_DayEngine):
 
     def _carry_out(self, answer: Assignments, state: State) -> Integers:
         """Let the task stay where it was put, unless it would earn too little there."""
-        made = self._line_up(answer, state)
-        if len(made.tasks):
-            if self.options.drop_below > 0.0 and self._earns_too_little(made):
+        made, below = self._line_up(answer, state), self.options.drop_below
+        for task, end in zip(made.tasks.tolist(), made.ends.tolist(), strict=True):  # one at most
+            if below > 0.0 and self.instance.utility_of(task).at(end - float(self.arrays.arrivals[task])) < below:
                 self._drop(made.tasks, state.now)
             else:
                 self._fix(made)
         return NO_TASKS
-
-    def _earns_too_little(self, made: LinedUp) -> bool:
-        task = made.tasks.item(0)
-        function = self.day.functions[self.arrays.function[task]]
-        earned: float = function.at(float(made.ends[0]) - float(self.arrays.arrivals[task]))
-        return earned < self.options.drop_below
 
 
 # Batch mode: at a mapping event, all tasks that wait are mapped, those in virtual queues anew.
@@ -215,34 +203,31 @@ class OneByOne(_DayEngine):
 class Batches(_DayEngine):
     """A day event by event; tasks that wait may be queued for now."""
 
-    def __init__(
-        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
-    ) -> None:
-        super().__init__(day, policy, rng, options, watch)
-        self.triggers = Triggers(options, self.arrivals)
+    def _set_up(self) -> None:
+        super()._set_up()
+        self.triggers = Triggers(self.options, self.arrivals)
         self.queued = NOTHING
         self.stands_still = False  # idle machines, and a policy that maps nothing
-        self.permute = options.permute > 1 and not self.is_polled
+        self.permute = self.options.permute > 1 and not self.is_polled
+
+    def _misfits(self) -> Iterator[Fault]:
+        if self.options.every_arrivals is None:
+            yield from super()._misfits()
 
     def _next_event(self, now: float) -> float:
-        triggers, waits = self.triggers, self._something_waits(self.triggers.tick)
+        triggers, queued = self.triggers, self.queued
+        # Will there be something to map at the next point of the grid, even if nothing arrives before?
+        waits = len(self.waiting) > len(queued.tasks) or float(queued.stays_from.max(initial=0.0)) > triggers.tick
         if self.arrived == len(self.arrivals) and (not waits or (self.stands_still and math.isinf(self.ends_at))):
             return math.inf
-        if triggers.is_long_until_an_arrival(self.arrived):
-            triggers.pass_over(self._first_opening(triggers.tick), self.arrived)
+        triggers.pass_over(self._first_opening, self._next_arrival())
         return triggers.next_event(now, self.arrived, something_waits=waits)
 
-    def _something_waits(self, at: float) -> bool:
-        """Tell whether there will be something to map at a time, even if nothing arrives before."""
-        if len(self.waiting) > len(self.queued.tasks):
-            return True
-        return float(self.queued.stays_from.max(initial=0.0)) > at
-
-    def _first_opening(self, tick: float) -> float:
+    def _first_opening(self) -> float:
         """Return when a machine may first take a task that is not mapped for sure by the next event."""
         if self.is_polled:
             return float(self.machines.last_end.min())
-        last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= tick
+        last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= self.triggers.tick
         np.maximum.at(last_start, self.queued.machines[soon], self.queued.starts[soon])
         return float(last_start.min())
 
@@ -273,14 +258,3 @@ class Batches(_DayEngine):
             left: Integers = state.tasks[self.fates[state.tasks] == Fate.WAITING]
             return left
         return state.tasks
-
-
-def _misfits(day: Day, policy: Policy, options: SimulationOptions) -> Iterator[Fault]:
-    """Find options that do not fit the policy or the day."""
-    if policy.immediate:
-        if options.machines == POLLED:
-            found, needed = (f"policy {policy.name!r}, which maps each task as it comes", "machines with queues")
-            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
-    elif options.every_arrivals is None and (options.every_seconds or 0.0) >= day.period.ends_at:
-        found, needed = f"{options.every_seconds!r} s", f"less than the day has, {day.period.ends_at!r} s"
-        yield Fault(("every_seconds",), found, needed, "shorten it: there would be no mapping event")

@@ -1,4 +1,4 @@
-"""The engine of simulations: scheduling events in time order, tasks that begin and are dropped.
+"""The engine of simulations: when scheduling events are, what happens at each, tasks that begin and are dropped.
 
 The engine owns the clock and the truth, asks a policy, and checks every answer. What differs between machines that run
 one task each (`simulate/days.py`) and nodes of clusters (`nodes/clusters.py`) is in two backends of it: when the next
@@ -37,10 +37,9 @@ from lpsched.errors import Fault, InstanceError, StalledError
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator
 
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.arrays import ClusterArrays, DayArrays
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.nodes.state import ClusterPolicy, ClusterState
@@ -50,6 +49,101 @@ if TYPE_CHECKING:
 TELL_EVERY: Final = 256  # mapping events
 MOST_EVENTS: Final = 5_000_000  # one a minute for ten years
 NO_TASKS: Final = np.zeros(0, dtype=np.int64)
+
+
+# When scheduling events are: on a grid of times, after so many arrivals, or as something arrives or ends.
+class Grid:
+    """Events at even distances; `anchor` is where the grid begins, `step` how many of its steps are over.
+
+    The simulation begins as if there had been an event at 0.
+    """
+
+    def __init__(self, every_seconds: float | None) -> None:
+        self.seconds = every_seconds
+        self.anchor, self.step = 0.0, 0
+
+    @property
+    def tick(self) -> float:
+        """The next point of the grid; infinite if there is none."""
+        return math.inf if self.seconds is None else self.anchor + (self.step + 1) * self.seconds
+
+    def is_long(self, until: float, points: float) -> bool:
+        """Tell whether more than so many points of the grid come before a time."""
+        return self.seconds is not None and until > self.tick + points * self.seconds
+
+    def skip_to(self, time: float) -> None:
+        """Leave out the points before a time.
+
+        >>> grid = Grid(60.0)
+        >>> grid.skip_to(121.0)
+        >>> grid.tick
+        180.0
+        """
+        assert self.seconds is not None, "there is a grid"
+        steps = math.ceil((time - self.anchor) / self.seconds)
+        if self.anchor + steps * self.seconds < time:  # the quotient was rounded
+            steps += 1
+        elif self.anchor + (steps - 1) * self.seconds >= time:
+            steps -= 1
+        self.step = max(self.step, steps - 1)
+
+    def after(self, now: float) -> float:
+        """Return the next point, and in any case a time after now: a grid may be too fine for doubles."""
+        return max(self.tick, math.nextafter(now, math.inf))
+
+
+# Of days: so long after the last event, after so many arrivals, or what is first.
+#
+#     by time      events lie on a grid: at s, 2 s, 3 s, ... with s = `every_seconds`
+#     by arrivals  an event comes with the n-th arrival since the last one, n = `every_arrivals`; those that
+#                  arrive in the same instant arrive before it. Without a grid, the last arrival of all brings
+#                  an event too, so that an incomplete batch is not left behind
+#     both         whichever is first; after an event by arrivals the grid begins anew at that time
+#
+# An event at which nothing could be mapped is left out, but stays on the grid: it costs nothing to wait long
+# for the next task. Nor does it to wait long for a machine: where more than a thousand events would pass in
+# which nothing arrives, and no machine can take another task, they are left out too.
+#
+# Source: Friese, thesis of 2015, 2.4.1 and 2.7.4; 3.3.1 and 4.3.1 for the minute.
+LONG: Final = 1000  # events
+
+
+class Triggers(Grid):
+    """The events of a day to come."""
+
+    def __init__(self, options: SimulationOptions, arrivals: Floats) -> None:
+        super().__init__(options.every_seconds)
+        self.batch, self.arrivals = options.every_arrivals, arrivals
+
+    def next_event(self, now: float, arrived: int, *, something_waits: bool) -> float:
+        """Move on from an event, by which so many tasks have arrived, to the next; infinite if there is none.
+
+        Something waits: there will be something to map at the next point of the grid even if nothing arrives.
+        """
+        left, by_arrivals, next_arrival = self.arrivals[arrived:], math.inf, math.inf
+        if len(left):
+            next_arrival = float(left[0])
+            if self.batch is not None and (self.batch <= len(left) or self.seconds is None):
+                by_arrivals = float(left[min(self.batch, len(left)) - 1])
+        if not something_waits and self.tick < next_arrival < math.inf:
+            self.skip_to(next_arrival)
+        by_time = self.after(now)
+        if by_arrivals < by_time:
+            self.anchor, self.step = by_arrivals, 0
+            return by_arrivals
+        self.step += 1
+        return by_time
+
+    def pass_over(self, first_opening: Callable[[], float], next_arrival: float) -> None:
+        """Leave out a long span in which nothing arrives and no machine can take another task.
+
+        Whatever a policy said there would be said anew before anything comes of it; a task that would have
+        been dropped there is dropped afterwards.
+        """
+        if self.is_long(next_arrival, LONG):
+            end = min(first_opening(), next_arrival)
+            if self.is_long(end, LONG) and end < math.inf and self.seconds is not None:
+                self.step = max(self.step, math.floor((end - self.anchor) / self.seconds) - 2)
 
 
 class Fate(IntEnum):
@@ -84,25 +178,24 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
     subject: ClassVar[str]  # that is simulated
     done: ClassVar[str]  # what a policy does with tasks
     answers: ClassVar[str]  # what it returns
+    ask: ClassVar[Callable[..., Any]]  # a policy about a state, with a generator, and check its answer
     must_run: bool = False  # whether all tasks have to run, since they cost what they wait
     one_by_one: bool = False  # whether each task has an event of its own: then they have an end
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a simulation is
+    def __init__(
         self,
         instance: Day | Clusters,
-        arrays: DayArrays | ClusterArrays,
         policy: Policy | ClusterPolicy,
         rng: np.random.Generator,
         options: SimulationOptions | ClusterOptions,
         watch: Watch | None,
-        misfits: Iterable[Fault],
     ) -> None:
-        if faults := tuple(misfits):
+        self.instance, self.policy, self.rng, self.options = instance, policy, rng, options
+        if faults := tuple(self._misfits()):
             raise self._refusal(*faults)
-        self.policy, self.rng, self.options = policy, rng, options
         self.watch = watch if watch is not None else Watch()
-        self.ends_at, self.arrivals = instance.period.ends_at, arrays.arrivals
-        self.drops = options.drop_below > 0.0
+        self.ends_at, self.arrivals = instance.period.ends_at, np.frombuffer(instance.arriving.arrivals)
+        self.drops = options.drop_below > 0.0 and not self.one_by_one  # before the policy is asked
         self.waiting = NO_TASKS  # that have come and may be mapped, by rising number
         self.arrived = 0
         self.memory: dict[str, Any] = {}  # of the policy
@@ -115,6 +208,11 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         self.refused = 0
         self.has_mapped = False
         self.could_map_at: float | None = None  # when a policy could first have mapped something
+        self._set_up()
+
+    @abstractmethod
+    def _set_up(self) -> None:
+        """Prepare what the tasks run on."""
 
     @abstractmethod
     def _next_event(self, now: float) -> float:
@@ -137,10 +235,6 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         """Return the present as a policy sees it, choices filtered."""
 
     @abstractmethod
-    def _ask(self, state: Seen) -> Answer:
-        """Ask the policy, and check its answer."""
-
-    @abstractmethod
     def _carry_out(self, answer: Answer, state: Seen) -> Integers:
         """Do what the policy says, as far as it fits; return the tasks that may be mapped at the next event."""
 
@@ -154,8 +248,12 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
 
     def run(self) -> Simulated[Schedule]:
         """Go from mapping event to mapping event."""
-        is_whole = self._reach_the_end()
+        now, is_whole = 0.0, True
+        while is_whole and (now := self._next_event(now)) < self.ends_at:
+            if is_whole := not self.watch.is_over():
+                self._event(now)
         if is_whole:
+            self._settle(math.inf)
             self._raise_if_stalled()
         ran = np.flatnonzero(self.fates == Fate.RAN)
         schedule = self._schedule(ran[np.argsort(self.starts[ran], kind="stable")])
@@ -177,21 +275,11 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         self.fates[tasks] = Fate.DROPPED
         self.dropped_at[tasks] = now
 
-    def _reach_the_end(self) -> bool:
-        """Tell whether it was reached before the watch was over."""
-        now = 0.0
-        while (now := self._next_event(now)) < self.ends_at:
-            if self.watch.is_over():
-                return False
-            if len(self.event_at) >= MOST_EVENTS and not self.one_by_one:
-                found = f"{MOST_EVENTS:,} mapping events by {now!r} s, and no end"
-                raise self._refusal(Fault(("every_seconds",), found, "fewer", "map tasks less often"))
-            self._event(now)
-        self._settle(math.inf)
-        return True
-
     def _event(self, now: float) -> None:
         """Come to a mapping event, and do what the policy says."""
+        if len(self.event_at) >= MOST_EVENTS and not self.one_by_one:
+            found = f"{MOST_EVENTS:,} mapping events by {now!r} s, and no end"
+            raise self._refusal(Fault(("every_seconds",), found, "fewer", "map tasks less often"))
         if self._settle(now):
             self.waiting = self.waiting[self.fates[self.waiting] == Fate.WAITING]
         if (arrived := self._count_arrived(now)) > self.arrived:
@@ -212,20 +300,14 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
                 self._drop(self.waiting[low], now)
                 self.waiting = self.waiting[~low]
         state = self._see(now) if len(self.waiting) else None
-        answer = None if state is None else self._ask(state)
+        answer = None if state is None else self.ask(self.policy, state, self.rng)
         self.event_at.append(now)
         self.event_seconds.append(time.perf_counter() - began)
         if state is not None and answer is not None:
             self.waiting = self._carry_out(answer, state)
-            if not self.has_mapped and self.could_map_at is None and self._could_map(state):
-                self.could_map_at = now
-
-    def _could_map(self, state: Seen) -> bool:
-        """Tell whether some task would earn something, and fits."""
-        fits = self._fits_now(state)
-        if not self.must_run:
-            fits &= (self._most_utility(state.tasks, state.now) > 0.0)[:, np.newaxis]
-        return bool(fits.any())
+            if not self.has_mapped and self.could_map_at is None:
+                earns = self.must_run or (self._most_utility(state.tasks, now) > 0.0)[:, np.newaxis]
+                self.could_map_at = now if (self._fits_now(state) & earns).any() else None
 
     def _raise_if_stalled(self) -> None:
         """Refuse a run in which nothing was mapped, though something could have been, or not all that has to."""
@@ -238,6 +320,13 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         if self.must_run and left:
             what = f"{who} left {left:,} of {len(self.fates):,} tasks waiting"
             raise StalledError(f"{what}, and all have to run where waiting has a cost; {do}")
+
+    def _misfits(self) -> Iterator[Fault]:
+        """Find options, and a policy, that do not fit the instance."""
+        every, ends_at = self.options.every_seconds, self.instance.period.ends_at
+        if (every or 0.0) >= ends_at:
+            do = "shorten it: there would be no mapping event"
+            yield Fault(("every_seconds",), f"{every!r} s", f"less than the day has, {ends_at!r} s", do)
 
     def _refusal(self, *faults: Fault) -> InstanceError:
         return InstanceError(f"simulating {self.subject}", faults)

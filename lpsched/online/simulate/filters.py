@@ -40,9 +40,8 @@ utility = compiled_utility()
 #     tau, e    means of seconds and of joules over all pairs that can run
 #     budget    = leniency e_rem / (tau_rem / tau)                                                  (7)
 #
-# and a choice is offered if it takes less than the budget. The adaptive filter estimates how many tasks can
-# still be run by energy, too, and sets the leniency by how the energy used so far compares with an even
-# spend:
+# and a choice is offered if it takes less than the budget. The adaptive filter estimates how many tasks can still be
+# run by energy, too, and sets the leniency by how the energy used so far compares with an even spend:
 #
 #     n         = min(tau_rem / tau, e_rem / e)                                                     (9)
 #     budget    = lambda e_rem / n                                                                  (10)
@@ -91,10 +90,8 @@ def filter_of(options: SimulationOptions, period: Period, system: System) -> Ene
     if options.energy_filter is None or period.energy_constraint_joules is None:
         return None
     require_an_end(period)
-    can_run = system.can_run
-    return EnergyFilter(
-        options.energy_filter, float(system.seconds[can_run].mean()), float(system.joules[can_run].mean())
-    )
+    means = (float(table[system.can_run].mean()) for table in (system.seconds, system.joules))
+    return EnergyFilter(options.energy_filter, *means)
 
 
 def require_an_end(period: Period) -> None:
@@ -113,65 +110,17 @@ def require_an_end(period: Period) -> None:
 #     e_rem   joules that neither running nor reserved tasks take of the constraint
 #     r_rem   core-seconds that neither running nor reserved tasks take from now to the end (6)
 #     r, e    means of core-seconds (planned seconds times cores allocated, equation 1) and of joules
+#     tasks   = min(r_rem / r, e_rem / e) that may still be run (7)
+#     budget  joules of a choice: leniency e_rem / tasks (8), or joules per core-second: leniency e_rem / r_rem (9)
 #
 # The source does not say over what the means are taken: here over all kinds of tasks and all columns, that is
 # clusters and P-states, in which they can run. A choice of just the budget is offered. Where no core-seconds
-# are left, everything is.
+# are left, everything is. Where no energy is left, e_rem / tasks is e, as it is just before that.
 #
 # Source: Machovec et al. (2016), section III.G, equations 6 to 9.
 def resources(arrays: ClusterArrays) -> Floats:
-    """Return planned seconds times cores allocated (equation 1), K x C; 0 where a kind cannot run.
-
-    Cores allocated are all those of its nodes.
-    """
-    cores = arrays.nodes * arrays.cores_per_node[arrays.column_cluster]
-    return arrays.requested_seconds * cores
-
-
-def resources_left(all_cores: int, begin: float, end: float, planned: float) -> float:
-    """Return the core-seconds that are not allocated (equation 6).
-
-        sum over nodes i of (unallocated time remaining on i) (cores of i)  =  cores (end - begin) - planned
-
-    >>> resources_left(10, 100.0, 160.0, 200.0)
-    400.0
-    """
-    return max(0.0, all_cores * (end - begin) - planned)
-
-
-def tasks_left(r_rem: float, mean_resources: float, e_rem: float, mean_joules: float) -> float:
-    """Return how many tasks may still be run (equation 7).
-
-        min(r_rem / r, e_rem / e)
-
-    >>> tasks_left(400.0, 20.0, 600.0, 60.0)
-    10.0
-    """
-    return min(r_rem / mean_resources, e_rem / mean_joules if mean_joules > 0.0 else math.inf)
-
-
-def per_task_budget(leniency: float, e_rem: float, tasks: float, mean_joules: float) -> float:
-    """Return the joules that a choice may take (equation 8).
-
-        leniency e_rem / tasks left
-
-    Where no energy is left, e_rem / tasks left is the mean of joules, as it is just before that.
-
-    >>> per_task_budget(2.0, 600.0, 10.0, 60.0), per_task_budget(2.0, 0.0, 0.0, 60.0)
-    (120.0, 120.0)
-    """
-    return leniency * (e_rem / tasks if tasks > 0.0 else mean_joules)
-
-
-def per_resource_budget(leniency: float, e_rem: float, r_rem: float) -> float:
-    """Return the joules per core-second that a choice may take (equation 9).
-
-        leniency e_rem / r_rem
-
-    >>> per_resource_budget(4.0, 600.0, 400.0)
-    6.0
-    """
-    return leniency * e_rem / r_rem
+    """Return planned seconds times all cores of the nodes (equation 1), K x C; 0 where a kind cannot run."""
+    return arrays.requested_seconds * (arrays.nodes * arrays.cores_per_node[arrays.column_cluster])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +141,24 @@ class ClusterFilter:
         if math.isinf(accounts.limits[piece]):
             return can_run
         end, e_rem = float(accounts.edges[piece + 1]), max(0.0, accounts.left(piece))
-        r_rem = resources_left(self.all_cores, now, end, book.planned_resources(now, end))
+        r_rem = self.all_cores * (end - now) - book.planned_resources(now, end)
         if r_rem <= 0.0:
             return can_run
-        if self.per_task:
-            tasks = tasks_left(r_rem, self.mean_resources, e_rem, self.mean_joules)
-            passes = self.joules <= per_task_budget(self.leniency, e_rem, tasks, self.mean_joules)
-        else:
-            passes = self.joules <= per_resource_budget(self.leniency, e_rem, r_rem) * self.resources
-        passed: Mask = can_run & passes
+        budget = self.budget(e_rem, r_rem)
+        passed: Mask = can_run & (self.joules <= (budget if self.per_task else budget * self.resources))
         passed.flags.writeable = False
         return passed
+
+    def budget(self, e_rem: float, r_rem: float) -> float:
+        """Return the joules that a choice may take, or its joules per core-second.
+
+        >>> ClusterFilter(True, 2.0, np.zeros(1), np.zeros(1), 60.0, 20.0, 10).budget(600.0, 400.0)
+        120.0
+        """
+        if not self.per_task:
+            return self.leniency * e_rem / r_rem
+        tasks = min(r_rem / self.mean_resources, e_rem / self.mean_joules if self.mean_joules > 0.0 else math.inf)
+        return self.leniency * (e_rem / tasks if tasks > 0.0 else self.mean_joules)
 
 
 def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterArrays) -> ClusterFilter | None:
@@ -210,24 +166,17 @@ def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterAr
     if options.energy_filter is None or period.energy_constraint_joules is None or not len(arrays.can_run):
         return None
     require_an_end(period)
-    used = resources(arrays)
-    return ClusterFilter(
-        per_task=options.energy_filter == PER_TASK,
-        leniency=options.factor,
-        joules=arrays.joules,
-        resources=used,
-        mean_joules=float(arrays.joules[arrays.can_run].mean()),
-        mean_resources=float(used[arrays.can_run].mean()),
-        all_cores=int(np.dot(arrays.node_counts, arrays.cores_per_node)),
-    )
+    joules, used = arrays.joules, resources(arrays)
+    means = float(joules[arrays.can_run].mean()), float(used[arrays.can_run].mean())
+    all_cores = int(np.dot(arrays.node_counts, arrays.cores_per_node))
+    return ClusterFilter(options.energy_filter == PER_TASK, options.factor, joules, used, *means, all_cores)
 
 
 # Dropping: tasks that can no longer earn enough are given up for good.
 #
-# Batch mode, before the policy is asked: the most that a task could earn on any machine, in any P-state, if
-# it started right after the unmovable tasks there; the energy filter does not matter here. Utility never
-# rises, so that is its utility at the earliest completion, which is the same for all tasks of a type. Less
-# than the threshold: it is dropped.
+# Batch mode, before the policy is asked: the most that a task could earn on any machine, in any P-state, if it started
+# right after the unmovable tasks there; the energy filter does not matter here. Utility never rises, so that is its
+# utility at the earliest completion, which is the same for all tasks of a type. Less than the threshold: it is dropped.
 #
 # Immediate mode, after the policy has answered: what the task would earn where the policy puts it.
 #
@@ -235,21 +184,6 @@ def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterAr
 # P-state that can run it.
 #
 # Source: Friese, thesis of 2015, 2.4.4, 3.3.3 and 4.3.2. Machovec et al. (2016), sections III.C and IV.C.
-def most_utility(arrays: DayArrays, system: System, tasks: Integers, ready: Floats) -> Floats:
-    """Return the most that each task could earn if it were the next on some machine."""
-    completion = earliest_completion(system, ready)
-    return earned_at(tasks, completion, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
-
-
-def earliest_completion(system: System, ready: Floats) -> Floats:
-    """Return when a task of each type could be complete at the earliest; infinite where nothing runs it."""
-    first = np.cumsum(system.machine_counts) - system.machine_counts
-    of_type = np.minimum.reduceat(ready, first)
-    completion = of_type[system.column_type] + system.seconds
-    earliest: Floats = np.where(system.can_run, completion, np.inf).min(axis=1)
-    return earliest
-
-
 @compiled
 def earned_at(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
     tasks: Integers, completion: Floats, arrivals: Floats, types: Integers, functions: Integers, curves: Curves
@@ -280,13 +214,11 @@ def permuted(made: LinedUp, arrays: DayArrays, *, now: float, ends_at: float, mo
     """Return what was lined up with the heads of the virtual queues in their best orders."""
     tasks, columns = made.tasks.copy(), made.columns.copy()
     for head in _heads(made, now, most):
-        seconds = arrays.seconds[arrays.task_type[tasks[head]], columns[head]]
-        orders = orders_of(len(head))
-        best = best_order(
-            orders, float(made.starts[head[0]]), ends_at, seconds, arrays.function[tasks[head]],
-            arrays.arrivals[tasks[head]], arrays.curves,
-        )  # fmt: skip
-        tasks[head], columns[head] = tasks[head][orders[best]], columns[head][orders[best]]
+        own, orders, begin = tasks[head], orders_of(len(head)), float(made.starts[head[0]])
+        seconds = arrays.seconds[arrays.task_type[own], columns[head]]
+        functions, arrivals = arrays.function[own], arrays.arrivals[own]
+        best = orders[best_order(orders, begin, ends_at, seconds, functions, arrivals, arrays.curves)]
+        tasks[head], columns[head] = own[best], columns[head][best]
     return Assignments(tasks, made.machines, columns)
 
 
@@ -308,20 +240,14 @@ def orders_of(size: int) -> Integers:
 
 @compiled
 def best_order(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
-    orders: Integers,
-    begins_at: float,
-    ends_at: float,
-    seconds: Floats,
-    functions: Integers,
-    arrivals: Floats,
-    curves: Curves,
+    orders: Integers, begin: float, end: float, seconds: Floats, functions: Integers, arrivals: Floats, curves: Curves
 ) -> int:
     """Return the number of the order that earns most."""
     best, most = 0, -1.0
     for n in range(len(orders)):
-        time, total, starts_in_time = begins_at, 0.0, True
+        time, total, starts_in_time = begin, 0.0, True
         for k in orders[n]:
-            starts_in_time = starts_in_time and time < ends_at
+            starts_in_time = starts_in_time and time < end
             time += seconds[k]
             total += utility(curves, functions[k], time - arrivals[k])
         if starts_in_time and total > most * (1.0 + ROUNDING):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 MOST_DAYS: Final = 100_000  # before the period that counts; each has an account of its own
 
 
-@dataclass(frozen=True, slots=True)
-class Accounts:
+class Accounts(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """The pieces of simulated time, from 0 to the end of the period; `used` changes while a day runs."""
 
     edges: Floats  # pieces + 1
@@ -47,11 +45,10 @@ class Accounts:
     used: Floats  # pieces: joules
     has_free_start: bool  # whether the first piece is shorter than a day
     prorated: bool
-    inner_edges: tuple[float, ...]  # between pieces: looking one up in an array takes ten times as long
 
     def piece(self, now: float) -> int:
         """Return the number of the piece that a time is in."""
-        return bisect_right(self.inner_edges, now)
+        return bisect_right(self.edges, now, 1, len(self.edges) - 1) - 1
 
     def ends_at(self, piece: int) -> float:
         """Return when nothing may start any more that is mapped in this piece."""
@@ -84,23 +81,14 @@ def accounts_of(period: Period) -> Accounts:
     limits = np.full(len(edges) - 1, math.inf if limit is None else limit)
     if has_free_start:
         limits[0] = math.inf
-    used, is_prorated = np.zeros(len(limits)), period.edge == PRORATED
-    return Accounts(np.array(edges), limits, used, has_free_start, is_prorated, tuple(edges[1:-1]))
+    return Accounts(np.array(edges), limits, np.zeros(len(limits)), has_free_start, period.edge == PRORATED)
 
 
 # Energy of a run by the pieces of simulated time, for compiled loops and for engines (see `Accounts`).
 @compiled
-def has_energy(  # noqa: PLR0913, PLR0917 - likewise
-    edges: Floats,
-    limits: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
-    piece: int,
-    start: float,
-    end: float,
-    joules: float,
-) -> bool:
+def has_energy(accounts: Accounts, piece: int, start: float, end: float, joules: float) -> bool:
     """Tell whether every piece from this one on has the energy that a run takes in it."""
+    edges, limits, used, prorated = accounts.edges, accounts.limits, accounts.used, accounts.prorated
     for p in range(piece, len(used)):
         if edges[p] > end:
             break
@@ -110,16 +98,9 @@ def has_energy(  # noqa: PLR0913, PLR0917 - likewise
 
 
 @compiled
-def charge(  # noqa: PLR0913, PLR0917 - likewise
-    edges: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
-    piece: int,
-    start: float,
-    end: float,
-    joules: float,
-) -> None:
+def charge(accounts: Accounts, piece: int, start: float, end: float, joules: float) -> None:
     """Charge every piece from this one on with the energy that a run takes in it."""
+    edges, used, prorated = accounts.edges, accounts.used, accounts.prorated
     for p in range(piece, len(used)):
         if edges[p] > end:
             break
@@ -139,9 +120,8 @@ def share(begin: float, end: float, starts: float, ends: float, prorated: bool) 
 
 # Machines and their queues: when each is free, what is lined up on it, and what of that stays.
 #
-# A machine runs one task at a time. The task next in line is pending. Both are unmovable: neither is mapped
-# again. Since times are known, all there is to know of a machine is when its last unmovable task starts and
-# ends:
+# A machine runs one task at a time. The task next in line is pending. Both are unmovable: neither is mapped again.
+# Since times are known, all there is to know of a machine is when its last unmovable task starts and ends:
 #
 #    ready       = max(end, now)      when it has done all its unmovable tasks
 #    pending at  = max(start, now)    when the next task mapped to it gets unmovable: an idle machine starts
@@ -151,8 +131,7 @@ def share(begin: float, end: float, starts: float, ends: float, prorated: bool) 
 # A task lined up behind another starts as that ends, and gets unmovable as that starts. It is left out, and
 # the ones behind it move up, if it would start too late, or take more energy of some account than is left
 # there by the unmovable tasks and by those lined up before it.
-@dataclass(frozen=True, slots=True)
-class LinedUp:
+class LinedUp(NamedTuple):
     """What was mapped at an event, in the order in which it was decided."""
 
     tasks: Integers
@@ -164,26 +143,18 @@ class LinedUp:
 
     def keep(self, which: Mask) -> LinedUp:
         """Return some of it."""
-        return LinedUp(
-            self.tasks[which],
-            self.machines[which],
-            self.columns[which],
-            self.starts[which],
-            self.ends[which],
-            self.stays_from[which],
-        )
+        return LinedUp._make(each[which] for each in self)
 
 
-NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
-NO_TIMES: Final = np.zeros(0)
-NOTHING: Final = LinedUp(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, NO_TIMES, NO_TIMES, NO_TIMES)
+NOTHING: Final = LinedUp._make([np.zeros(0, dtype=np.int64)] * 3 + [np.zeros(0)] * 3)
 
 
 class Machines:
     """When the last unmovable task of each machine starts and ends."""
 
-    def __init__(self, count: int) -> None:
-        self.last_start, self.last_end = np.zeros(count), np.zeros(count)
+    def __init__(self, system: System, accounts: Accounts) -> None:
+        self.system, self.accounts = system, accounts
+        self.last_start, self.last_end = np.zeros((2, len(system.machine_type)))
 
     def ready(self, now: float) -> Floats:
         """Return when each machine has done its unmovable tasks."""
@@ -193,80 +164,48 @@ class Machines:
         """Return when the next task mapped to each machine gets unmovable."""
         return np.maximum(self.last_start, now)
 
-    def line_up(
-        self, mapped: Assignments, types: Integers, system: System, accounts: Accounts, *, now: float
-    ) -> LinedUp:
+    def line_up(self, mapped: Assignments, types: Integers, *, now: float) -> LinedUp:
         """Return the assignments that can be done, with their times; nothing is changed."""
-        size = len(mapped.tasks)
+        size, system, accounts = len(mapped.tasks), self.system, self.accounts
         if not size:
             return NOTHING
-        starts, ends, stays_from = np.zeros(size), np.zeros(size), np.zeros(size)
-        piece = accounts.piece(now)
-        fits = _line_up(
-            types, mapped.machines, mapped.columns, system.seconds, system.joules, self.pending_at(now),
-            self.ready(now), accounts.ends_at(piece), piece, accounts.edges, accounts.limits,
-            accounts.used.copy(), accounts.prorated, starts, ends, stays_from,
-        )  # fmt: skip
-        made = LinedUp(mapped.tasks, mapped.machines, mapped.columns, starts, ends, stays_from)
+        made = LinedUp(mapped.tasks, mapped.machines, mapped.columns, np.zeros(size), np.zeros(size), np.zeros(size))
+        piece, kept = accounts.piece(now), accounts._replace(used=accounts.used.copy())
+        free = self.pending_at(now), self.ready(now)
+        fits = _line_up(made, types, system.seconds, system.joules, free, accounts.ends_at(piece), piece, kept)
         return made if fits.all() else made.keep(fits)
 
-    def fix(self, made: LinedUp, types: Integers, system: System, accounts: Accounts) -> None:
+    def fix(self, made: LinedUp, types: Integers) -> None:
         """Take over tasks that have got unmovable, and charge their energy."""
-        _fix(
-            types, made.machines, made.columns, made.starts, made.ends, system.joules, self.last_start,
-            self.last_end, accounts.edges, accounts.used, accounts.prorated,
-        )  # fmt: skip
+        _fix(made, types, self.system.joules, self.last_start, self.last_end, self.accounts)
 
 
 @compiled
 def _line_up(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
-    types: Integers,
-    machines: Integers,
-    columns: Integers,
-    seconds: Floats,
-    joules: Floats,
-    pending_at: Floats,
-    ready: Floats,
-    ends_at: float,
-    piece: int,
-    edges: Floats,
-    limits: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
-    starts: Floats,
-    ends: Floats,
-    stays_from: Floats,
-) -> Mask:
-    """Tell which assignments can be done, and write their times; changes `pending_at`, `ready`, `used`."""
+    made: LinedUp, types: Integers, seconds: Floats, joules: Floats, free: tuple[Floats, Floats], ends_at: float,
+    piece: int, accounts: Accounts,
+) -> Mask:  # fmt: skip
+    """Tell which assignments can be done, and write their times; changes `free` and what is used."""
     fits = np.zeros(len(types), dtype=np.bool_)
+    pending_at, ready = free
     for n in range(len(types)):
-        i, machine, column = types[n], machines[n], columns[n]
+        i, machine, column = types[n], made.machines[n], made.columns[n]
         start = ready[machine]
         end = start + seconds[i, column]
-        if start >= ends_at or not has_energy(edges, limits, used, prorated, piece, start, end, joules[i, column]):
+        if start >= ends_at or not has_energy(accounts, piece, start, end, joules[i, column]):
             continue
-        charge(edges, used, prorated, piece, start, end, joules[i, column])
+        charge(accounts, piece, start, end, joules[i, column])
         fits[n] = True
-        starts[n], ends[n], stays_from[n] = start, end, pending_at[machine]
+        made.starts[n], made.ends[n], made.stays_from[n] = start, end, pending_at[machine]
         pending_at[machine], ready[machine] = start, end
     return fits
 
 
 @compiled
 def _fix(  # noqa: PLR0913, PLR0917 - likewise
-    types: Integers,
-    machines: Integers,
-    columns: Integers,
-    starts: Floats,
-    ends: Floats,
-    joules: Floats,
-    last_start: Floats,
-    last_end: Floats,
-    edges: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
+    made: LinedUp, types: Integers, joules: Floats, last_start: Floats, last_end: Floats, accounts: Accounts
 ) -> None:
     """Make tasks the last ones of their machines, and charge their energy."""
     for n in range(len(types)):
-        last_start[machines[n]], last_end[machines[n]] = starts[n], ends[n]
-        charge(edges, used, prorated, 0, starts[n], ends[n], joules[types[n], columns[n]])
+        last_start[made.machines[n]], last_end[made.machines[n]] = made.starts[n], made.ends[n]
+        charge(accounts, 0, made.starts[n], made.ends[n], joules[types[n], made.columns[n]])

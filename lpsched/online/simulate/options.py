@@ -21,13 +21,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import LARGEST, describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ADAPTIVE: Final = "adaptive"
 QUEUED: Final = "queued"
@@ -55,34 +52,20 @@ class SimulationOptions:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        faults = (*_of_events(self), *_of_choices(self))
-        if faults:
-            raise InstanceError("options of a simulation", faults)
-
-
-def _of_events(options: SimulationOptions) -> Iterator[Fault]:
-    """Find what is wrong with queues and events."""
-    if options.machines not in (QUEUED, POLLED):
-        yield Fault(("machines",), describe(options.machines), "'queued' or 'polled'", "choose one")
-    seconds, arrivals = options.every_seconds, options.every_arrivals
-    if seconds is None and arrivals is None:
+        seconds, arrivals, leniency = self.every_seconds, self.every_arrivals, self.energy_filter
+        is_mode, is_batch = self.machines in (QUEUED, POLLED), arrivals is None or _is_whole(arrivals, 1)
+        is_filter, orders = leniency in (None, ADAPTIVE) or _is_number(leniency), f"from 0 to {MOST_PERMUTED}"
         needed = "a number of seconds, or of arrivals in every_arrivals"
-        yield Fault(("every_seconds",), "nothing", needed, "say when tasks are mapped")
-    yield from _of_seconds(seconds)
-    if arrivals is not None and not (_is_whole(arrivals) and arrivals >= 1):
-        yield Fault(("every_arrivals",), describe(arrivals), "a whole number from 1 up", "correct it")
-
-
-def _of_choices(options: SimulationOptions) -> Iterator[Fault]:
-    """Find what is wrong with dropping, filter and permuting."""
-    drop, leniency, permute = options.drop_below, options.energy_filter, options.permute
-    yield from _of_dropping(drop)
-    if leniency not in (None, ADAPTIVE) and not (_is_number(leniency) and 0.0 < leniency < math.inf):  # type: ignore[operator]
-        needed = "a number above 0, 'adaptive', or nothing"
-        yield Fault(("energy_filter",), describe(leniency), needed, "correct it")
-    if not (_is_whole(permute) and 0 <= permute <= MOST_PERMUTED):
-        needed = f"a whole number from 0 to {MOST_PERMUTED}"
-        yield Fault(("permute",), describe(permute), needed, "correct it")
+        nothing = Fault(("every_seconds",), "nothing", needed, "say when tasks are mapped")
+        _require(
+            (is_mode, _wrong("machines", self.machines, "'queued' or 'polled'", "choose one")),
+            (seconds is not None or arrivals is not None, nothing),
+            (_is_time(seconds), _wrong("every_seconds", seconds, TIMES)),
+            (is_batch, _wrong("every_arrivals", arrivals, "a whole number from 1 up")),
+            (_is_number(self.drop_below, or_zero=True), _wrong("drop_below", self.drop_below, "a utility from 0 up")),
+            (is_filter, _wrong("energy_filter", leniency, "a number above 0, 'adaptive', or nothing")),
+            (_is_whole(self.permute, 0, MOST_PERMUTED), _wrong("permute", self.permute, f"a whole number {orders}")),
+        )
 
 
 # How clusters are run: when tasks are mapped, which are dropped, which choices are filtered.
@@ -110,10 +93,7 @@ class ClusterOptions:
     InstanceError
         If some of them cannot be; the error lists every fault.
 
-    Examples
-    --------
-    >>> ClusterOptions(energy_filter="per-resource").factor
-    4.0
+    Examples -------- >>> ClusterOptions(energy_filter="per-resource").factor 4.0
     """
 
     every_seconds: float | None = 60.0
@@ -124,9 +104,19 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        faults = tuple(_of_clusters(self))
-        if faults:
-            raise InstanceError("options of a simulation", faults)
+        leniency, is_filter = self.leniency, self.energy_filter in (None, PER_TASK, PER_RESOURCE)
+        either = f"{PER_TASK!r}, {PER_RESOURCE!r}, or nothing"
+        is_lenient, of_none = leniency is None or _is_number(leniency), f"{leniency!r} of no filter"
+        has_filter = leniency is None or not is_lenient or self.energy_filter is not None
+        needed = f"an energy filter, {PER_TASK!r} or {PER_RESOURCE!r}"
+        _require(
+            (_is_time(self.every_seconds), _wrong("every_seconds", self.every_seconds, TIMES)),
+            (_is_number(self.drop_below, or_zero=True), _wrong("drop_below", self.drop_below, "a utility from 0 up")),
+            (is_filter, _wrong("energy_filter", self.energy_filter, either, "choose one")),
+            (is_lenient, _wrong("leniency", leniency, "a number above 0")),
+            (has_filter, Fault(("leniency",), of_none, needed, "choose one, or leave it out")),
+            (isinstance(self.placeholders, bool), _wrong("placeholders", self.placeholders, "true or false")),
+        )
 
     @property
     def factor(self) -> float:
@@ -136,41 +126,28 @@ class ClusterOptions:
         return math.inf if self.energy_filter is None else LENIENCY[self.energy_filter]
 
 
-def _of_clusters(options: ClusterOptions) -> Iterator[Fault]:
-    """Find what is wrong with options."""
-    yield from _of_seconds(options.every_seconds)
-    yield from _of_dropping(options.drop_below)
-    if options.energy_filter not in (None, PER_TASK, PER_RESOURCE):
-        needed = f"{PER_TASK!r}, {PER_RESOURCE!r}, or nothing"
-        yield Fault(("energy_filter",), describe(options.energy_filter), needed, "choose one")
-    leniency = options.leniency
-    if leniency is not None and not (_is_number(leniency) and 0.0 < leniency < math.inf):
-        yield Fault(("leniency",), describe(leniency), "a number above 0", "correct it")
-    elif leniency is not None and options.energy_filter is None:
-        needed = f"an energy filter, {PER_TASK!r} or {PER_RESOURCE!r}"
-        yield Fault(("leniency",), f"{leniency!r} of no filter", needed, "choose one, or leave it out")
-    if not isinstance(options.placeholders, bool):
-        yield Fault(("placeholders",), describe(options.placeholders), "true or false", "correct it")
+# Rules of both: each with the fault of an option that breaks it.
+TIMES: Final = f"a number of seconds from {SHORTEST:g} to {LARGEST:g}"
 
 
-def _of_seconds(seconds: float | None) -> Iterator[Fault]:
-    """Find what is wrong with the time between mapping events."""
-    if seconds is not None and not (_is_number(seconds) and SHORTEST <= seconds <= LARGEST):
-        needed = f"a number of seconds from {SHORTEST:g} to {LARGEST:g}"
-        yield Fault(("every_seconds",), describe(seconds), needed, "correct it")
+def _require(*rules: tuple[bool, Fault]) -> None:
+    if faults := tuple(fault for holds, fault in rules if not holds):
+        raise InstanceError("options of a simulation", faults)
 
 
-def _of_dropping(drop_below: float) -> Iterator[Fault]:
-    """Find what is wrong with the threshold below which tasks are dropped."""
-    if not (_is_number(drop_below) and 0.0 <= drop_below < math.inf):
-        yield Fault(("drop_below",), describe(drop_below), "a utility from 0 up", "correct it")
+def _wrong(option: str, value: object, needed: str, do: str = "correct it") -> Fault:
+    return Fault((option,), describe(value), needed, do)
 
 
-def _is_number(value: object) -> bool:
-    """Tell whether something is a number, and not a truth."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_number(value: object, *, or_zero: bool = False) -> bool:
+    """Tell whether something is a finite number above 0 (or 0), and not a truth."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (0.0 < value < math.inf or (or_zero and value == 0.0))  # type: ignore[operator]
 
 
-def _is_whole(value: object) -> bool:
-    """Tell whether something is a whole number, and not a truth."""
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_time(value: object) -> bool:
+    return value is None or (_is_number(value) and SHORTEST <= value <= LARGEST)  # type: ignore[operator]
+
+
+def _is_whole(value: object, least: int, most: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

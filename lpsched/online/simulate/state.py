@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -93,16 +93,8 @@ class Policy:
 
 # A draft of an answer: what own policies need while they decide, and nothing about how they do.
 #
-# A draft keeps what the state says and what was taken since: when machines are ready, which may still get
-# tasks, and what is left of the day's energy. Tasks are meant by their place in the state.
-#
-#     def latest_first(state, rng):
-#         draft = Draft(state)
-#         for place in reversed(range(len(state.tasks))):
-#             choices = draft.choices(place)
-#             if choices:
-#                 draft.take(place, *max(choices, key=lambda choice: draft.utility(place, *choice)))
-#         return draft.assignments
+# A draft keeps what the state says and what was taken since: when machines are ready, which may still get tasks, and
+# what is left of the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
 class Draft:
     """Assignments in the making; `assignments` is the answer."""
 
@@ -216,10 +208,11 @@ def _as_columns(policy: Policy, answer: Assignments | Sequence[Assignment]) -> A
         else:
             columns = tuple(zip(*answer, strict=True)) or ((), (), ())
         tasks, machines, column = (_whole_numbers(each) for each in columns)
+        if not len(tasks) == len(machines) == len(column):
+            raise ValueError  # noqa: TRY301 - it is the same fault
     except (TypeError, ValueError, OverflowError):
-        raise _no_assignments(policy, answer) from None
-    if not len(tasks) == len(machines) == len(column):
-        raise _no_assignments(policy, answer)
+        needed = "assignments of whole numbers: task, machine, column; an empty list maps nothing"
+        raise PolicyError(f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}") from None
     return Assignments(tasks, machines, column)
 
 
@@ -230,39 +223,32 @@ def _whole_numbers(numbers: object) -> Integers:
     return np.array(array, dtype=np.int64)
 
 
-def _no_assignments(policy: Policy, answer: object) -> PolicyError:
-    needed = "assignments of whole numbers: task, machine, column; an empty list maps nothing"
-    return PolicyError(f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}")
-
-
 def _check(policy: Policy, state: State, decided: Assignments) -> None:
     """Raise an error that names the first decision that cannot be, and why."""
-    system = state.system
-    n, rule = _first_broken(
-        decided.tasks, decided.machines, decided.columns, state.tasks, state.types, state.available,
-        system.machine_type, system.column_type, system.can_run, state.allowed, state.polled,
-    )  # fmt: skip
+    system, (tasks, machines, columns) = state.system, (decided.tasks, decided.machines, decided.columns)
+    waiting, types = (state.tasks, state.types, state.available), (system.machine_type, system.column_type)
+    n, rule = _first_broken((tasks, machines, columns), waiting, types, (system.can_run, state.allowed), state.polled)
     if rule >= 0:
-        task, machine, column = (int(each[n]) for each in (decided.tasks, decided.machines, decided.columns))
-        what = f"task {task} on machine {machine} in column {column}"
+        what = f"task {tasks[n]} on machine {machines[n]} in column {columns[n]}"
         raise PolicyError(f"policy {policy.name!r} mapped {what} at {state.now!r} s: {RULES[rule]}")
 
 
+Numbers: TypeAlias = "tuple[Integers, ...]"
+
+
 @compiled
-def _first_broken(  # noqa: PLR0911, PLR0913, PLR0917 - one for each rule; arrays are what it takes
-    tasks: Integers,
-    machines: Integers,
-    columns: Integers,
-    mappable: Integers,
-    types: Integers,
-    available: Integers,
-    machine_type: Integers,
-    column_type: Integers,
-    can_run: Mask,
-    allowed: Mask,
+def _first_broken(  # noqa: PLR0911 - one for each rule
+    decided: Numbers,
+    waiting: Numbers,
+    of_types: Numbers,
+    pairs: tuple[Mask, Mask],
     polled: bool,  # noqa: FBT001
 ) -> tuple[int, int]:
     """Return the first decision that breaks a rule, and the number of that rule: -1 if none does."""
+    tasks, machines, columns = decided
+    mappable, types, available = waiting
+    machine_type, column_type = of_types
+    can_run, allowed = pairs
     mapped = np.zeros(len(mappable), dtype=np.bool_)
     has_task = np.zeros(len(available), dtype=np.bool_)
     for n in range(len(tasks)):

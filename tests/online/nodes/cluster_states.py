@@ -9,16 +9,12 @@ import numpy as np
 from lpsched.online import cluster_policies as utility_aware
 from lpsched.online.arrays import ClusterArrays, cluster_arrays
 from lpsched.online.nodes import greedy, openings
-from lpsched.online.nodes import greedy as board
-from lpsched.online.nodes import greedy as present
-from lpsched.online.nodes import openings as choosing
-from lpsched.online.nodes import openings as heaps
 from lpsched.online.nodes import reservations as profile
-from lpsched.online.nodes.profile import Profile
+from lpsched.online.nodes.reservations import Profile
 from lpsched.online.nodes.state import ClusterState
 from tests.online.states import drawn_system, read_only
 
-MODULES = (heaps, openings, choosing, present, board, greedy, profile, utility_aware)
+MODULES = (openings, greedy, profile, utility_aware)
 
 
 def run_plainly(monkeypatch):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.nodes.state import Placement
 from lpsched.online.parts import Period
-from lpsched.online.simulate.filters import per_resource_budget, per_task_budget, resources, resources_left, tasks_left
+from lpsched.online.simulate.filters import ClusterFilter, resources
+from lpsched.online.simulate.machines import accounts_of
 from tests.days import decaying
 from tests.online.nodes.small import Seen, first_come, flat, run
 from tests.parallel import Task, simple_clusters
@@ -42,17 +47,30 @@ def test_resources_are_planned_seconds_times_all_cores_of_the_nodes():
     ]  # fmt: skip
 
 
+def filter_with(*, per_task, leniency, mean_joules=100.0, joules=((0.0,),)):
+    """Return a filter of 16 cores whose kinds take 40 core-seconds in the mean, and 400 each."""
+    table = np.array(joules)
+    return ClusterFilter(per_task, leniency, table, np.full_like(table, 400.0), mean_joules, 40.0, 16)
+
+
 def test_the_formulas_by_hand():
-    # 16 cores, 40 s left, 240 core-seconds planned: 640 - 240 = 400.
-    assert resources_left(16, 60.0, 100.0, 240.0) == 400.0
-    assert resources_left(16, 60.0, 100.0, 700.0) == 0.0
-    # 400 / 40 = 10 tasks by time, 900 / 100 = 9 by energy.
-    assert tasks_left(400.0, 40.0, 900.0, 100.0) == 9.0
-    assert tasks_left(400.0, 40.0, 1100.0, 100.0) == 10.0
-    assert tasks_left(400.0, 40.0, 1100.0, 0.0) == 10.0
-    assert per_task_budget(2.0, 900.0, 9.0, 100.0) == 200.0
-    assert per_task_budget(2.0, 0.0, 0.0, 100.0) == 200.0
-    assert per_resource_budget(4.0, 900.0, 400.0) == 9.0
+    # 400 / 40 = 10 tasks by time; by energy 900 / 100 = 9, which leaves 100 J for each, or 11: 1100 / 10 = 110 J.
+    lenient = filter_with(per_task=True, leniency=2.0)
+    assert lenient.budget(900.0, 400.0) == 200.0
+    assert lenient.budget(1100.0, 400.0) == 220.0
+    assert lenient.budget(0.0, 400.0) == 200.0
+    assert filter_with(per_task=True, leniency=2.0, mean_joules=0.0).budget(1100.0, 400.0) == 220.0
+    assert filter_with(per_task=False, leniency=4.0).budget(900.0, 400.0) == 9.0
+
+
+@pytest.mark.parametrize(("planned", "passes"), [(240.0, [True, False]), (700.0, [True, True])])
+def test_what_is_planned_is_no_longer_left(planned, passes):
+    # 16 cores, 40 s left, 240 core-seconds planned: 640 - 240 = 400, and 4 x 900 / 400 = 9 J a core-second: 3600 J for
+    # 400 core-seconds. With 700 planned nothing is left, and everything is offered.
+    accounts = accounts_of(Period(0.0, 100.0, energy_constraint_joules=900.0))
+    book: Any = SimpleNamespace(accounts=accounts, planned_resources=lambda _begin, _end: planned)
+    strict = filter_with(per_task=False, leniency=4.0, joules=((3600.0, 3601.0),))
+    assert strict.allowed(np.ones((1, 2), dtype=bool), book, 60.0).tolist() == [passes]
 
 
 def test_energy_per_task_offers_what_is_within_the_budget_and_no_more():

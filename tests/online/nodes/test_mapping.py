@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.online.cluster_policies import max_upe, max_upr, max_upt, max_util
+from lpsched.online.cluster_policies import UTILITY_AWARE as POLICIES
 from models.cluster_policies import OBJECTIVES, highest_first
 from tests.online.nodes.cluster_states import drawn_state, run_plainly
 
-POLICIES = {"max-util": max_util, "max-upt": max_upt, "max-upr": max_upr, "max-upe": max_upe}
 RNG = np.random.default_rng(0)
 
 

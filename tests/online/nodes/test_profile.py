@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lpsched.online.nodes.profile import Profile
+from lpsched.online.nodes.reservations import Profile
 from tests.online.nodes.cluster_states import run_plainly
 from tests.selection import PLAIN
 

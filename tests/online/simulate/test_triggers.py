@@ -11,8 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.online.parts import Period
 from lpsched.online.simulate import engine as running_module
-from lpsched.online.simulate import events as triggers_module
-from lpsched.online.simulate.events import Triggers
+from lpsched.online.simulate.engine import Triggers
 from lpsched.online.simulate.options import SimulationOptions
 from tests.online.small_days import Seen, first_come, flat_day, run, starts
 
@@ -137,7 +136,7 @@ def test_what_is_passed_over_changes_nothing_but_the_number_of_events(monkeypatc
         machines=2,
     )
     passed = run(day, last_first)
-    monkeypatch.setattr(triggers_module, "LONG", math.inf)
+    monkeypatch.setattr(running_module, "LONG", math.inf)
     step_by_step = run(day, last_first)
     assert starts(passed) == starts(step_by_step)
     assert 2 * len(passed.event_at) < len(step_by_step.event_at)

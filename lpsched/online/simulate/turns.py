@@ -1,11 +1,4 @@
-"""One task after another, to the machine that is ready first or to one that is drawn. Compiled.
-
-Of many tasks that wait, few decide what happens by the next event. Call a machine type open while one of its
-machines needs another task by then. Where all open types are ready before all others, a task that none of
-them can run goes to another type, and changes nothing for those that an open one can run: it is put aside.
-Should an open type get later than another, those put aside are mapped first, as they would have been. None
-of this holds where energy may run out: then each task is mapped in its turn.
-"""
+"""One task after another, to the machine that is ready first or to one that is drawn; or by sufferage. Compiled."""
 
 from __future__ import annotations
 
@@ -15,21 +8,40 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.mapping.board import (
-    fastest_fitting,
-    first_fitting,
-    fits,
-    is_needed,
-    set_up,
-    take,
-    take_first,
-)
+from lpsched.online.simulate.board import fits, is_needed, set_up, take, take_first, utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.simulate.mapping.present import Board, Pairs, Present
+    from lpsched.online.simulate.board import Board, Pairs, Present
 
 
+@compiled_inside
+def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
+    """Return the first column of a machine type that fits a task which starts then; -1 if none does."""
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        if fits(pairs, left, i, c, start):
+            return c
+    return -1
+
+
+@compiled_inside
+def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
+    """Return the column of the least seconds, likewise."""
+    found = -1
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        faster = found < 0 or pairs.seconds[i, c] < pairs.seconds[i, found]
+        if faster and fits(pairs, left, i, c, start):
+            found = c
+    return found
+
+
+# One task after another, to the machine that is ready first or to one that is drawn. Compiled.
+#
+# Of many tasks that wait, few decide what happens by the next event. Call a machine type open while one of its
+# machines needs another task by then. Where all open types are ready before all others, a task that none of
+# them can run goes to another type, and changes nothing for those that an open one can run: it is put aside.
+# Should an open type get later than another, those put aside are mapped first, as they would have been. None
+# of this holds where energy may run out: then each task is mapped in its turn.
 @compiled
 def ready_one_by_one(present: Present, order: Integers) -> Board:
     """Map one task after another, each to the machine that is ready first of those where a column fits."""
@@ -169,4 +181,74 @@ def drawn_one_by_one(present: Present, order: Integers, draws: Floats, columns: 
             c = drawn_fitting(present.pairs, left, i, j, start, draws[b, 1])
         take(present, board, b, m, c)
         gone[m] = present.polled
+    return board
+
+
+# Who would suffer most if another took its machine is mapped first, machine by machine. Compiled.
+@compiled_inside
+def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
+    """Return where a task type ends soonest (-1: nowhere), that end, and the one on the second-best machine.
+
+    A machine offers its fastest column that fits. The second machine of a type counts if its first fits.
+    """
+    column, soonest, second = -1, math.inf, math.inf
+    for j in range(len(board.size)):
+        start = board.start[j]
+        c = fastest_fitting(pairs, board.left[0], i, j, start)
+        if c < 0:
+            continue
+        end = start + pairs.seconds[i, c]
+        if end < soonest:
+            column, soonest, second = c, end, min(second, soonest)
+        else:
+            second = min(second, end)
+        start = math.inf  # of the second machine
+        for child in range(1, min(3, board.size[j])):  # the second of a heap is below its top
+            start = min(start, board.ready[board.heap[board.first[j] + child]])
+        c = fastest_fitting(pairs, board.left[0], i, j, start)
+        if c >= 0:
+            second = min(second, start + pairs.seconds[i, c])
+    return column, soonest, second
+
+
+@compiled_inside
+def loss(present: Present, b: int, soonest: float, second: float) -> float:
+    """Return what a task loses that has to take the second-best machine; all, if there is none."""
+    f, arrival = present.functions[b], present.arrivals[b]
+    elsewhere = utility(present.worths, f, second - arrival) if second < math.inf else 0.0
+    return utility(present.worths, f, soonest - arrival) - elsewhere
+
+
+@compiled
+def worst_sufferers_first(present: Present) -> Board:
+    """Map, round by round, to each machine the task that would suffer most of those that prefer it."""
+    pairs = present.pairs
+    board, tasks, types = set_up(present), len(present.types), len(present.pairs.usable)
+    mapped = np.zeros(tasks, dtype=np.bool_)
+    column = np.empty(types, dtype=np.int64)
+    soonest, second = np.empty(types), np.empty(types)
+    champion, most = np.empty(len(board.size), dtype=np.int64), np.empty(len(board.size))
+    while is_needed(pairs, board):
+        for i in range(types):
+            column[i] = -1
+            if board.waiting[i] > 0:
+                column[i], soonest[i], second[i] = two_best(pairs, board, i)
+        champion[:], most[:] = -1, 1.0
+        for b in range(tasks):
+            i = present.types[b]
+            if mapped[b] or column[i] < 0:
+                continue
+            j, gained = pairs.column_type[column[i]], -loss(present, b, soonest[i], second[i])
+            if champion[j] < 0 or gained < most[j]:
+                champion[j], most[j] = b, gained
+        if champion.max() < 0:
+            break
+        by_number = np.argsort(champion)
+        for place in np.argsort(most[by_number], kind="mergesort"):  # keeps the order of equals
+            j = by_number[place]
+            b = champion[j]
+            c = column[present.types[b]] if b >= 0 else -1
+            if c >= 0 and fits(pairs, board.left[0], present.types[b], c, board.start[j]):
+                take_first(present, board, b, c)
+                mapped[b] = True
     return board

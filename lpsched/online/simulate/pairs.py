@@ -1,18 +1,18 @@
-"""The best pair of task and column first; or the worst sufferer. Compiled."""
+"""The best pair of task and column first: by its score, or by its advantage at prices. Compiled."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.mapping.board import fastest_fitting, fits, is_needed, set_up, sink, take_first, utility
+from lpsched.online.simulate.board import fits, is_needed, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.simulate.mapping.present import Board, Pairs, Present, ScoreTables
+    from lpsched.online.simulate.board import Board, Pairs, Present, ScoreTables
 
 
 # The pair of task and column that scores best of all is mapped first. Compiled.
@@ -61,17 +61,22 @@ def look(present: Present, scores: ScoreTables, board: Board, b: int) -> tuple[f
 
 
 @compiled_inside
+def least_of_types(pairs: Pairs, board: Board, soon: float, per: Floats, cost: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the soonest end, the least `per` and the least cost of each type that waits, of runs that start soon."""
+    least = np.full((3, len(board.waiting)), math.inf)
+    for i in range(len(board.waiting)):
+        for c in range(len(pairs.column_type) if board.waiting[i] > 0 else 0):
+            start = board.start[pairs.column_type[c]]
+            if start < soon and fits(pairs, board.left[0], i, c, start):
+                least[0, i] = min(least[0, i], start + pairs.seconds[i, c])
+                least[1, i], least[2, i] = min(least[1, i], per[i, c]), min(least[2, i], cost[i, c])
+    return least[0], least[1], least[2]
+
+
+@compiled_inside
 def bounds(present: Present, scores: ScoreTables, board: Board, keys: Floats) -> None:
     """Write minus an upper bound of each task's score; infinite if nothing fits its type, or is worth it."""
-    pairs, types, left = present.pairs, len(board.waiting), board.left[0]
-    soonest, per, cost = np.full(types, math.inf), np.full(types, math.inf), np.full(types, math.inf)
-    for i in range(types):
-        if board.waiting[i] > 0:
-            for c in range(len(pairs.column_type)):
-                start = board.start[pairs.column_type[c]]
-                if fits(pairs, left, i, c, start):
-                    soonest[i] = min(soonest[i], start + pairs.seconds[i, c])
-                    per[i], cost[i] = min(per[i], scores.per[i, c]), min(cost[i], scores.cost[i, c])
+    soonest, per, cost = least_of_types(present.pairs, board, math.inf, scores.per, scores.cost)
     for b in range(len(keys)):
         i = present.types[b]
         keys[b] = soonest[i]
@@ -180,78 +185,100 @@ def best_one_by_one(present: Present, scores: ScoreTables, order: Integers) -> B
     return board
 
 
-# Who would suffer most if another took its machine is mapped first, machine by machine. Compiled.
-@compiled_inside
-def second_start_on(board: Board, j: int) -> float:
-    """Return when the second machine of a type is ready; infinite if there is none."""
-    start = math.inf
-    for child in range(1, min(3, board.size[j])):  # the second of a heap is below its top
-        start = min(start, board.ready[board.heap[board.first[j] + child]])
-    return start
+# At given prices, what gains most by running now is mapped first, per second of its run. Compiled.
+#
+#     s, e        start of a run on the machine of its type that is ready first, and its seconds
+#     cost        what its machine time and its energy cost at the prices, of each task type and column
+#     surplus     U(s + e) - cost
+#     hold        patience times the largest surplus that the task would have if it started `later` instead,
+#                 on any column that it may use and that fits: what it keeps if it waits
+#     advantage   (surplus - hold) / e, times the part of the run that is before the day ends
+#
+# Only runs that start before `soon` and whose surplus is above the hold (and 0) are mapped: later ones can be
+# decided better at the next mapping event. Scores fall as machines get busy and energy is spent, so that a
+# task's last score bounds its next one.
+class Terms(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """On what terms runs are taken."""
+
+    cost: Floats  # T x C
+    soon: float  # what starts then or later is left for the next event
+    later: float  # when a task that waits would start
+    patience: float  # from 0 to 1
+    whole: bool  # runs must end before the day does, or count for nothing
 
 
 @compiled_inside
-def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
-    """Return where a task type ends soonest (-1: nowhere), that end, and the one on the second-best machine.
+def part_of(pairs: Pairs, terms: Terms, seconds: float, start: float) -> float:
+    """Return which part of a run counts."""
+    if start + seconds <= pairs.ends_at:
+        return 1.0
+    return 0.0 if terms.whole else (pairs.ends_at - start) / seconds
 
-    A machine offers its fastest column that fits. The second machine of a type counts if its first fits.
-    """
-    column, soonest, second = -1, math.inf, math.inf
-    for j in range(len(board.size)):
-        start = board.start[j]
-        c = fastest_fitting(pairs, board.left[0], i, j, start)
-        if c < 0:
+
+@compiled_inside
+def hold_of(present: Present, terms: Terms, b: int) -> float:
+    """Return what a task keeps if it waits."""
+    pairs, i, f, most = present.pairs, present.types[b], present.functions[b], 0.0
+    for c in range(len(pairs.column_type)):
+        if fits(pairs, present.energy_left, i, c, terms.later):
+            seconds = pairs.seconds[i, c]
+            earned = utility(present.worths, f, terms.later + seconds - present.arrivals[b])
+            most = max(most, part_of(pairs, terms, seconds, terms.later) * (earned - terms.cost[i, c]))
+    return terms.patience * most
+
+
+@compiled_inside
+def gain_of(present: Present, terms: Terms, board: Board, b: int, hold: float) -> tuple[float, int]:
+    """Return a task's best advantage and its column (-1: none); ties go to the lowest column."""
+    pairs, i, f, best, column = present.pairs, present.types[b], present.functions[b], 0.0, -1
+    for c in range(len(pairs.column_type)):
+        start, seconds = board.start[pairs.column_type[c]], pairs.seconds[i, c]
+        if start >= terms.soon or not fits(pairs, board.left[0], i, c, start):
             continue
-        end = start + pairs.seconds[i, c]
-        if end < soonest:
-            column, soonest, second = c, end, min(second, soonest)
-        else:
-            second = min(second, end)
-        start = second_start_on(board, j)
-        c = fastest_fitting(pairs, board.left[0], i, j, start)
-        if c >= 0:
-            second = min(second, start + pairs.seconds[i, c])
-    return column, soonest, second
+        surplus = utility(present.worths, f, start + seconds - present.arrivals[b]) - terms.cost[i, c]
+        advantage = (part_of(pairs, terms, seconds, start) * surplus - hold) / seconds
+        if advantage > best:
+            best, column = advantage, c
+    return best, column
 
 
 @compiled_inside
-def loss(present: Present, b: int, soonest: float, second: float) -> float:
-    """Return what a task loses that has to take the second-best machine; all, if there is none."""
-    f, arrival = present.functions[b], present.arrivals[b]
-    elsewhere = utility(present.worths, f, second - arrival) if second < math.inf else 0.0
-    return utility(present.worths, f, soonest - arrival) - elsewhere
+def most_gains(present: Present, terms: Terms, board: Board, keys: Floats) -> None:
+    """Write minus an upper bound of each task's advantage; infinite if it can have none."""
+    soonest, least, cost = least_of_types(present.pairs, board, terms.soon, present.pairs.seconds, terms.cost)
+    for b in range(len(keys)):
+        i, surplus = present.types[b], 0.0
+        if soonest[i] < math.inf:
+            elapsed = soonest[i] - present.arrivals[b]
+            surplus = utility(present.worths, present.functions[b], elapsed) - cost[i]
+        keys[b] = -surplus / least[i] if surplus > 0.0 else math.inf
 
 
 @compiled
-def worst_sufferers_first(present: Present) -> Board:
-    """Map, round by round, to each machine the task that would suffer most of those that prefer it."""
-    pairs = present.pairs
-    board, tasks, types = set_up(present), len(present.types), len(present.pairs.usable)
-    mapped = np.zeros(tasks, dtype=np.bool_)
-    column = np.empty(types, dtype=np.int64)
-    soonest, second = np.empty(types), np.empty(types)
-    champion, most = np.empty(len(board.size), dtype=np.int64), np.empty(len(board.size))
-    while is_needed(pairs, board):
-        for i in range(types):
-            column[i] = -1
-            if board.waiting[i] > 0:
-                column[i], soonest[i], second[i] = two_best(pairs, board, i)
-        champion[:], most[:] = -1, 1.0
-        for b in range(tasks):
-            i = present.types[b]
-            if mapped[b] or column[i] < 0:
-                continue
-            j, gained = pairs.column_type[column[i]], -loss(present, b, soonest[i], second[i])
-            if champion[j] < 0 or gained < most[j]:
-                champion[j], most[j] = b, gained
-        if champion.max() < 0:
-            break
-        by_number = np.argsort(champion)
-        for place in np.argsort(most[by_number], kind="mergesort"):  # keeps the order of equals
-            j = by_number[place]
-            b = champion[j]
-            c = column[present.types[b]] if b >= 0 else -1
-            if c >= 0 and fits(pairs, board.left[0], present.types[b], c, board.start[j]):
-                take_first(present, board, b, c)
-                mapped[b] = True
+def most_gaining_first(present: Present, terms: Terms) -> Board:
+    """Map the run of the largest advantage, then the largest of the rest, as long as there is any."""
+    board, pairs, tasks = set_up(present), present.pairs, len(present.types)
+    keys, heap, holds = np.empty(tasks), np.empty(tasks, dtype=np.int64), np.full(tasks, -1.0)
+    columns, seen = np.full(tasks, -1, dtype=np.int64), np.zeros(tasks, dtype=np.int64)
+    turns = np.zeros(len(board.size), dtype=np.int64)
+    most_gains(present, terms, board, keys)
+    size = heap_of_tasks(heap, keys, np.zeros(tasks, dtype=np.bool_), columns)  # none is mapped, none is alike
+    while size > 0:
+        b = heap[0]
+        c = columns[b]
+        j = pairs.column_type[c]  # of no use if c is -1
+        if c < 0 or seen[b] != turns[j] or not fits(pairs, board.left[0], present.types[b], c, board.start[j]):
+            if holds[b] < 0.0:
+                holds[b] = hold_of(present, terms, b)
+            best, c = gain_of(present, terms, board, b, holds[b])
+            keys[b], columns[b], seen[b] = -best, c, turns[pairs.column_type[c]]
+        else:
+            take_first(present, board, b, c)
+            turns[j] += 1
+            c = -1
+        if c < 0:  # mapped, or nothing to gain
+            size -= 1
+            heap[0] = heap[size]
+        if size > 0:
+            sink(heap, 0, size, 0, keys)
     return board
