@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
     from lpsched.online.simulate.state import Policy
     from lpsched.online.utility import WaitingCost
-    from lpsched.online.verify.day import ToldUtility
+    from lpsched.online.verify.accounts import ToldUtility
     from lpsched.plugins import Named
 
 

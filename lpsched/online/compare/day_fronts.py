@@ -26,7 +26,7 @@ from lpsched.online.parts import require_whole
 from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 from lpsched.online.schedule import DaySchedule
 from lpsched.online.schedule_files import read_day_schedule
-from lpsched.online.verify.day import ExaminedDay, examine
+from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -219,8 +219,11 @@ class _Contest:
         kept: list[DaySchedule] = []
         broken: list[tuple[Violation, ...]] = []
         for schedule in schedules:
-            found = ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
-            if isinstance(schedule, tuple) or found.measured is None:
+            if isinstance(schedule, tuple):
+                broken.append(schedule)
+                continue
+            found = examine(self.day, schedule)
+            if found.measured is None:
                 broken.append(found.violations)
                 continue
             point = UtilityPoint(found.measured.energy_joules, found.measured.utility)
