@@ -24,7 +24,7 @@ from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.clusters import Clusters
-from lpsched.online.compare.cluster_backend import usual_options
+from lpsched.online.compare.backend import usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import POLICIES, policy
 from lpsched.online.simulate.options import PER_TASK, ClusterOptions, SimulationOptions

@@ -12,7 +12,7 @@ from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import choices as arrival_worths
 from lpsched.online.bound import prices as arrival_softening
 from lpsched.online.bound.no_waiting import naive_of
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of_clusters
 from lpsched.online.bound.prices import (
     Looker,
     NearList,
@@ -22,7 +22,6 @@ from lpsched.online.bound.prices import (
     even_slots,
     proved_by,
 )
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.parts import WHOLE, Period
 from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned

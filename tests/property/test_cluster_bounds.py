@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.online.bound import tables as arrival_tables
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of_clusters
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate import claim as arrival_gains
 from lpsched.online.certificate.claim import check
 from models.clusters import most_earned

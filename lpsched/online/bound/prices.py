@@ -13,15 +13,21 @@ from lpsched.cancellation import Watch
 from lpsched.jit import compiled
 from lpsched.lp.projected_descent import descend
 from lpsched.online.bound.choices import look
-from lpsched.online.bound.offers import offers_of
-from lpsched.online.bound.tables import NO_COLUMN, ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
+from lpsched.online.bound.offers import (
+    NO_COLUMN,
+    ArrivalPrices,
+    grid_of,
+    offers_of,
+    room_for_choices,
+    room_for_corners,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.offers import Offers
-    from lpsched.online.bound.tables import Found
+    from lpsched.online.bound.offers import Found, Offers
     from lpsched.online.day import Day
 
 

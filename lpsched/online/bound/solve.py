@@ -15,9 +15,8 @@ from lpsched.jit import require_compiler
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.no_waiting import naive_of
-from lpsched.online.bound.offers import offers_of, offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of, offers_of_clusters
 from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slots, proved_by
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_bound
 from lpsched.online.clusters import Clusters
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
@@ -82,26 +81,18 @@ class ArrivalBound:
         return JOULES_PER_KWH * self.prices.per_joule
 
 
-def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
-    """Find prices of machine time and energy, and prove with them how much utility the day can earn at most.
+def arrival_bound(
+    instance: Day | Clusters, *, time_limit: float | None = None, watch: Watch | None = None
+) -> ArrivalBound:
+    """Find prices of machine time and energy, and prove with them how much utility can be earned at most.
 
-    The longer it may take, the closer the bound; whenever it is stopped, the bound holds.
+    The longer it may take, the closer the bound; whenever it is stopped, the bound holds. That of clusters holds for
+    schedulers that know how long tasks really run, whatever was requested; nodes of a cluster are taken as one. Where
+    tasks cost what they wait, it is minus what their waiting costs at least.
     """
-    require_compiler("the bound of a day", "simulate")
-    return _bound(day, offers_of(day), time_limit, watch)
-
-
-def cluster_bound(clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
-    """Find prices of node time and energy, and prove with them how much tasks on clusters can earn at most.
-
-    It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
-    are taken as one. Where tasks cost what they wait, it is minus what their waiting costs at least.
-    """
-    require_compiler("the bound of clusters", "simulate")
-    return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
-
-
-def _bound(instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None) -> ArrivalBound:
+    is_clusters = isinstance(instance, Clusters)
+    require_compiler("the bound of clusters" if is_clusters else "the bound of a day", "simulate")
+    offers = offers_of_clusters(instance) if isinstance(instance, Clusters) else offers_of(instance)
     began = time.monotonic()
     outer = watch if watch is not None else Watch()
     inner = outer if time_limit is None else outer.part(time_limit)
@@ -207,15 +198,7 @@ def shortened(prices: ArrivalPrices) -> ArrivalPrices:
     return ArrivalPrices(prices.edges, few(prices.per_second), float(few(np.array([prices.per_joule]))[0]))
 
 
-def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
-    """Find a bound that no schedule of the day can pass, and the prices that prove it."""
-    found = arrival_bound(day, time_limit=time_limit, watch=watch)
-    return certificate_of(day, found.prices, found.bound)
-
-
-def certify_clusters(
-    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
-) -> DayCertificate:
-    """Find a bound that no schedule of tasks on the clusters can pass, and the prices that prove it."""
-    found = cluster_bound(clusters, time_limit=time_limit, watch=watch)
-    return certificate_of(clusters, found.prices, found.bound)
+def certify(instance: Day | Clusters, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
+    """Find a bound that no schedule of a day or of clusters can pass, and the prices that prove it."""
+    found = arrival_bound(instance, time_limit=time_limit, watch=watch)
+    return certificate_of(instance, found.prices, found.bound)

@@ -18,7 +18,7 @@ from lpsched.model.provenance import provenance_of
 from lpsched.model.risk import told
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
-from lpsched.online.compare.days import DayRan, run_on_day
+from lpsched.online.compare.schedules import DayRan, run_on_day
 from lpsched.online.day import Day
 from lpsched.online.evolve import DayProblem
 from lpsched.online.heuristics import heuristic_for_days, names_for_days

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import JsonObject, front_frame, json_of
+from lpsched.model.results import JsonObject, frame_of, front_frame, json_of
 from lpsched.units import MEGA, html_table, number, percent
 
 if TYPE_CHECKING:
@@ -178,6 +178,14 @@ class FuzzyFront:
         """Return a row for some points along the front: the two ends, and some evenly between."""
         shown = [self.points[place] for place in spread_out(len(self.points), MOST_ROWS)]
         return [(number(each.energy_joules), number(each.value), *self._sampled(each)) for each in shown]
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each point: what it was ranked by, and the means of its samples."""
+        keys = ("energy_joules", self.value_key)
+        rows = [
+            (each.energy_joules, each.value, *(each.risk.quantities[key].mean for key in keys)) for each in self.points
+        ]
+        return frame_of((*keys, *(f"mean_{key}" for key in keys)), rows)
 
     def _sampled(self, point: FuzzyPoint) -> tuple[str, ...]:
         energy, value = (point.risk.quantities[name] for name in ("energy_joules", self.value_key))

@@ -13,7 +13,7 @@ from lpsched.online.bound import choices as arrival_cut_runs
 from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import prices as arrival_softening
 from lpsched.online.bound.no_waiting import naive_utility
-from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import (
     Looker,
     NearList,
@@ -24,7 +24,6 @@ from lpsched.online.bound.prices import (
     on_slots,
     proved_by,
 )
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.parts import Period
 from lpsched.online.utility import Interval, UtilityFunction
 from models.arrivals import most_utility
