@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from lpsched.bag.compare.schedulers import NSGA2
-from lpsched.bag.compare.schedules import validate
+from lpsched.bag.compare.schedules import NSGA2, validate
 from lpsched.bag.exact_front import MOST_SAMPLED, feasible_region, front
 from lpsched.bag.heuristics import names
 from lpsched.bag.pricing.price_curve import MOST_POINTS, price_curve

@@ -6,7 +6,7 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError
 from lpsched.model.fixed_point import rounded_up
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import offers_of
 from lpsched.online.bound.prices import crowded_slots, proved_by
 from lpsched.online.bound.solve import arrival_bound, certificate_of, certify
 from lpsched.online.certificate.claim import check
@@ -33,7 +33,7 @@ def test_the_bound_of_utility_is_what_its_prices_prove_to_the_plain_checker():
     found = arrival_bound(clusters)
     verdict = check(clusters, certificate_of(clusters, found.prices, found.bound))
     assert found.bound == rounded_up(verdict.proved)
-    assert found.bound == pytest.approx(proved_by(offers_of_clusters(clusters), found.prices), rel=1e-10)
+    assert found.bound == pytest.approx(proved_by(offers_of(clusters), found.prices), rel=1e-10)
     assert 0.0 < found.bound < 0.8 * found.naive
     assert len(found.per_machine_hour) == 2
 
@@ -41,7 +41,7 @@ def test_the_bound_of_utility_is_what_its_prices_prove_to_the_plain_checker():
 def test_the_bound_of_waiting_is_a_cost_that_nobody_can_stay_below():
     clusters = busy(WaitingCost("seconds"), tasks=12)
     found = arrival_bound(clusters)
-    least = most_earned(clusters, crowded_slots(offers_of_clusters(clusters), 12).tolist()).utility
+    least = most_earned(clusters, crowded_slots(offers_of(clusters), 12).tolist()).utility
     assert found.naive == 0.0
     assert found.bound < 0.98 * least < -3.0  # of a few slots, the written-out program
     assert check(clusters, certificate_of(clusters, found.prices, found.bound)).accepted

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.online.arrays import cluster_arrays, day_arrays
+from lpsched.online.clusters import Clusters
 from lpsched.online.parts import COMPLETED
 from lpsched.online.utility import UtilityArrays, decayed_arrays, intervals_at, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.arrays import ClusterArrays, DayArrays
-    from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
     from lpsched.online.utility import WaitingCost
 
 
 # What arrives, as plain arrays: tasks of a day or of clusters, or expected ones, each standing for so many.
 #
 # A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
-# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of_clusters`.
+# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of`.
 @dataclass(frozen=True, slots=True)
 class Offers(UtilityArrays):
     """N offers, T task types, C columns of M machine types."""
@@ -93,13 +92,6 @@ class Offers(UtilityArrays):
         )
 
 
-def offers_of(day: Day) -> Offers:
-    """Return the tasks of a day."""
-    arrays = day_arrays(day)
-    joules, width = arrays.seconds * arrays.watts, np.ones(arrays.seconds.shape)
-    return _offers(day.period, arrays, arrays.task_type, (arrays.machine_counts, arrays.mode_type), joules, width)
-
-
 # The tasks of clusters as offers: each takes q nodes of one cluster for as long as it really runs.
 #
 # A type is here a *kind*: a task type with cores, work and request. What was requested does not matter: the
@@ -107,29 +99,25 @@ def offers_of(day: Day) -> Offers:
 #
 # Where tasks cost what they wait (`online/utility.py`), a kind has a function of straight pieces of its own:
 # intervals start at minus a cost, and the rate is what a second costs.
-def offers_of_clusters(clusters: Clusters) -> Offers:
-    """Return the tasks of clusters."""
-    arrays = cluster_arrays(clusters)
-    machines = arrays.node_counts, arrays.column_cluster
-    offers = _offers(clusters.period, arrays, arrays.kind, machines, arrays.joules, arrays.nodes.astype(float))
-    return offers if clusters.waiting is None else _waiting(offers, arrays, clusters.waiting)
-
-
-def _offers(  # noqa: PLR0913, PLR0917 - what differs between days and clusters
-    period: Period,
-    arrays: DayArrays | ClusterArrays,
-    types: Integers,
-    machines: tuple[Integers, Integers],  # how many of each type, and the type of each column
-    joules: Floats,
-    width: Floats,
-) -> Offers:
-    return Offers(
+def offers_of(instance: Day | Clusters) -> Offers:
+    """Return the tasks of a day or of clusters."""
+    arrays: DayArrays | ClusterArrays
+    if isinstance(instance, Clusters):
+        arrays = nodes = cluster_arrays(instance)
+        types, counts, columns = nodes.kind, nodes.node_counts, nodes.column_cluster
+        joules, width = nodes.joules, nodes.nodes.astype(float)
+    else:
+        arrays = machines = day_arrays(instance)
+        types, counts, columns = machines.task_type, machines.machine_counts, machines.mode_type
+        joules, width = machines.seconds * machines.watts, np.ones(machines.seconds.shape)
+    period = instance.period
+    offers = Offers(
         arrivals=arrays.arrivals,
         task_type=types,
         function=arrays.function,
         weights=np.ones(len(arrays.arrivals)),
-        machine_counts=machines[0],
-        mode_type=machines[1],
+        machine_counts=counts,
+        mode_type=columns,
         can_run=arrays.can_run,
         seconds=arrays.seconds,
         joules=joules,
@@ -140,24 +128,25 @@ def _offers(  # noqa: PLR0913, PLR0917 - what differs between days and clusters
         completed=period.edge == COMPLETED,
         energy_joules=None if math.isinf(period.most_joules) else period.most_joules,
     )
+    if not isinstance(instance, Clusters) or instance.waiting is None:
+        return offers
+    return _waiting(offers, nodes, instance.waiting)
 
 
 def _waiting(offers: Offers, arrays: ClusterArrays, waiting: WaitingCost) -> Offers:
     """Return the offers with minus the cost of waiting in place of utility."""
     fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)
-    costs = [
-        waiting.pieces(seconds, cores=cores)
-        for seconds, cores in zip(fastest.tolist(), arrays.cores.tolist(), strict=True)
-    ]
-    pieces = [piece for each in costs for piece in each]
+    runs = zip(fastest.tolist(), arrays.cores.tolist(), strict=True)
+    costs = [waiting.pieces(seconds, cores=cores) for seconds, cores in runs]
+    after, cost, per_second = np.array([piece for each in costs for piece in each]).T
     return replace(
         offers,
         function=arrays.kind,
         first_interval=np.cumsum([0, *(len(each) for each in costs)], dtype=np.int64),
-        after_seconds=np.array([piece.after_seconds for piece in pieces]),
-        starts_at=np.array([-piece.cost for piece in pieces]),
-        falls_to=np.zeros(len(pieces)),
-        rate_per_second=np.array([piece.per_second for piece in pieces]),
+        after_seconds=after,
+        starts_at=-cost,
+        falls_to=np.zeros(len(cost)),
+        rate_per_second=per_second,
         waits=True,
     )
 

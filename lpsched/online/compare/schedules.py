@@ -79,25 +79,21 @@ def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
 
 # Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
 #
-# The same for days as `bag/compare/schedulers.py` for bags; the verifier judges the rest.
-@dataclass(frozen=True, slots=True)
-class DayRan:
-    """What a scheduler of a day handed back, or why there is nothing; and how long it took."""
+# The same for days as `bag/compare/schedules.py` for bags; the verifier judges the rest.
+def run_on_day(
+    day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None
+) -> tuple[DaySchedule | Violation, float]:
+    """Run a scheduler, with a generator of its own: return its schedule, or why there is none, and how long it took.
 
-    made: DaySchedule | Violation
-    seconds: float
-
-
-def run_on_day(day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None) -> DayRan:
-    """Run a scheduler, with a generator of its own; what the day's period does not allow is left out."""
+    What the day's period does not allow is left out.
+    """
     began = time.perf_counter()
     made: DaySchedule | Violation
     try:
-        made = _plain(function(day, np.random.default_rng(seed), drop_below=drop_below))
-        made = within_period(day, made)
+        made = within_period(day, _plain(function(day, np.random.default_rng(seed), drop_below=drop_below)))
     except Exception as error:  # noqa: BLE001 - it may be somebody else's code
         made = Violation(FAILED, f"{type(error).__name__}: {error}")
-    return DayRan(made, time.perf_counter() - began)
+    return made, time.perf_counter() - began
 
 
 def _plain(found: object) -> DaySchedule:
@@ -187,9 +183,9 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     asked.watch.tell("bound")
     front = no_waiting_front(day)
     entries = _brought(day, schedules, read_day_schedule, examine)
-    for number, each in enumerate(schedulers):
-        asked.watch.tell(each.name, done=number, total=len(schedulers))
-        entries += _run(asked, each, front)
+    for number, (name, kind, function) in enumerate(schedulers):
+        asked.watch.tell(name, done=number, total=len(schedulers))
+        entries += _run(asked, name, kind, function, front)
     judged = [_against(front, entry) for entry in entries]
     return DayValidation(
         period=day.period,
@@ -215,23 +211,16 @@ class _Asked:
     watch: Watch
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheduler:
-    name: str
-    kind: str
-    function: DayHeuristic | None  # none: the genetic algorithm
-
-
-def _scheduler(each: str | DayHeuristic) -> _Scheduler:
-    """Find a scheduler before anything is run."""
+def _scheduler(each: str | DayHeuristic) -> tuple[str, str, DayHeuristic | None]:
+    """Find a scheduler before anything is run: name, kind, and function, unless it is the genetic algorithm."""
     if not isinstance(each, str):
-        return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
+        return getattr(each, "__name__", type(each).__name__), "function", each
     if each == NSGA2:
         from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
-        return _Scheduler(each, "heuristic", None)
-    return _Scheduler(each, "heuristic", heuristic_for_days(each))
+        return each, "heuristic", None
+    return each, "heuristic", heuristic_for_days(each)
 
 
 def _brought(
@@ -264,17 +253,16 @@ def _checked(  # noqa: PLR0913, PLR0917 - what an entry is made of
     return ScheduleEntry(name, kind, found.measured, found.violations, schedule, seconds)
 
 
-def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[DayEntry]:
+def _run(asked: _Asked, name: str, kind: str, function: DayHeuristic | None, front: NoWaitingFront) -> list[DayEntry]:
     """Run a scheduler, unless the time is up; what it raises is an entry."""
-    name, kind, function = scheduler.name, scheduler.kind, scheduler.function
     if asked.watch.is_over():
         return [ScheduleEntry(name, kind, None, (Violation(NOT_RUN, "stopped before"),))]
     if function is None:
         return _evolved(asked, front)
-    ran = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
-    if isinstance(ran.made, Violation):
-        return [ScheduleEntry(name, kind, None, (ran.made,), seconds=ran.seconds)]
-    return [_checked(asked.day, name, kind, ran.made, examine, ran.seconds)]
+    made, seconds = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
+    if isinstance(made, Violation):
+        return [ScheduleEntry(name, kind, None, (made,), seconds=seconds)]
+    return [_checked(asked.day, name, kind, made, examine, seconds)]
 
 
 def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:

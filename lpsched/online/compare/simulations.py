@@ -6,7 +6,7 @@ import hashlib
 import pickle
 import time
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
@@ -49,18 +49,6 @@ AnyStage: TypeAlias = "Stage[Any, Any, Any, Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of all trials."""
-
-    stage: AnyStage
-    policies: tuple[Given, ...]
-    seed: int
-    bound: bool
-    offline: bool
-    time_limit: float | None  # of a bound, in seconds
-
-
-@dataclass(frozen=True, slots=True)
 class Piece:
     """A policy, by its place, in a trial; without a policy: the bounds, and the offline schedule."""
 
@@ -78,17 +66,22 @@ class Done:
     bounds: TrialBounds | None = None
 
 
+@dataclass
 class Simulating:
     """Does pieces of a simulation; keeps the day of the trial that it was asked for last."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self._drawn: tuple[int, AnyStage] = (0, question.stage)
-        self._rehearsed: set[str] = set()
+    stage: AnyStage
+    policies: tuple[Given, ...]
+    seed: int
+    bound: bool
+    offline: bool
+    time_limit: float | None  # of a bound, in seconds
+    _drawn: tuple[int, AnyStage] | None = None
+    _rehearsed: set[str] = field(default_factory=set)
 
     def name_of(self, piece: Piece) -> str:
         """Return what to call a piece."""
-        what = BOUND if piece.place is None else self.question.policies[piece.place].name
+        what = BOUND if piece.place is None else self.policies[piece.place].name
         return f"trial {piece.trial}, {what}"
 
     def __call__(self, piece: Piece, watch: Watch) -> Done:
@@ -96,24 +89,23 @@ class Simulating:
         stage = self.stage_of(piece.trial)
         if piece.place is None:
             return self._bounded(piece, stage, watch)
-        return self._ran(piece, stage, self.question.policies[piece.place], watch)
+        return self._ran(piece, stage, self.policies[piece.place], watch)
 
     def stage_of(self, trial: int) -> AnyStage:
         """Return the stage of a trial."""
-        given = self.question.stage
         if trial == 0:
-            return given
-        if self._drawn[0] != trial:
-            self._drawn = trial, given.another(trial)
+            return self.stage
+        if self._drawn is None or self._drawn[0] != trial:
+            self._drawn = trial, self.stage.another(trial)
         return self._drawn[1]
 
     def _bounded(self, piece: Piece, stage: AnyStage, watch: Watch) -> Done:
         """Find what the tasks could earn at most, and what they would in a schedule from those prices."""
         naive = TrialBounds(piece.trial, stage.naive(), tasks=stage.instance.tasks)
-        if not self.question.bound:
+        if not self.bound:
             return Done(piece, bounds=naive)
         self._rehearse(BOUND, lambda: arrival_bound(stage.rehearsal().instance))
-        found = arrival_bound(stage.instance, time_limit=self.question.time_limit, watch=watch)
+        found = arrival_bound(stage.instance, time_limit=self.time_limit, watch=watch)
         hours = zip((each.name for each in stage.instance.runs_on()), found.per_machine_hour, strict=True)
         bounds = replace(
             naive,
@@ -122,7 +114,7 @@ class Simulating:
             per_machine_hour=tuple(hours),
             per_kwh=None if stage.instance.watts is None else found.per_kwh,  # nobody knows where there are no watts
         )
-        if not self.question.offline:
+        if not self.offline:
             return Done(piece, bounds=bounds)
         began = time.perf_counter()
         schedule = stage.offline(found.prices, watch)
@@ -147,7 +139,7 @@ class Simulating:
             if given.brought is None:
                 self._rehearse(given.name, lambda: stage.rehearse(given.name))
             began = time.perf_counter()
-            rng = random_generator(self.question.seed, piece.trial, given.name)
+            rng = random_generator(self.seed, piece.trial, given.name)
             happened = stage.run(given, rng, watch)
             took = time.perf_counter() - began
             run = _measured(stage, piece.trial, happened) if happened.is_whole else None
@@ -299,8 +291,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
             raise refusal(name, str(count), "a whole number from 1 up", "correct it")
     places = (*range(len(given)), None)  # bounds last: whoever says stop meanwhile has the rest
     pieces = [Piece(trial, place) for trial in range(trials) for place in places]
-    question = Question(stage, given, seed, bound or offline, offline, time_limit)
-    worker = Simulating(question)
+    worker = Simulating(stage, given, seed, bound or offline, offline, time_limit)
     if trials > 1:
         worker.stage_of(1)  # refused now, if ever
     done = work_off(worker, pieces, jobs=jobs, watch=watch or Watch())

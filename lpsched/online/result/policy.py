@@ -34,29 +34,13 @@ def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
     )
 
 
-# One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure.
+# One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure. What the
+# quantities mean, `COLUMNS` says; besides,
 #
 # utility, energy     counted in the period, by share (`online/parts.py`); energy is not known without watts
-# completed           tasks that end within the period
-# dropped             tasks that were given up for good within the period
-# waiting             tasks that had arrived, and neither begun nor been dropped, when the period ended
-# events              mapping events, of the warm-up too
-# event_seconds       the mean time that a mapping event took: the policy, dropping and filter
-# share_of_naive      utility / what the tasks would earn if each began at once where it is quickest
-# share_of_bound      utility / what no schedule can pass, proved
-#
-# Where tasks are judged by what they wait (`online/utility.py`), utility is minus the cost, and
-#
-# cost, cost_per_task minus the utility; divided by the tasks
-# share_of_naive      cost if nothing waited / cost
-# share_of_bound      cost that no schedule can avoid, proved / cost; both are at most 1
-#
-# Of clusters:
-#
-# utilisation         core-seconds of the nodes that were taken in the period / all that there are
-# wait_seconds        from arrival to start, of tasks that arrive in the period and start: mean, median, what
-#                     95 % do not wait longer than, longest
-# mean_bounded_slowdown  of the same tasks, the mean of max(1, (wait + run) / max(run, 10 s))
+# cost                where tasks are judged by what they wait (`online/utility.py`), minus the utility; then
+# share_of_naive      is the cost if nothing waited / cost, as share_of_bound; both are at most 1
+# mean_bounded_slowdown  of tasks that arrive in the period and start, the mean of max(1, (wait + run) / max(run, 10 s))
 @dataclass(frozen=True, slots=True)
 class Earned(JsonObject):
     """What tasks of one priority, or with one own function, earned, and would have if none had waited."""
@@ -180,6 +164,12 @@ class Column:
 UTILITY: Final = Column(
     "utility", "utility", "what the tasks earned in the period that counts, measured from the schedule"
 )
+OF_NAIVE: Final = Column(
+    "of naive",
+    "share_of_naive",
+    "divided by what they would earn if each began on arrival where it is quickest",
+    PERCENT,
+)
 OF_BOUND: Final = Column(
     "of bound", "share_of_bound", "divided by what no schedule of the day can pass, proved", PERCENT
 )
@@ -208,11 +198,10 @@ NODES: Final = (
     ),
     Column("95 % wait, s", "wait_seconds.p95", "that 95 % of these tasks do not wait longer than", digits=4),
 )
-QUICKEST: Final = "divided by what they would earn if each began on arrival where it is quickest"
 COLUMNS: Final = {
     Judged.DAY: (
         UTILITY,
-        Column("of naive", "share_of_naive", QUICKEST, PERCENT),
+        OF_NAIVE,
         OF_BOUND,
         Column("energy, MJ", "energy_joules", "what machines took in the period while they were busy", MEGA),
         *COUNTS,
@@ -220,7 +209,7 @@ COLUMNS: Final = {
     ),
     Judged.CLUSTERS: (
         UTILITY,
-        Column("of naive", "share_of_naive", QUICKEST, PERCENT),
+        OF_NAIVE,
         OF_BOUND,
         Column("energy, GJ", "energy_joules", "what nodes took in the period while they were busy", GIGA),
         *COUNTS,
@@ -294,22 +283,15 @@ _WAITS: Final = tuple(word.partition("=")[0] for word in WAITS.split())  # secon
 class PolicyEntry:
     """One policy and its runs, by trial.
 
-    Attributes
-    ----------
-    kind
-        A `policy` by its name, a `function` given in Python, or `offline`: the schedule from the bound's own
-        prices, which knows the whole day.
-    schedule
-        That of the first trial.
-    judged
-        By what its tasks are.
+    Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule from the
+    bound's own prices, which knows the whole day.
     """
 
     name: str
     kind: str
     runs: tuple[PolicyRun, ...]
-    schedule: DaySchedule | ClustersSchedule | None = None
-    judged: Judged = Judged.DAY
+    schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
+    judged: Judged = Judged.DAY  # by what its tasks are
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:

@@ -202,32 +202,25 @@ class Simulation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the naive figure, one for the bound, and one for each policy, as in `headers`."""
-        costs = self.judged is Judged.WAITING
-        unhindered = [(trial.naive, None, trial.tasks) for trial in self.trials]
-        rows = [self._row(NAIVE, unhindered, upper=not costs)]
+        rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
         if self.bound is not None:
             known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
-            rows.append(self._row(NO_COST_BELOW if costs else BOUND, known, upper=not costs))
+            rows.append(self._row(NO_COST_BELOW if self.judged is Judged.WAITING else BOUND, known))
         return rows + [entry.row() for entry in self.policies]
 
-    def _row(
-        self, name: str, trials: Sequence[tuple[float | None, float | None, int]], *, upper: bool | None = None
-    ) -> tuple[str, ...]:
-        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks.
-
-        A bound is an `upper` one of utility, or a lower one of cost.
-        """
+    def _row(self, name: str, trials: Sequence[tuple[float | None, float | None, int]]) -> tuple[str, ...]:
+        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks."""
         found: dict[str, Iterable[float | None]] = {
             "utility": (figure for figure, _, _ in trials),
             "share_of_naive": (share for _, share, _ in trials),
             "cost": (None if figure is None else 0.0 - figure for figure, _, _ in trials),
             "cost_per_task": ((0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials),
         }
-        cells = []
+        cells, is_upper = [], self.judged is not Judged.WAITING  # a bound on utility is from above, on cost from below
         for column in COLUMNS[self.judged]:
             estimate = _estimate(found.get(column.quantity, ()))
             of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
-            cells.append("" if of_no_interest else column.shown(estimate, upper=upper))
+            cells.append("" if of_no_interest else column.shown(estimate, upper=is_upper))
         return (name, *cells)
 
     def _repr_html_(self) -> str:

@@ -25,25 +25,15 @@ SomeSchedule = TypeVar("SomeSchedule")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEntry(Compared, Generic[SomeMeasurement, SomeSchedule]):
-    """One schedule: what it was measured to earn and take, or the rules that it breaks.
-
-    Attributes
-    ----------
-    kind
-        Where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic` by name.
-    bound
-        Of a day: the most utility of any schedule that takes no more energy.
-    seconds
-        How long whatever was run took; a file takes none.
-    """
+    """One schedule: what it was measured to earn and take, or the rules that it breaks."""
 
     name: str
-    kind: str
+    kind: str  # where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic` by name
     measured: SomeMeasurement | None
     violations: tuple[Violation, ...] = ()
     schedule: SomeSchedule | None = None
-    seconds: float | None = None
-    bound: float | None = None
+    seconds: float | None = None  # that whatever was run took; a file takes none
+    bound: float | None = None  # of a day: the most utility of any schedule that takes no more energy
     risk: Risk | None = None  # if asked for
 
     @property

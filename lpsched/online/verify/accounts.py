@@ -196,7 +196,8 @@ class TaskAccount(NamedTuple):
 # What tasks earned that tell their utility in one way, and would have earned if none had waited.
 #
 # If none waits: the naive figure of Friese's thesis of 2015, 2.7.1; every task starts on arrival where it is
-# fastest, and its share counts. A task that arrives when the period is over earns nothing.
+# fastest, and its share counts. A task that arrives when the period is over earns nothing. That is no bound: a task
+# of the warm-up that is kept waiting may count for more.
 class ToldUtility(NamedTuple):
     """What tasks earned that tell their utility in one way, and would have if none had waited."""
 
@@ -261,20 +262,12 @@ Measured = TypeVar("Measured")
 Broken = tuple[str, str] | None  # the code of a rule, and a sentence
 
 
-class Checked(ABC, Generic[SomePlaced]):
-    """Looks at each placed task by itself, then lets those that break no rule run.
-
-    Attributes
-    ----------
-    violations
-        Every broken rule, as far as it was looked.
-    runs
-        What ran, machine by machine or cluster by cluster.
-    """
+class PlacedRuns(ABC, Generic[SomePlaced]):
+    """Looks at each placed task by itself, then lets those that break no rule run."""
 
     def __init__(self, instance: Day | Clusters, placed: Iterable[SomePlaced]) -> None:
-        self.violations: list[Violation] = []
-        self.runs: list[Run] = []
+        self.violations: list[Violation] = []  # every broken rule, as far as it was looked
+        self.runs: list[Run] = []  # what ran, machine by machine or cluster by cluster
         self._tasks, self._ends_at = instance.tasks, instance.period.ends_at
         self._arrivals = instance.arriving.arrival_seconds
         machines: Sequence[Column] = instance.runs_on()
@@ -319,17 +312,9 @@ class Checked(ABC, Generic[SomePlaced]):
 # The counted energy may be above the energy constraint by one part in 10^9, since whoever adds up doubles is
 # wrong by less. (A bound must grant as much: `Period.most_joules`.)
 class Account(ABC, Generic[Measured]):
-    """One schedule, gone through once: what is broken, what it earns and takes, and more for reports.
+    """One schedule, gone through once: every broken rule, or what it earns and takes, and more for reports."""
 
-    Attributes
-    ----------
-    violations
-        Every broken rule; an empty tuple means that the schedule is valid.
-    measured
-        What a schedule that breaks none earns and takes; `None` of others.
-    """
-
-    def __init__(self, instance: Day | Clusters, ran: Checked[Any]) -> None:
+    def __init__(self, instance: Day | Clusters, ran: PlacedRuns[Any]) -> None:
         self._instance, self._counting, self._runs = instance, Counting(instance), ran.runs
         self._counted = list(self._counting.counted(ran.runs))
         joules = sum(each.joules for each in self._counted)

@@ -13,7 +13,7 @@ from lpsched.online.schedule import written_nodes
 from lpsched.online.verify.accounts import (
     MOST,
     Account,
-    Checked,
+    PlacedRuns,
     Run,
     Waits,
     broken_start,
@@ -102,7 +102,7 @@ class HeldNodes:
 TOLD: Final = 6  # ranges of nodes in a sentence
 
 
-class ClusterRuns(Checked["PlacedOnNodes"]):
+class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
     """Looks at each task by itself, then at the tasks of each cluster by their starts."""
 
     def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
@@ -228,57 +228,26 @@ def _broken_ranges(nodes: Nodes, available: int) -> Broken:
 #                span is the period; where that never ends, it is from the first arrival to the last end
 @dataclass(frozen=True, slots=True)
 class ClustersMeasurement:
-    """What a valid schedule of clusters earns and takes.
+    """What a valid schedule of clusters earns and takes, as far as it counts."""
 
-    Attributes
-    ----------
-    utility
-        What counts; where tasks are judged by their waiting, minus what it costs.
-    energy_joules
-        What counts; `None` if the clusters have no watts.
-    makespan_seconds
-        The end of the last task; `None` if nothing runs.
-    completed, dropped
-        Tasks that end in the period that counts, and tasks that never run. One may be neither.
-    utilisation, utilisation_by_cluster
-        Of all cores, and of each cluster's nodes, in the order of the clusters; `None` and nothing if there
-        is no time in which they could be busy.
-    waits
-        Of tasks that arrive in the period and start; `None` if there is none.
-    cost
-        Minus the utility, where tasks are judged by their waiting.
-    """
-
-    utility: float
-    energy_joules: float | None
-    makespan_seconds: float | None
-    completed: int
-    dropped: int
-    utilisation: float | None
-    utilisation_by_cluster: tuple[float, ...]
-    waits: Waits | None
-    cost: float | None = None
+    utility: float  # where tasks are judged by their waiting, minus what it costs
+    energy_joules: float | None  # `None` if the clusters have no watts
+    makespan_seconds: float | None  # the end of the last task; `None` if nothing runs
+    completed: int  # tasks that end in the period that counts
+    dropped: int  # tasks that never run; one may be neither
+    utilisation: float | None  # of all cores; `None` if there is no time in which they could be busy
+    utilisation_by_cluster: tuple[float, ...]  # of each cluster's nodes; nothing likewise
+    waits: Waits | None  # of tasks that arrive in the period and start; `None` if there is none
+    cost: float | None = None  # minus the utility, where tasks are judged by their waiting
 
 
 @dataclass(frozen=True, slots=True)
 class ClustersDetails:
-    """More of a valid schedule, for reports.
+    """More of a valid schedule, for reports."""
 
-    Attributes
-    ----------
-    utility_by_told
-        In the order of `clusters.arriving.told`; nothing where tasks are judged by their waiting.
-    if_none_waits
-        The naive figure: every task starts on arrival where it is fastest, and its share counts; or minus
-        what that costs. Where only a part counts that is no bound: a task of the warm-up that is kept waiting
-        may count for more.
-    busy_node_seconds
-        For each cluster, in the period.
-    """
-
-    utility_by_told: tuple[ToldUtility, ...]
-    if_none_waits: float
-    busy_node_seconds: dict[str, float]
+    utility_by_told: tuple[ToldUtility, ...]  # by `clusters.arriving.told`; nothing where tasks are judged by waiting
+    if_none_waits: float  # the naive figure, or minus what that costs
+    busy_node_seconds: dict[str, float]  # of each cluster, in the period
 
 
 class ClustersAccount(Account[ClustersMeasurement]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.verify.accounts import (
     Account,
-    Checked,
+    PlacedRuns,
     Run,
     ToldUtility,
     broken_start,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 # Is this a schedule of that day, and when does each task really run? Machine by machine.
-class Runs(Checked["PlacedTask"]):
+class Runs(PlacedRuns["PlacedTask"]):
     """Puts the tasks of each machine together, then goes through every machine by itself."""
 
     def __init__(self, day: Day, schedule: DaySchedule) -> None:
@@ -99,20 +99,10 @@ class DayMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class DayDetails:
-    """More of a valid schedule, for reports.
+    """More of a valid schedule, for reports; what is earned counts as in `DayMeasurement`."""
 
-    Attributes
-    ----------
-    utility_by_told
-        In the order of `day.arriving.told`. What is earned counts as in `DayMeasurement`. If none waits:
-        the naive figure of the thesis, 2.7.1; every task starts on arrival where it is fastest, its share
-        counts. That is no bound: a task of the warm-up that is kept waiting may count for more.
-    busy_seconds
-        For each machine that ran anything, how long it was busy within the period.
-    """
-
-    utility_by_told: tuple[ToldUtility, ...]
-    busy_seconds: dict[tuple[str, int], float]
+    utility_by_told: tuple[ToldUtility, ...]  # in the order of `day.arriving.told`
+    busy_seconds: dict[tuple[str, int], float]  # in the period, of each machine that ran anything
 
 
 class DayAccount(Account[DayMeasurement]):

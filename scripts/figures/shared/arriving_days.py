@@ -26,7 +26,8 @@ from lpsched.generate.day import essc_day
 from lpsched.generate.options import Affinity, EsscOptions, MachovecOptions
 from lpsched.generate.trials import another_day
 from lpsched.model.provenance import Estimate, estimate_of
-from lpsched.online.bound.no_waiting import naive_utility
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import offers_of
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.day import Day
@@ -222,7 +223,7 @@ def ran(item: tuple[Case, int], *, seed: int, part: float) -> Line:
     day = day_of(case.day, trial, seed, part)
     if case.policy == NAIVE:
         assert isinstance(day, Day), "of clusters, every run and every bound knows it"
-        return {"utility": naive_utility(day)}
+        return {"utility": naive_of(offers_of(day), day.period)}
     if case.policy == BOUND:
         found = arrival_bound(day)
         return {"utility": found.bound, "naive": found.naive, "seconds": found.seconds}

@@ -17,8 +17,8 @@ MEASURED = ClustersMeasurement(7.0, None, 8.0, 3, 2, 0.5, (0.25, 0.75), WAITS)
 
 
 def busy_of(measured):
-    entries = (ScheduleEntry[Any, Any]("a", "file", measured),)
-    told = ClustersValidation(CLUSTERS, WHOLE, None, 8.0, 9.0, 0.1, entries, PROVENANCE).to_dict()
+    entry: ScheduleEntry[Any, Any] = ScheduleEntry("a", "file", measured)
+    told = ClustersValidation(CLUSTERS, WHOLE, None, 8.0, 9.0, 0.1, (entry,), PROVENANCE).to_dict()
     return told["entries"][0]["busy"]
 
 
