@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 # go there, so areas begin at the least energy that anybody compared takes.
 #
 #     nsga2         an evolved front                      evolve/nsga2.py
-#     a heuristic   one point                             heuristics/arrivals
+#     a heuristic   one point                             online/heuristics.py
 #     a file        one point: a schedule of the day
 #     a folder      the points of all schedules in it
 #
