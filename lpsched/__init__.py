@@ -74,15 +74,13 @@ if TYPE_CHECKING:
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.model.table import Table
     from lpsched.online.clusters import Clusters, clusters_from_dict
-    from lpsched.online.compare.clusters import validate_clusters
     from lpsched.online.compare.day_fronts import compare_day_fronts
-    from lpsched.online.compare.days import validate_day
+    from lpsched.online.compare.schedules import validate_clusters, validate_day
     from lpsched.online.compare.simulations import simulate
     from lpsched.online.day import ArrivingTasks, Day, day_from_dict
-    from lpsched.online.result.clusters_validation import ClustersValidation
-    from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.simulation import Simulation
+    from lpsched.online.result.validation import ClustersValidation, DayValidation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
     from lpsched.online.schedule_files import (
         read_clusters_schedule,
@@ -136,13 +134,11 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "model.risk": "Risk RiskOptions",
     "model.table": "Table",
     "online.clusters": "Clusters clusters_from_dict",
-    "online.compare.clusters": "validate_clusters",
     "online.compare.day_fronts": "compare_day_fronts",
-    "online.compare.days": "validate_day",
+    "online.compare.schedules": "validate_clusters validate_day",
     "online.compare.simulations": "simulate",
     "online.day": "ArrivingTasks Day day_from_dict",
-    "online.result.clusters_validation": "ClustersValidation",
-    "online.result.day_validation": "DayValidation",
+    "online.result.validation": "ClustersValidation DayValidation",
     "online.result.fronts": "DayFront",
     "online.result.simulation": "Simulation",
     "online.schedule": "ClustersSchedule DaySchedule PlacedOnNodes PlacedTask",

@@ -45,9 +45,7 @@ RESULTS = {
     "bag": {"result", "certificate.claim", "compare.result"}
     | {f"pricing.{name}" for name in ("result", "worth", "what_if_result")},
     "facility": {"result"},
-    "online": {
-        f"result.{name}" for name in ("policy", "simulation", "fronts", "day_validation", "clusters_validation")
-    },
+    "online": {f"result.{name}" for name in ("policy", "simulation", "fronts", "validation")},
 }
 MODEL_USERS = {"generate": MODELS, "traces": MODELS, "measure": MODELS} | {
     "report": {part: MODELS[part] | RESULTS[part] for part in SLICES}

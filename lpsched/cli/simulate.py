@@ -162,7 +162,7 @@ def _of_day(_day: Day, asked: Asked) -> SimulationOptions:
 
 def _of_clusters(clusters: Clusters, asked: Asked) -> ClusterOptions:
     """Return the options of clusters."""
-    from lpsched.online.compare.cluster_backend import usual_options
+    from lpsched.online.compare.backend import usual_options
     from lpsched.online.simulate.options import ClusterOptions
 
     refuse(

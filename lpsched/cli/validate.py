@@ -193,7 +193,7 @@ def _methods(given: list[str]) -> tuple[str, ...]:
 
 def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
-    from lpsched.bag.compare.schedulers import everything
+    from lpsched.bag.compare.schedules import everything
 
     words = words_of(given)
     if ALL not in words:

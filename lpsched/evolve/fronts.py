@@ -13,7 +13,7 @@ from lpsched.model.results import JsonObject
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.violation import Violation
@@ -162,3 +162,25 @@ class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
         ratio = "-" if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
         distances = percent(self.mean_distance), percent(self.largest_distance)
         return self.name, f"{len(self.points):,}", ratio, *distances, number(self.seconds, 3)
+
+
+def front_entry(
+    name: str,
+    found: Sequence[tuple[SomePoint, SomeSchedule]],
+    broken: Sequence[tuple[Violation, ...]],
+    pair_of: Callable[[SomePoint], Pair],
+    distances: Callable[[Sequence[SomePoint]], tuple[float | None, float | None]],
+) -> FrontEntry[SomePoint, SomeSchedule]:
+    """Return the undominated points of a method, their mean and largest distance, and what breaks a rule."""
+    best = rank_one(np.array([pair_of(point) for point, _ in found]).reshape(-1, 2)).tolist()
+    points = tuple(found[place][0] for place in best)
+    mean, largest = distances(points)
+    return FrontEntry(
+        name,
+        points,
+        tuple(found[place][1] for place in best),
+        mean_distance=mean,
+        largest_distance=largest,
+        refused=len(broken),
+        violations=broken[0] if broken else (),
+    )

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from lpsched.evolve.genes import SECONDS
-from lpsched.evolve.nsga2 import require_pymoo, warm_up
+from lpsched.evolve.nsga2 import evolve_front, require_pymoo, warm_up
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lpsched.cancellation import Watch
-    from lpsched.evolve.genes import Problem, TaskPopulation
+    from lpsched.evolve.genes import Problem, Scorer, TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
+    from lpsched.model.arrays import Floats
 
 
 GENERATIONS: Final = 1000
@@ -54,3 +57,32 @@ def require_evolution() -> None:
     """Refuse to begin without the packages that this needs."""
     require_pymoo()
     require_compiler("NSGA-II")
+
+
+def evolved_for(  # noqa: PLR0913 - options are keyword-only
+    problem: Problem,
+    evolving: Evolving,
+    *,
+    seed: int,
+    seeds: Sequence[object],
+    watch: Watch,
+    judge: Callable[[Floats], float | None],
+    scorer: Scorer | None = None,
+) -> EvolvedFront:
+    """Let a front evolve for a comparison, and whoever wants to hear of it."""
+    limit = evolving.time_limit
+    found = evolve_front(
+        problem,
+        rng=np.random.default_rng(seed),
+        scorer=scorer,
+        seeds=seeds,
+        generations=evolving.generations,
+        watch=watch if limit is None else watch.part(limit),
+        population=evolving.population,
+        keep=evolving.keep,
+        judge=judge,
+    )
+    if evolving.found is not None:
+        evolving.found(found)
+    watch.tell("verifying what evolved")
+    return found

@@ -148,6 +148,17 @@ def front_frame(entries: Sequence[Any], more: Mapping[str, Callable[[Any], objec
     return frame_of(("name", "points", *columns, *more), rows)
 
 
+def along(count: int, most: int = 5) -> list[int]:
+    """Return evenly spaced places of a list, both ends included; all where they are few.
+
+    >>> along(100), along(4), along(1)
+    ([0, 25, 50, 74, 99], [0, 1, 2, 3], [0])
+    """
+    if count <= most:
+        return list(range(count))
+    return [round(place * (count - 1) / (most - 1)) for place in range(most)]
+
+
 # Comparisons: schedulers, methods or files, each beside a bound that is proved.
 class Compared:
     """One scheduler, method or file: what was measured of it, or the rules that it breaks."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_serializer
 
-from lpsched.errors import Fault
+from lpsched.errors import Fault, quote
 from lpsched.model.base import Entries, Instance, Rule
 from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
 from lpsched.model.problems import repeats
@@ -45,6 +45,7 @@ from lpsched.online.utility import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from lpsched.errors import Place
     from lpsched.model.table import Column
     from lpsched.online.tasks import ArrivingTasks, ParallelTasks, Told
 
@@ -112,6 +113,15 @@ def generator_has_name_and_seed(made_by: Mapping[str, object] | None) -> Iterato
     """Check the note of a generator."""
     if made_by is not None:
         yield from broken_note(made_by, ("made_by",))
+
+
+def half_told(task: DayTaskType, machine: Column, k: int, place: Place, *, has_time: bool) -> Fault:
+    """Return the problem of a pair that has a time but no power, or the reverse."""
+    pair = f"{quote(task.name)} on {quote(machine.name)}"
+    pair += f" at {quote(machine.p_states[k])}" if machine.p_states is not None else ""
+    has, lacks, word = ("time", "power", "watts") if has_time else ("power", "time", "seconds")
+    do = f"give it {word}, or remove its {has}"
+    return Fault((word, *place), f"a {has} but no {lacks} for {pair}", "both or neither", do)
 
 
 class ArrivingInstance(Instance):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from operator import le
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.base import INVALID
+from lpsched.model.base import INVALID, FieldReader
 from lpsched.model.fields import describe
 from lpsched.model.kinds import name_of
 from lpsched.model.problems import MOST_ADVISED, too_many
@@ -149,10 +148,6 @@ class TaskRows:
                 break
         assert self.faults, "a piece that is not valid has a problem"
 
-    def refuse(self, *faults: Fault) -> None:
-        """Note what is wrong with the whole; no tasks come of it."""
-        self.faults += faults
-
     def finish(self) -> None:
         """Note the tasks that come after later ones."""
         if self._first_fall is not None:
@@ -245,7 +240,7 @@ class TaskRows:
         if given is False:
             yield column.key, describe(value), ALL_OR_NONE, "drop it, or add the others"
         other = row[column.at_least] if column.at_least is not None else None
-        if other is not None and number < _number(other):
+        if isinstance(other, int | float) and number < other:  # what is no number is that column's own problem
             found = f"{describe(value)}, below the {column.at_least} of {describe(other)}"
             yield column.key, found, f"at least the {column.at_least}", "raise it, or leave it out"
 
@@ -279,11 +274,6 @@ def _are_names(values: list[Any], *, or_none: bool = False) -> bool:
     return set(map(type, values)) <= kinds or all(isinstance(each, tuple(kinds)) for each in values)
 
 
-def _number(value: object) -> float:
-    """Return a number; what is none is no problem of the column that is compared with it."""
-    return value if isinstance(value, int | float) else -math.inf
-
-
 def unknown_names(told: Told, known: Known) -> Iterator[tuple[str, str, str]]:
     """Return which of a task's names are unknown: column, what was found, advice."""
     given = told._asdict() if isinstance(told, Levels) else {"utility": told}
@@ -293,30 +283,13 @@ def unknown_names(told: Told, known: Known) -> Iterator[tuple[str, str, str]]:
             yield key, quote(str(name)), nearest(str(name), names) or "correct it, or add it there"
 
 
-class TaskFiles(Protocol):
-    """Reads tasks in files of their own."""
-
-    def rows(self, file: str, key: str, rows: TaskRows) -> None:
-        """Gather the rows of a file."""
-
-
 @dataclass(frozen=True)
-class Rows:
-    """Metadata of tasks that arrive: a list inside the file, or ``{file: NAME}``.
+class Rows(FieldReader):
+    """Metadata of tasks that arrive: a list inside the file, or ``{file: NAME}``."""
 
-    Attributes
-    ----------
-    kind
-        What is made of them.
-    judged_by
-        The key of a file that says how tasks without a utility are judged, if there is one.
-    sized_by
-        The list whose sizes the rules about tasks need: where it has problems, no rule sees the tasks.
-    """
-
-    kind: type[ArrivingTasks | ParallelTasks]
-    judged_by: str | None = None
-    sized_by: str | None = None
+    kind: type[ArrivingTasks | ParallelTasks]  # what is made of them
+    judged_by: str | None = None  # the key that says how tasks without a utility are judged, if there is one
+    sized_by: str | None = None  # the list whose sizes rules need: where it has problems, no rule sees the tasks
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:  # noqa: ARG002 - it has one key
         """Return the tasks; `INVALID` if they, or the names that they use, have problems."""
@@ -343,19 +316,15 @@ class Rows:
         if isinstance(raw, list | tuple):
             _inline(rows, raw, reader.hint)
         elif file is None:
-            rows.refuse(Fault(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
+            rows.faults.append(Fault(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
         elif reader.context is None:
             do = f"read the {name_of(reader.model.FORMAT)} from a file"
-            rows.refuse(Fault(("tasks", "file"), describe(file), "the tasks themselves", do))
+            rows.faults.append(Fault(("tasks", "file"), describe(file), "the tasks themselves", do))
         else:
             try:
-                cast("TaskFiles", reader.context).rows(file, "tasks", rows)
+                cast("Any", reader.context).rows(file, "tasks", rows)  # tasks in a file of their own
             except InstanceError as error:
-                rows.refuse(*error.faults)
-
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - `TaskRows` knows the place
-        """Return the problem as it is."""
-        return problem
+                rows.faults += error.faults
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the schema of tasks in both forms."""

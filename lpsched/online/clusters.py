@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 from pydantic import Field, field_serializer
 
 from lpsched.errors import Fault, quote
-from lpsched.model.base import Entries, Rule
+from lpsched.model.base import Entries, FieldReader, Rule
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts
 from lpsched.model.table import labels_differ
-from lpsched.online.arriving import ArrivingInstance, TaskTypes
+from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_told
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.curves import Curves, NodeCurves, written_curves
 from lpsched.online.parts import WHOLE, Cluster, DayTaskType, Period
@@ -39,10 +39,9 @@ from lpsched.online.tasks import ParallelTasks
 from lpsched.online.utility import WaitingCost, waiting_has_what_its_measure_needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lpsched.model.base import Reader
-    from lpsched.online.curves import Points
 
 __all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks", "clusters_from_dict"]
 
@@ -72,16 +71,12 @@ class _Needs:
             cores.setdefault(i, set()).add(count)
         for i in sorted(cores):
             if self.key == "seconds":
-                most = max((cluster.cores for cluster, cells in self._cells(i) if any(cells)), default=0)
+                most = max(
+                    (cluster.cores for cluster, cells in self.curves.by_cluster(i, self.clusters) if any(cells)),
+                    default=0,
+                )
                 yield from self._too_large(i, {count for count in cores[i] if count > most}, most)
             yield from self._untold(i, cores[i])
-
-    def _cells(self, i: int) -> Iterator[tuple[Cluster, Sequence[Points | None]]]:
-        """Return each cluster with its cells of a task type, one for each P-state."""
-        first = 0
-        for cluster in self.clusters:
-            yield cluster, self.curves.cells[i][first : first + cluster.modes]
-            first += cluster.modes
 
     def _too_large(self, i: int, cores: set[int], most: int) -> Iterator[Fault]:
         if not cores:
@@ -96,7 +91,7 @@ class _Needs:
         yield Fault(("tasks", n, "cores"), found, needed, do)
 
     def _untold(self, i: int, cores: set[int]) -> Iterator[Fault]:
-        for cluster, cells in self._cells(i):
+        for cluster, cells in self.curves.by_cluster(i, self.clusters):
             for k, points in enumerate(cells):
                 if points is None:
                     continue
@@ -182,14 +177,8 @@ def times_and_powers_go_together(
     places = [(c, k) for c, cluster in enumerate(clusters) for k in range(cluster.modes)]
     for i, task in enumerate(task_types):
         for (c, k), time, power in zip(places, seconds.cells[i], watts.cells[i], strict=True):
-            if (time is None) == (power is None):
-                continue
-            cluster = clusters[c]
-            pair = f"{quote(task.name)} on {quote(cluster.name)}"
-            pair += f" at {quote(cluster.p_states[k])}" if cluster.p_states is not None else ""
-            has, lacks, word = ("time", "power", "watts") if power is None else ("power", "time", "seconds")
-            do = f"give it {word}, or remove its {has}"
-            yield Fault((word, i, c), f"a {has} but no {lacks} for {pair}", "both or neither", do)
+            if (time is None) != (power is None):
+                yield half_told(task, clusters[c], k, (i, c), has_time=power is None)
 
 
 def energy_is_known(period: Period, watts: NodeCurves | None) -> Iterator[Fault]:
@@ -209,7 +198,7 @@ def tasks_are_judged_once(waiting: WaitingCost | None, arriving: ParallelTasks) 
         yield _besides("tasks", "utilities")
 
 
-class _JudgesAlone:
+class _JudgesAlone(FieldReader):
     """Metadata of the cost of waiting: nothing else says what tasks are worth, or which of them count."""
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
@@ -220,10 +209,6 @@ class _JudgesAlone:
         if reader.valid.get("period", WHOLE) != WHOLE:
             reader.problems.append(_besides("period", "a period that counts"))
         return reader.validated(key, raw)
-
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - it has one form
-        """Return the problem as it is."""
-        return problem
 
 
 def _besides(key: str, words: str) -> Fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic_core import PydanticCustomError, core_schema
@@ -58,6 +58,13 @@ class NodeCurves:
             return high
         left, low = points[place - 1]
         return _between(low, right - nodes, high, nodes - left)
+
+    def by_cluster(self, i: int, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, tuple[Points | None, ...]]]:
+        """Yield each cluster with its cells of a task type, one for each P-state."""
+        first = 0
+        for cluster in clusters:
+            yield cluster, self.cells[i][first : first + cluster.modes]
+            first += cluster.modes
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
@@ -165,10 +172,8 @@ class _Cells:
             return ()
         own = raw if raw is not None else {}
         self._known(own, place, [cluster.name for cluster in clusters], "cluster")
-        row: list[Points | None] = []
-        for cluster in clusters:
-            row += self._cells(own.get(cluster.name), (*place, cluster.name), cluster)
-        return tuple(row)
+        cells = (self._cells(own.get(cluster.name), (*place, cluster.name), cluster) for cluster in clusters)
+        return tuple(chain.from_iterable(cells))
 
     def _cells(self, raw: object, place: Place, cluster: Cluster) -> list[Points | None]:
         """Return the curves of each P-state of a cluster."""
@@ -285,16 +290,14 @@ def written_curves(
     curves: NodeCurves, clusters: Sequence[Cluster], types: Sequence[DayTaskType]
 ) -> dict[str, dict[str, Any]]:
     """Return curves by names: by rising nodes a number, or a list of one number per P-state."""
-    written: dict[str, dict[str, Any]] = {}
-    for task, row in zip(types, curves.cells, strict=True):
-        written[task.name] = {}
-        first = 0
-        for cluster in clusters:
-            cells = row[first : first + cluster.modes]
-            first += cluster.modes
-            if any(cells):
-                written[task.name][cluster.name] = _written_cells(cells, cluster)
-    return written
+    return {
+        task.name: {
+            cluster.name: _written_cells(cells, cluster)
+            for cluster, cells in curves.by_cluster(i, clusters)
+            if any(cells)
+        }
+        for i, task in enumerate(types)
+    }
 
 
 def _written_cells(cells: tuple[Points | None, ...], cluster: Cluster) -> Any:  # noqa: ANN401 - as in the file

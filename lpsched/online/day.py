@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import Field, field_serializer
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, quote
+from lpsched.errors import MOST_FAULTS, Fault, quote
 from lpsched.model.base import Entries, Rule
 from lpsched.model.fields import MOST, check_seconds, check_watts
 from lpsched.model.table import Axes, Cells, Table, labels_differ, rows_of
-from lpsched.online.arriving import ArrivingInstance, TaskTypes
+from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_told
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.tasks import ArrivingTasks, Levels
@@ -77,15 +77,8 @@ def times_and_powers_go_together(
     for flat in islice(sorted(set(seconds.absent()) ^ set(watts.absent())), MOST_FAULTS):
         i, column = divmod(flat, len(places))
         j, k = places[column]
-        machine, task = machine_types[j], task_types[i]
-        pair = f"{quote(task.name)} on {quote(machine.name)}"
-        pair += f" at {quote(machine.p_states[k])}" if machine.p_states is not None else ""
-        has, lacks, word = ("time", "power", "watts")
-        if seconds[i, column] is None:
-            has, lacks, word = ("power", "time", "seconds")
-        path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
-        do = f"give it {word}, or remove its {has}"
-        yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
+        place = (i, j) if machine_types[j].p_states is None else (i, j, k)
+        yield half_told(task_types[i], machine_types[j], k, place, has_time=seconds[i, column] is not None)
 
 
 class Day(ArrivingInstance):

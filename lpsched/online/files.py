@@ -99,7 +99,13 @@ def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> t
     held = {"seconds": day.seconds, "watts": day.watts}
     axes = Axes(day.task_types, day.machine_types)
     contents = table_files(held, axes, path, form) | _task_file(day, path, form)
-    raw = day_as_dict(day, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
+    return _written(
+        path, contents, day_as_dict(day, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
+    )
+
+
+def _written(path: Path, contents: Contents, raw: dict[str, Any]) -> tuple[Path, ...]:
+    """Write a document and the files beside it; return all, the document last."""
     files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
     write_files(files)
     return tuple(files)
@@ -109,9 +115,8 @@ def _task_file(instance: ArrivingInstance, path: Path, form: TableForm) -> Conte
     """Return the file of tasks beside the one at `path`; none where they are few, and tables inside it."""
     if form in {TableForm.NAMES, TableForm.MATRIX} and instance.tasks <= FEW_TASKS:
         return {}
-    if form is TableForm.PARQUET:
-        return {path.with_name(f"{path.name}.tasks.parquet"): (parquet_bytes(instance.task_columns()), ("tasks",))}
-    return {path.with_name(f"{path.name}.tasks.csv"): (csv_bytes(instance.task_columns()), ("tasks",))}
+    ending, make = ("parquet", parquet_bytes) if form is TableForm.PARQUET else ("csv", csv_bytes)
+    return {path.with_name(f"{path.name}.tasks.{ending}"): (make(instance.task_columns()), ("tasks",))}
 
 
 def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
@@ -129,22 +134,21 @@ def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, st
     return raw | _in_common(day, files.get("tasks"))
 
 
-def _in_common(
-    instance: ArrivingInstance, task_file: str | None, waiting: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def _in_common(instance: Day | Clusters, task_file: str | None) -> dict[str, Any]:
     """Return the keys that days and clusters have at their end; defaults are left out."""
-    raw: dict[str, Any] = {}
-    if not instance.period.is_whole:
-        raw["period"] = instance.period.model_dump(exclude_none=True)
-    if waiting is not None:
-        raw["waiting"] = waiting
+    waiting = instance.waiting if isinstance(instance, Clusters) else None
     functions = {name: written_function(each) for name, each in instance.utility_functions.items()}
-    utilities = instance.levels.model_dump(mode="json") | {"utility_functions": functions}
-    raw |= {key: value for key, value in utilities.items() if value}
-    raw["tasks"] = {"file": task_file} if task_file is not None else instance.task_rows()
-    if instance.made_by is not None:
-        raw["made_by"] = written_note(instance.made_by)
-    return raw
+    said = {
+        "period": None if instance.period.is_whole else instance.period.model_dump(exclude_none=True),
+        "waiting": None
+        if waiting is None
+        else {"measure": waiting.measure} | waiting.model_dump(mode="json", exclude_defaults=True),
+        **{key: each or None for key, each in instance.levels.model_dump(mode="json").items()},
+        "utility_functions": functions or None,
+        "tasks": {"file": task_file} if task_file is not None else instance.task_rows(),
+        "made_by": None if instance.made_by is None else written_note(instance.made_by),
+    }
+    return {key: each for key, each in said.items() if each is not None}
 
 
 # Clusters files: YAML and JSON, with curves inside them, and tasks inside or beside them.
@@ -175,10 +179,7 @@ def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | No
     path = Path(path)
     require_suffix(path)
     contents = _task_file(clusters, path, form if form is not None else TableForm.NAMES)
-    raw = clusters_as_dict(clusters, *(file.name for file in contents))
-    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
-    write_files(files)
-    return tuple(files)
+    return _written(path, contents, clusters_as_dict(clusters, *(file.name for file in contents)))
 
 
 def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[str, Any]:
@@ -189,11 +190,7 @@ def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[s
     for key, curves in (("seconds", clusters.seconds), ("watts", clusters.watts)):
         if curves is not None:
             raw[key] = written_curves(curves, clusters.clusters, clusters.task_types)
-    waiting = clusters.waiting
-    if waiting is None:
-        return raw | _in_common(clusters, task_file)
-    said = {"measure": waiting.measure} | waiting.model_dump(mode="json", exclude_defaults=True)
-    return raw | _in_common(clusters, task_file, said)
+    return raw | _in_common(clusters, task_file)
 
 
 def read_arriving(path: Path | str) -> Day | Clusters:

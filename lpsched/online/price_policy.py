@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import DayArrays
-    from lpsched.online.bound.tables import ArrivalPrices
+    from lpsched.online.bound.offers import ArrivalPrices
     from lpsched.online.simulate.state import Assignments, State, System
     from lpsched.online.utility import UtilityArrays
 

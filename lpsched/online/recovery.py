@@ -17,7 +17,7 @@ from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.bound.tables import ArrivalPrices
+    from lpsched.online.bound.offers import ArrivalPrices
     from lpsched.online.day import Day
 
 

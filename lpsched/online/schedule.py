@@ -87,28 +87,16 @@ def written_nodes(nodes: Nodes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Where and when a task ran.
+    """Where and when a task ran."""
 
-    Attributes
-    ----------
-    place
-        The number of its cluster, or machine type, from 0.
-    nodes
-        Which of them, from 1: ranges, rising.
-    joules
-        Of its whole run; `None` if nobody knows.
-    earned
-        What counts of its utility, or minus what its waiting costs.
-    """
-
-    place: int
-    nodes: Nodes
+    place: int  # the number of its cluster, or machine type, from 0
+    nodes: Nodes  # from 1, rising
     p_state: str | None
     start_seconds: float
     end_seconds: float
     run_seconds: float
-    joules: float | None
-    earned: float
+    joules: float | None  # of its whole run; `None` if nobody knows
+    earned: float  # what counts of its utility, or minus what its waiting costs
 
     @property
     def node_count(self) -> int:

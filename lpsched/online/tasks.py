@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import le, ne
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic_core import PydanticCustomError
 
@@ -16,6 +16,7 @@ from lpsched.model.problems import too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
 
 # Columns of numbers of tasks, as they are in a file: one per task, packed where all of them are valid.
@@ -23,8 +24,6 @@ MOST_TASKS: Final = 10_000_000
 MOST_JOB: Final = 2**63 - 1
 TYPE: Final = "task_type"
 TOLD: Final = ("priority", "urgency", "utility_class", "utility")  # the columns that tell a utility
-check_arrival: Final = Amount("seconds")
-check_work: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
 
 
 def check_job(value: object) -> int:
@@ -33,31 +32,6 @@ def check_job(value: object) -> int:
     if isinstance(value, bool) or not whole or not -MOST_JOB <= value <= MOST_JOB:  # type: ignore[operator]
         raise refusal(describe(value), "a whole number of 64 bits", "correct it, or drop the column")
     return int(value)  # type: ignore[call-overload,no-any-return]
-
-
-def _are_times(values: Sequence[float]) -> bool:
-    if any(map(ne, values, values)):  # NaN
-        return False
-    return max(values, default=0.0) <= LARGEST and min(filter(None, values), default=1.0) >= SMALLEST
-
-
-def _are_counts(values: Sequence[float]) -> bool:
-    return _are_whole(values) and (not values or 1 <= min(values) <= max(values) <= MOST)
-
-
-def _are_works(values: Sequence[float]) -> bool:
-    if any(map(ne, values, values)):  # NaN
-        return False
-    return not values or SMALLEST <= min(values) <= max(values) <= LARGEST
-
-
-def _are_jobs(values: Sequence[float]) -> bool:
-    return _are_whole(values) and (not values or -MOST_JOB <= min(values) <= max(values) <= MOST_JOB)
-
-
-def _are_whole(values: Sequence[float]) -> bool:
-    """Tell whether all are whole numbers, perhaps written as 4.0."""
-    return set(map(type, values)) <= {int} or all(isinstance(each, int) or each.is_integer() for each in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +44,30 @@ class NumberColumn:
 
     key: str
     check: Callable[[object], float]
-    are_valid: Callable[[Sequence[float]], bool]
     code: Literal["d", "q"]  # doubles, or 64-bit numbers
-    schema: dict[str, Any] = field(hash=False)  # of a single number
+    least: float  # 0 stands for itself, and for what is not below SMALLEST
+    most: float
     needed: str = ""  # words for what must be there
     empty: float | str | None = None
     at_least: str | None = None  # the column whose number it is not below
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a single number."""
+        return {"type": "number" if self.code == "d" else "integer", "minimum": self.least, "maximum": self.most}
+
+    def are_valid(self, values: Sequence[float]) -> bool:
+        """Tell quickly whether all numbers are valid; whole ones may be written as 4.0."""
+        if self.code == "d":
+            is_sound = not any(map(ne, values, values))  # no NaN
+        else:
+            is_sound = set(map(type, values)) <= {int} or all(
+                isinstance(each, int) or each.is_integer() for each in values
+            )
+        if not is_sound:
+            return False
+        some, least = (values, self.least) if self.least else (list(filter(None, values)), SMALLEST)
+        return not some or least <= min(some) <= max(some) <= self.most
 
     @property
     def all_or_none(self) -> bool:
@@ -105,79 +97,15 @@ class NumberColumn:
                 yield Fault(("tasks", n, self.key), **(refused.context or {}))
 
 
-_WORK_SCHEMA: Final = {"type": "number", "minimum": SMALLEST, "maximum": LARGEST}
-ARRIVAL: Final = NumberColumn(
-    "arrival_seconds", check_arrival, _are_times, "d", {"type": "number", "minimum": 0, "maximum": LARGEST}, "seconds"
-)
-CORES: Final = NumberColumn(
-    "cores",
-    check_count,
-    _are_counts,
-    "q",
-    {"type": "integer", "minimum": 1, "maximum": MOST},
-    "a whole number from 1 to 10^15",
-)
-WORK: Final = NumberColumn("work", check_work, _are_works, "d", _WORK_SCHEMA, empty=1.0)
-REQUESTED: Final = NumberColumn(
-    "requested_work", check_work, _are_works, "d", _WORK_SCHEMA, empty=WORK.key, at_least=WORK.key
-)
-JOB: Final = NumberColumn(
-    "job", check_job, _are_jobs, "q", {"type": "integer", "minimum": -MOST_JOB, "maximum": MOST_JOB}
-)
+_WORK: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
+ARRIVAL: Final = NumberColumn("arrival_seconds", Amount("seconds"), "d", 0, LARGEST, "seconds")
+CORES: Final = NumberColumn("cores", check_count, "q", 1, MOST, "a whole number from 1 to 10^15")
+WORK: Final = NumberColumn("work", _WORK, "d", SMALLEST, LARGEST, empty=1.0)
+REQUESTED: Final = NumberColumn("requested_work", _WORK, "d", SMALLEST, LARGEST, empty=WORK.key, at_least=WORK.key)
+JOB: Final = NumberColumn("job", check_job, "q", -MOST_JOB, MOST_JOB)
 
 
-class _HasColumns(Protocol):
-    @property
-    def arrivals(self) -> bytes: ...
-
-    @property
-    def types(self) -> bytes: ...
-
-    @property
-    def utilities(self) -> bytes: ...
-
-    @property
-    def told(self) -> tuple[Told, ...]: ...
-
-
-class ArrivingColumns:
-    """Columns of doubles and 64-bit numbers, one of each per task."""
-
-    __slots__ = ()
-
-    @property
-    def count(self: _HasColumns) -> int:
-        """How many tasks there are."""
-        return len(memoryview(self.arrivals).cast("d"))
-
-    @property
-    def arrival_seconds(self: _HasColumns) -> memoryview[float]:
-        """When each arrives."""
-        return memoryview(self.arrivals).cast("d")
-
-    @property
-    def type_numbers(self: _HasColumns) -> memoryview[int]:
-        """The type of each."""
-        return memoryview(self.types).cast("q")
-
-    @property
-    def utility_numbers(self: _HasColumns) -> memoryview[int]:
-        """Which of `told` each has."""
-        return memoryview(self.utilities).cast("q")
-
-    def told_columns(self: _HasColumns) -> dict[str, list[Any]]:
-        """Return the columns of a file that tell utility; `None` where a task has nothing to say."""
-        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
-        return {
-            key: [cells[u][place] for u in memoryview(self.utilities).cast("q")]
-            for place, key in enumerate(TOLD)
-            if any(each[place] is not None for each in cells)
-        }
-
-
-# The tasks of a day, packed: when each arrives, of which type it is, and how its utility is told.
-#
-# A task's utility is told by three levels, or by the name of a utility function of the file's own. Few of
+# How the utility of a task is told: by three levels, or by the name of a utility function of the file's own. Few of
 # these differ among many tasks, so each task has a number of one of them.
 class Levels(NamedTuple):
     """A utility told by levels: how much, how urgent, and how it falls."""
@@ -189,17 +117,130 @@ class Levels(NamedTuple):
 
 Told: TypeAlias = Levels | str
 
+_IN_COMMON: Final = {ARRIVAL.key: "arrivals", TYPE: "types", "utility": "utilities"}
+
+
+class ArrivingColumns:
+    """Columns of doubles and 64-bit numbers, one of each per task, by arrival."""
+
+    __slots__ = ()
+    NUMBERS: ClassVar[tuple[NumberColumn, ...]]
+    _HELD: ClassVar[dict[str, str]]  # the field that holds each column of a file
+    _MAY_LACK: ClassVar[tuple[str, ...]] = ()  # fields that may hold nothing
+    _NEEDED: ClassVar[str]
+    if TYPE_CHECKING:
+        arrivals: bytes
+        types: bytes
+        utilities: bytes
+        told: tuple[Told, ...]
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> Self:
+        """Return the tasks that columns of a file make, packed and checked."""
+        held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field != "jobs"}
+        return cls(told=told, **held)  # type: ignore[call-arg]
+
+    @property
+    def count(self) -> int:
+        """How many tasks there are."""
+        return len(self.arrival_seconds)
+
+    @property
+    def arrival_seconds(self) -> memoryview[float]:
+        """When each arrives."""
+        return memoryview(self.arrivals).cast("d")
+
+    @property
+    def type_numbers(self) -> memoryview[int]:
+        """The type of each."""
+        return memoryview(self.types).cast("q")
+
+    @property
+    def utility_numbers(self) -> memoryview[int]:
+        """Which of `told` each has."""
+        return memoryview(self.utilities).cast("q")
+
+    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
+        columns: dict[str, list[Any]] = {ARRIVAL.key: self.arrival_seconds.tolist()}
+        types = {TYPE: [task_types[i] for i in self.type_numbers]}
+        return columns | types | self._more_columns() | self.told_columns()
+
+    def told_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of a file that tell utility; `None` where a task has nothing to say."""
+        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
+        return {
+            key: [cells[u][place] for u in self.utility_numbers]
+            for place, key in enumerate(TOLD)
+            if any(each[place] is not None for each in cells)
+        }
+
+    def _more_columns(self) -> dict[str, list[Any]]:
+        return {}
+
+    def problems(self, task_types: int | None) -> Iterator[Fault]:
+        """Return what is wrong with the columns, quickly where nothing is; `task_types`: how many, if it is known."""
+        held = {field: getattr(self, field) for field in self._HELD.values()}
+        lengths = {len(each) for field, each in held.items() if each or field not in self._MAY_LACK}
+        if len(lengths) > 1 or any(each % 8 for each in lengths):
+            yield Fault(("tasks",), "columns of different lengths", f"{self._NEEDED} of each task", "complete them")
+            return
+        if self.count > MOST_TASKS:
+            yield too_many(("tasks",), self.count, MOST_TASKS)
+            return
+        arrivals = self.arrival_seconds.tolist()
+        unsound = list(ARRIVAL.problems(arrivals))
+        yield from unsound
+        if not unsound and not all(map(le, arrivals, islice(arrivals, 1, None))):
+            first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
+            yield falling_arrival(first, arrivals[first - 1], arrivals[first])
+        numbers, told = self.utility_numbers.tolist(), self.told
+        if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
+            needed = "each way to tell a utility once, by first use"
+            do = f"use {type(self).__name__}.of"
+            yield Fault(("tasks",), "numbers of utilities in another order", needed, do)
+        types = self.type_numbers.tolist()
+        if task_types is not None and types and not 0 <= min(types) <= max(types) < task_types:
+            for n, i in enumerate(types):
+                if not 0 <= i < task_types:
+                    needed = f"a number from 0 to {task_types - 1}, of a task type"
+                    yield Fault(("tasks", n, TYPE), str(i), needed, "correct it")
+        yield from self._more_problems()
+
+    def _more_problems(self) -> Iterator[Fault]:
+        yield from ()
+
+
+def falling_arrival(task: int, before: float, arrival: float) -> Fault:
+    """Return the problem of a task that comes after a later one."""
+    place, found = ("tasks", task, ARRIVAL.key), f"{arrival!r} s after {before!r} s"
+    return Fault(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")
+
+
+def _doubles(values: Iterable[float]) -> bytes:
+    """Pack numbers; turns -0.0 into 0.0, for equal hashes."""
+    return array("d", (each + 0.0 for each in values)).tobytes()
+
+
+def _numbered(utilities: Iterable[Told]) -> tuple[bytes, tuple[Told, ...]]:
+    """Return the number of each utility, packed, and what the numbers stand for, in the order of first use."""
+    number: dict[Told, int] = {}
+    numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
+    return numbers.tobytes(), tuple(number)
+
 
 @dataclass(frozen=True, slots=True)
 class ArrivingTasks(ArrivingColumns):
-    """Columns of one number per task, by arrival.
+    """The tasks of a day, packed: columns of one number per task, by arrival.
 
     >>> tasks = ArrivingTasks.of([0.0, 2.5, 2.5], [0, 0, 1], ["film", Levels("high", "low", "A"), "film"])
     >>> tasks.count, tasks.told, tasks.utility_numbers.tolist()
     (3, ('film', Levels(priority='high', urgency='low', utility_class='A')), [0, 1, 0])
     """
 
-    NUMBERS: ClassVar[tuple[NumberColumn, ...]] = (ARRIVAL,)
+    NUMBERS: ClassVar = (ARRIVAL,)
+    _HELD: ClassVar = _IN_COMMON
+    _NEEDED: ClassVar = "arrival, type and utility"
 
     arrivals: bytes = field(repr=False)  # doubles: seconds, never falling
     types: bytes = field(repr=False)  # 64-bit numbers of task types
@@ -209,31 +250,7 @@ class ArrivingTasks(ArrivingColumns):
     @classmethod
     def of(cls, arrivals: Iterable[float], types: Iterable[int], utilities: Iterable[Told]) -> ArrivingTasks:
         """Pack columns of equal length; a day that holds them checks them."""
-        number: dict[Told, int] = {}
-        numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
-        return cls(_doubles(arrivals), array("q", types).tobytes(), numbers.tobytes(), tuple(number))
-
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> ArrivingTasks:
-        """Return the tasks that columns of a file make, packed and checked."""
-        return cls(columns[ARRIVAL.key], columns[TYPE], columns["utility"], told)
-
-    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
-        columns: dict[str, list[Any]] = {
-            ARRIVAL.key: self.arrival_seconds.tolist(),
-            TYPE: [task_types[i] for i in self.type_numbers],
-        }
-        return columns | self.told_columns()
-
-    def problems(self, task_types: int | None) -> Iterator[Fault]:
-        """Return what is wrong with the columns, quickly where nothing is."""
-        lengths = {len(self.arrivals), len(self.types), len(self.utilities)}
-        if len(lengths) > 1 or any(each % 8 for each in lengths):
-            needed = "arrival, type and utility of each task"
-            yield Fault(("tasks",), "columns of different lengths", needed, "complete them")
-            return
-        yield from _in_common(self, task_types, "use ArrivingTasks.of")
+        return cls(_doubles(arrivals), array("q", types).tobytes(), *_numbered(utilities))
 
 
 # Tasks that arrive and take many nodes, packed: one number of each column per task.
@@ -253,7 +270,10 @@ class ParallelTasks(ArrivingColumns):
     (2, [1.0, 1.0], ('film',))
     """
 
-    NUMBERS: ClassVar[tuple[NumberColumn, ...]] = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
+    NUMBERS: ClassVar = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
+    _HELD: ClassVar = _IN_COMMON | {CORES.key: "cores", WORK.key: "work", REQUESTED.key: "requested", JOB.key: "jobs"}
+    _MAY_LACK: ClassVar = ("utilities", "jobs")
+    _NEEDED: ClassVar = "arrival, type, cores, work and request"
 
     arrivals: bytes = field(repr=False)  # seconds, never falling
     types: bytes = field(repr=False)
@@ -277,8 +297,7 @@ class ParallelTasks(ArrivingColumns):
         jobs: Iterable[int] | None = None,
     ) -> ParallelTasks:
         """Pack columns of equal length; whoever holds them checks them."""
-        number: dict[Told, int] = {}
-        numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
+        numbers, told = _numbered(utilities)
         work = work if work is not None else [1.0] * len(cores)
         return cls(
             arrivals=_doubles(arrivals),
@@ -286,32 +305,13 @@ class ParallelTasks(ArrivingColumns):
             cores=array("q", cores).tobytes(),
             work=_doubles(work),
             requested=_doubles(requested if requested is not None else work),
-            utilities=numbers.tobytes(),
-            told=tuple(number),
+            utilities=numbers,
+            told=told,
             jobs=None if jobs is None else array("q", jobs).tobytes(),
         )
 
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> ParallelTasks:
-        """Return the tasks that columns of a file make, packed and checked."""
-        return cls(
-            arrivals=columns[ARRIVAL.key],
-            types=columns[TYPE],
-            cores=columns[CORES.key],
-            work=columns[WORK.key],
-            requested=columns[REQUESTED.key],
-            utilities=columns["utility"],
-            told=told,
-            jobs=columns[JOB.key] or None,
-        )
-
-    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the columns of a file that the tasks use; what says nothing is left out."""
-        columns: dict[str, list[Any]] = {
-            ARRIVAL.key: self.arrival_seconds.tolist(),
-            TYPE: [task_types[i] for i in self.type_numbers],
-            CORES.key: self.core_counts.tolist(),
-        }
+    def _more_columns(self) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {CORES.key: self.core_counts.tolist()}
         work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
         if set(work) != {1.0}:
             columns[WORK.key] = work
@@ -319,19 +319,9 @@ class ParallelTasks(ArrivingColumns):
             columns[REQUESTED.key] = requested
         if self.job_numbers is not None:
             columns[JOB.key] = self.job_numbers.tolist()
-        return columns | self.told_columns()
+        return columns
 
-    def problems(self, task_types: int | None) -> Iterator[Fault]:
-        """Return what is wrong with the columns, quickly where nothing is."""
-        lengths = {len(each) for each in (self.arrivals, self.types, self.cores, self.work, self.requested)}
-        lengths |= {len(each) for each in (self.utilities, self.jobs) if each}
-        if len(lengths) > 1 or any(each % 8 for each in lengths):
-            needed = "arrival, type, cores, work and request of each task"
-            yield Fault(("tasks",), "columns of different lengths", needed, "complete them")
-            return
-        yield from _in_common(self, task_types, "use ParallelTasks.of")
-        if self.count > MOST_TASKS:
-            return
+    def _more_problems(self) -> Iterator[Fault]:
         work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
         found = [*CORES.problems(self.core_counts.tolist()), *WORK.problems(work), *REQUESTED.problems(requested)]
         yield from found
@@ -360,38 +350,3 @@ class ParallelTasks(ArrivingColumns):
     def job_numbers(self) -> memoryview[int] | None:
         """The number of each elsewhere, without a copy."""
         return None if self.jobs is None else memoryview(self.jobs).cast("q")
-
-
-def _doubles(values: Iterable[float]) -> bytes:
-    """Pack numbers; turns -0.0 into 0.0, for equal hashes."""
-    return array("d", (each + 0.0 for each in values)).tobytes()
-
-
-def _in_common(tasks: ArrivingTasks | ParallelTasks, task_types: int | None, do: str) -> Iterator[Fault]:
-    """Return the problems of arrivals, types and utilities; `task_types`: how many there are, if it is known."""
-    if tasks.count > MOST_TASKS:
-        yield too_many(("tasks",), tasks.count, MOST_TASKS)
-        return
-    arrivals = tasks.arrival_seconds.tolist()
-    unsound = list(ARRIVAL.problems(arrivals))
-    yield from unsound
-    if not unsound and not all(map(le, arrivals, islice(arrivals, 1, None))):
-        first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
-        yield falling_arrival(first, arrivals[first - 1], arrivals[first])
-    numbers, told = tasks.utility_numbers.tolist(), tasks.told
-    if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
-        needed = "each way to tell a utility once, by first use"
-        yield Fault(("tasks",), "numbers of utilities in another order", needed, do)
-    types = tasks.type_numbers.tolist()
-    if task_types is None or not types or 0 <= min(types) <= max(types) < task_types:
-        return
-    for n, i in enumerate(types):
-        if not 0 <= i < task_types:
-            needed = f"a number from 0 to {task_types - 1}, of a task type"
-            yield Fault(("tasks", n, TYPE), str(i), needed, "correct it")
-
-
-def falling_arrival(task: int, before: float, arrival: float) -> Fault:
-    """Return the problem of a task that comes after a later one."""
-    place, found = ("tasks", task, ARRIVAL.key), f"{arrival!r} s after {before!r} s"
-    return Fault(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")

@@ -295,22 +295,19 @@ def classes_never_rise(utility_classes: Mapping[str, tuple[ClassInterval, ...]])
 def functions_never_rise(utility_functions: Mapping[str, UtilityFunction]) -> Iterator[Fault]:
     """Check the order and the utilities of the intervals of own utility functions."""
     for name, function in utility_functions.items():
-        yield from _rising(function.intervals, ("utility_functions", name))
-
-
-def _rising(intervals: Sequence[Interval], place: Place) -> Iterator[Fault]:
-    if intervals[0].after_seconds != 0:
-        found = f"a first interval that begins at {intervals[0].after_seconds:g} s"
-        yield Fault((*place, 0, "after_seconds"), found, "0, the arrival", "begin with one that does")
-    yield from _not_rising([each.after_seconds for each in intervals], place, "after_seconds")
-    for k, each in enumerate(intervals):
-        if each.falls_to > each.starts_at:
-            found = f"{each.falls_to:g}, above the {each.starts_at:g} at which the interval starts"
-            yield Fault((*place, k, "falls_to"), found, "utility that never rises", "lower it")
-    for k, (one, following) in enumerate(pairwise(intervals), start=1):
-        if following.starts_at > one.falls_to:
-            found = f"{following.starts_at:g}, above the {one.falls_to:g} to which the one before falls"
-            yield Fault((*place, k, "starts_at"), found, "utility that never rises", "lower it")
+        place, intervals = ("utility_functions", name), function.intervals
+        if intervals[0].after_seconds != 0:
+            found = f"a first interval that begins at {intervals[0].after_seconds:g} s"
+            yield Fault((*place, 0, "after_seconds"), found, "0, the arrival", "begin with one that does")
+        yield from _not_rising([each.after_seconds for each in intervals], place, "after_seconds")
+        for k, each in enumerate(intervals):
+            if each.falls_to > each.starts_at:
+                found = f"{each.falls_to:g}, above the {each.starts_at:g} at which the interval starts"
+                yield Fault((*place, k, "falls_to"), found, "utility that never rises", "lower it")
+        for k, (one, following) in enumerate(pairwise(intervals), start=1):
+            if following.starts_at > one.falls_to:
+                found = f"{following.starts_at:g}, above the {one.falls_to:g} to which the one before falls"
+                yield Fault((*place, k, "starts_at"), found, "utility that never rises", "lower it")
 
 
 def _not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[Fault]:
@@ -358,10 +355,6 @@ def _function(raw: Sequence[object]) -> UtilityFunction:
     return UtilityFunction(tuple(intervals))
 
 
-def _intervals(raw: object) -> object:
-    return raw.intervals if isinstance(raw, UtilityFunction) else raw
-
-
 UtilityFunctions = Annotated[
     Mapping[
         Name,
@@ -371,7 +364,7 @@ UtilityFunctions = Annotated[
                 _function, json_schema_input_type=Annotated[tuple[WrittenInterval, ...], Several(1, MOST_INTERVALS)]
             ),
             FEW_INTERVALS[-1],
-            BeforeValidator(_intervals),
+            BeforeValidator(lambda raw: raw.intervals if isinstance(raw, UtilityFunction) else raw),
         ],
     ],
     *FEW_LISTS,
@@ -449,9 +442,8 @@ class WaitingCost(Part):
     def pieces(self, fastest_seconds: float, *, cores: int) -> tuple[CostPiece, ...]:
         """Return the cost of a task by rising `after_seconds`, the first 0."""
         weight = {TASK: 1.0, CORES: float(cores), CORE_SECONDS: cores * fastest_seconds}[self.weight]
-        return tuple(
-            CostPiece(after, weight * cost, weight * slope) for after, cost, slope in self._shape(fastest_seconds)
-        )
+        shape = self._shape(fastest_seconds)
+        return tuple(CostPiece(after, weight * cost, weight * slope) for after, cost, slope in shape)
 
     def cost(self, waited_seconds: float, fastest_seconds: float, *, cores: int) -> float:
         """Return what a task costs that waited so long."""

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.online.parts import Period
-    from lpsched.online.result.clusters_validation import ClustersValidation
-    from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.simulation import Simulation
+    from lpsched.online.result.validation import ClustersValidation, DayValidation
 
 
 def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from lpsched.bag.compare.schedulers import NSGA2
-from lpsched.bag.compare.schedules import validate
+from lpsched.bag.compare.schedules import NSGA2, validate
 from lpsched.bag.exact_front import MOST_SAMPLED, feasible_region, front
 from lpsched.bag.heuristics import names
 from lpsched.bag.pricing.price_curve import MOST_POINTS, price_curve
@@ -24,7 +23,7 @@ from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.clusters import Clusters
-from lpsched.online.compare.cluster_backend import usual_options
+from lpsched.online.compare.backend import usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import POLICIES, policy
 from lpsched.online.simulate.options import PER_TASK, ClusterOptions, SimulationOptions

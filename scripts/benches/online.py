@@ -23,7 +23,7 @@ import numpy as np
 from lpsched.generate.day import essc_day
 from lpsched.generate.options import EsscOptions
 from lpsched.online.bound.solve import arrival_bound
-from lpsched.online.compare.day_backend import offline_schedule, rehearse
+from lpsched.online.compare.backend import DayStage, offline_schedule
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import policy
 from lpsched.online.simulate.days import simulate_day
@@ -78,7 +78,7 @@ def compare_speed(seed: int, part: float, twin_hours: float) -> None:
     print(f"{'':20}{'events':>8}{'ms/event':>10}{'seconds':>9}   first hours:", end="")
     print(f"{'tasks':>7}{'ours, s':>9}{'twin, s':>9}{'times':>8}  schedules")
     for way, options in WAYS.items():
-        rehearse(NAME, options)
+        DayStage(whole, options).rehearse(NAME)
         began = time.perf_counter()
         found = simulate_day(whole, policy(NAME), rng(), options)
         seconds = time.perf_counter() - began

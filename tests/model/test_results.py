@@ -215,3 +215,12 @@ def test_the_frame_of_a_validation_has_a_row_for_each_scheduler(validation, colu
 @pytest.mark.usefixtures("_frames")
 def test_a_validation_of_nothing_is_an_empty_frame():
     assert len(lpsched.validate_facility(paper_facility(), {}).to_frame()) == 0
+
+
+@pytest.mark.usefixtures("_frames")
+def test_the_frame_of_a_simulation_has_a_row_for_each_policy_with_the_means_of_its_table():
+    result = lpsched.simulate(two_tasks(), ["max-util", "max-max-upe"])
+    frame = result.to_frame()
+    assert list(frame["name"]) == [entry.name for entry in result.policies]
+    assert list(frame["utility"]) == [entry["utility"] for entry in result.to_dict()["policies"]]
+    assert len(frame.columns) == len(result.headers)

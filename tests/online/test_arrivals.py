@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lpsched.cancellation import Watch
 from lpsched.online import recovery as arrival_lines
 from lpsched.online import recovery as arrivals
-from lpsched.online.bound.tables import ArrivalPrices
+from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.parts import Period
 from lpsched.online.recovery import schedule_from_prices
 from lpsched.online.verify.day import examine, measure

@@ -6,9 +6,9 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError
 from lpsched.model.fixed_point import rounded_up
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import offers_of
 from lpsched.online.bound.prices import crowded_slots, proved_by
-from lpsched.online.bound.solve import certificate_of, certify_clusters, cluster_bound
+from lpsched.online.bound.solve import arrival_bound, certificate_of, certify
 from lpsched.online.certificate.claim import check
 from lpsched.online.parts import Period
 from lpsched.online.utility import WaitingCost
@@ -30,34 +30,34 @@ def busy(waiting=None, *, tasks=10, nodes=(8, 5), period=None, watts=50.0):
 
 def test_the_bound_of_utility_is_what_its_prices_prove_to_the_plain_checker():
     clusters = busy(period=Period(10.0, 60.0, "prorated", 5000.0))
-    found = cluster_bound(clusters)
+    found = arrival_bound(clusters)
     verdict = check(clusters, certificate_of(clusters, found.prices, found.bound))
     assert found.bound == rounded_up(verdict.proved)
-    assert found.bound == pytest.approx(proved_by(offers_of_clusters(clusters), found.prices), rel=1e-10)
+    assert found.bound == pytest.approx(proved_by(offers_of(clusters), found.prices), rel=1e-10)
     assert 0.0 < found.bound < 0.8 * found.naive
     assert len(found.per_machine_hour) == 2
 
 
 def test_the_bound_of_waiting_is_a_cost_that_nobody_can_stay_below():
     clusters = busy(WaitingCost("seconds"), tasks=12)
-    found = cluster_bound(clusters)
-    least = most_earned(clusters, crowded_slots(offers_of_clusters(clusters), 12).tolist()).utility
+    found = arrival_bound(clusters)
+    least = most_earned(clusters, crowded_slots(offers_of(clusters), 12).tolist()).utility
     assert found.naive == 0.0
     assert found.bound < 0.98 * least < -3.0  # of a few slots, the written-out program
     assert check(clusters, certificate_of(clusters, found.prices, found.bound)).accepted
-    assert cluster_bound(clusters).bound == found.bound
+    assert arrival_bound(clusters).bound == found.bound
 
 
 def test_without_time_nobody_waits():
     clusters, stopped = busy(WaitingCost("slowdown")), Watch()
     stopped.stop()
-    for found in (cluster_bound(clusters, time_limit=0.0), cluster_bound(clusters, watch=stopped)):
+    for found in (arrival_bound(clusters, time_limit=0.0), arrival_bound(clusters, watch=stopped)):
         assert found.bound == pytest.approx(-10.0)
 
 
 def test_bounds_of_waiting_are_told_with_what_not_waiting_costs():
     clusters, told = busy(WaitingCost("slowdown"), tasks=12), []
-    found = cluster_bound(clusters, watch=Watch(listener=lambda progress: told.append(progress.stage)))
+    found = arrival_bound(clusters, watch=Watch(listener=lambda progress: told.append(progress.stage)))
     assert found.bound < -13.0
     assert (told[0], told[-1]) == ("bound -12", f"bound {found.bound:,.0f}")
 
@@ -95,19 +95,19 @@ STEADY = decaying(5.0)
     ],
 )
 def test_odd_clusters_have_a_bound(clusters, most):
-    found = cluster_bound(clusters)
+    found = arrival_bound(clusters)
     assert found.bound <= most + 1e-9 * abs(most)
     assert check(clusters, certificate_of(clusters, found.prices, found.bound)).accepted
 
 
 def test_a_certificate_of_clusters_claims_the_bound():
     clusters = busy(WaitingCost(), tasks=6)
-    made = certify_clusters(clusters)
-    assert float(made.bound) == cluster_bound(clusters).bound
+    made = certify(clusters)
+    assert float(made.bound) == arrival_bound(clusters).bound
     assert check(clusters, made).accepted
 
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(monkeypatch):
     monkeypatch.setattr("lpsched.jit.numba", None)
     with pytest.raises(MissingExtraError, match=r"the bound of clusters.*lpsched\[simulate\]"):
-        cluster_bound(busy())
+        arrival_bound(busy())

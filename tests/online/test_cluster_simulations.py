@@ -11,13 +11,11 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.generate.trials import another_day
-from lpsched.online.bound.solve import ArrivalBound
-from lpsched.online.bound.tables import ArrivalPrices
+from lpsched.online.bound.offers import ArrivalPrices
+from lpsched.online.bound.solve import ArrivalBound, arrival_bound
 from lpsched.online.cluster_policies import cluster_policy_names, forget, register
-from lpsched.online.compare import cluster_backend as cluster_rehearsals
-from lpsched.online.compare import cluster_backend as cluster_stage
-from lpsched.online.compare import simulations
-from lpsched.online.compare.cluster_backend import ClusterStage, rehearse_bound, usual_options
+from lpsched.online.compare import backend, simulations
+from lpsched.online.compare.backend import ClusterStage, usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
@@ -88,7 +86,7 @@ def test_waiting_is_a_cost():
 
 def test_the_share_of_a_cost_that_nobody_can_avoid_is_told(monkeypatch):
     # Of 30 s no schedule avoids 24: 80 %.
-    monkeypatch.setattr(cluster_stage, "cluster_bound", bounded_by(-24.0))
+    monkeypatch.setattr(simulations, "arrival_bound", bounded_by(-24.0))
     result = simulate(waiting_tasks(), ["easy"], bound=True)
     assert result.policies[0].mean("share_of_bound").mean == 0.8
     assert result.to_dict()["cost_bound"] == 24.0
@@ -100,7 +98,7 @@ def test_the_share_of_a_cost_that_nobody_can_avoid_is_told(monkeypatch):
 
 
 def test_a_cost_below_what_no_schedule_can_avoid_is_raised_loudly(monkeypatch):
-    monkeypatch.setattr(cluster_stage, "cluster_bound", bounded_by(-30.5))
+    monkeypatch.setattr(simulations, "arrival_bound", bounded_by(-30.5))
     with pytest.raises(InvalidScheduleError, match=r"easy earns -30\.0 in trial 0, more than the bound"):
         simulate(waiting_tasks(), ["easy"], bound=True)
 
@@ -148,8 +146,8 @@ def test_the_name_says_whether_placeholders_are_used(monkeypatch):
         seen.append((policy.name, policy.placeholders))
         return simulate_clusters(clusters, policy, *given, **options)
 
-    monkeypatch.setattr(cluster_stage, "simulate_clusters", spied)
-    monkeypatch.setattr(cluster_stage, "rehearse", lambda *_, **__: None)
+    monkeypatch.setattr(backend, "simulate_clusters", spied)
+    monkeypatch.setattr(ClusterStage, "rehearse", lambda *_, **__: None)
     options = replace(AT_ONCE, placeholders=True)
     result = simulate(three_tasks(), ["max-upe", "max-upe:reservations"], options=options)
     assert seen == [("max-upe:placeholders", True), ("max-upe", False)]
@@ -247,7 +245,7 @@ def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypat
         early = ClustersSchedule((PlacedOnNodes(0, "c0", ((7, 8),), 0.0),))
         return replace(simulate_clusters(*given, **options), schedule=early)
 
-    monkeypatch.setattr(cluster_stage, "simulate_clusters", invalid)
+    monkeypatch.setattr(backend, "simulate_clusters", invalid)
     with pytest.raises(InvalidScheduleError, match="simple, trial 0: "):
         simulate(three_tasks(), ["easy"], options=AT_ONCE)
     result = simulate(three_tasks(), [first_fits], options=AT_ONCE)
@@ -280,7 +278,7 @@ def test_whoever_says_stop_has_what_was_done():
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_the_work(instance, asked, words, monkeypatch):
-    monkeypatch.setattr(cluster_stage, "simulate_clusters", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr(backend, "simulate_clusters", lambda *_, **__: pytest.fail("began"))
     with pytest.raises(InstanceError, match=words):
         simulate(instance, **({"policies": ["easy"]} | asked))
 
@@ -304,7 +302,9 @@ def test_a_rehearsal_comes_to_an_end(waiting, monkeypatch):
         ran.append(simulate_clusters(*given, **options))
         return ran[-1]
 
-    monkeypatch.setattr(cluster_rehearsals, "simulate_clusters", spied)
-    cluster_rehearsals.rehearse("easy", waiting, ClusterOptions(energy_filter="per-task"))
+    monkeypatch.setattr(backend, "simulate_clusters", spied)
+    clusters = three_tasks() if waiting is None else waiting_tasks(waiting)
+    stage = ClusterStage(clusters, ClusterOptions(energy_filter="per-task"))
+    stage.rehearse("easy")
     assert [len(each.schedule.placed) for each in ran] == [2]
-    rehearse_bound(waiting)
+    arrival_bound(stage.rehearsal().instance)

@@ -12,7 +12,7 @@ from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import choices as arrival_worths
 from lpsched.online.bound import prices as arrival_softening
 from lpsched.online.bound.no_waiting import naive_of
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import (
     Looker,
     NearList,
@@ -22,7 +22,6 @@ from lpsched.online.bound.prices import (
     even_slots,
     proved_by,
 )
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.parts import WHOLE, Period
 from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned
@@ -41,7 +40,7 @@ def prices(*edges, per_second=0.0, per_joule=0.0):
 
 
 def bound(clusters, at):
-    return proved_by(offers_of_clusters(clusters), at)
+    return proved_by(offers_of(clusters), at)
 
 
 def test_a_task_on_three_nodes_pays_for_three():
@@ -94,7 +93,7 @@ def two_waiting(waiting=SECONDS, **changes):
 def test_without_prices_nobody_waits():
     clusters = two_waiting(WaitingCost("slowdown"))
     assert bound(clusters, prices(0.0, 20.0)) == pytest.approx(-2.0)
-    assert naive_of(offers_of_clusters(clusters), WHOLE) == -2.0
+    assert naive_of(offers_of(clusters), WHOLE) == -2.0
 
 
 def test_of_two_tasks_for_all_nodes_one_waits():
@@ -132,7 +131,7 @@ def test_cores_weigh_a_cost():
 
 
 def test_what_is_risen_begins_at_nothing_and_differs_by_what_not_waiting_costs():
-    offers = offers_of_clusters(two_waiting(WaitingCost("slowdown", "cores")))
+    offers = offers_of(two_waiting(WaitingCost("slowdown", "cores")))
     at = prices(0.0, 10.0, per_second=0.5)
     assert proved_by(offers.risen(), at) - 4.0 == pytest.approx(proved_by(offers, at))
 
@@ -150,7 +149,7 @@ def crowd(waiting, seed=0, tasks=14):
 @pytest.mark.parametrize("waiting", [SECONDS, WaitingCost(), WaitingCost("slowdown", "core-seconds")])
 def test_prices_found_for_waiting_are_nearly_as_good_as_the_best(waiting):
     clusters = crowd(waiting)
-    offers = offers_of_clusters(clusters)
+    offers = offers_of(clusters)
     edges = crowded_slots(offers, 12)
     best, naive = most_earned(clusters, edges.tolist()).utility, naive_of(offers, WHOLE)
     found = arrival_prices(offers.risen(), edges, temperatures=(0.1, 0.03, 0.01, 0.003, 0.001, 3e-4))
@@ -167,7 +166,7 @@ def test_compiled_loops_do_what_is_written(monkeypatch, waiting):
         [Task(float(at), 1 + at % 5, decaying(8.0, 0.01, until=50.0)) for at in range(12)],
         period=Period(5.0, 40.0),
     )  # fmt: skip
-    offers, edges = offers_of_clusters(clusters), even_slots(offers_of_clusters(clusters), 5)
+    offers, edges = offers_of(clusters), even_slots(offers_of(clusters), 5)
     at = ArrivalPrices(edges, np.linspace(0.0, 0.05, 10).reshape(2, 5), 0.0)
     looker = Looker(offers, edges)
     compiled = looker.best(at)
@@ -190,7 +189,7 @@ def test_compiled_loops_do_what_is_written(monkeypatch, waiting):
 def test_slots_are_where_more_nodes_are_wanted_than_there_are():
     # Nobody comes until 1,000; then four tasks of 10 s for both nodes: crowded until 1,040.
     tasks = [Task(0.0), *(Task(1000.0 + k, 2) for k in range(4)), Task(5000.0)]
-    offers = offers_of_clusters(simple_clusters([[10.0]], [2], tasks, waiting=SECONDS))
+    offers = offers_of(simple_clusters([[10.0]], [2], tasks, waiting=SECONDS))
     edges = crowded_slots(offers, 100)
     assert np.all(np.diff(edges) > 0.0)
     assert (edges[0], edges[-1]) == (0.0, even_slots(offers, 1)[-1])
@@ -199,5 +198,5 @@ def test_slots_are_where_more_nodes_are_wanted_than_there_are():
 
 
 def test_slots_are_even_where_there_is_room_for_all():
-    offers = offers_of_clusters(simple_clusters([[10.0]], [2], [Task(0.0), Task(0.0)], waiting=SECONDS))
+    offers = offers_of(simple_clusters([[10.0]], [2], [Task(0.0), Task(0.0)], waiting=SECONDS))
     assert crowded_slots(offers, 7).tolist() == even_slots(offers, 7).tolist()

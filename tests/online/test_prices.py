@@ -11,7 +11,7 @@ from lpsched.errors import InstanceError
 from lpsched.generate.day import essc_day
 from lpsched.generate.options import EsscOptions
 from lpsched.online.arrays import day_arrays
-from lpsched.online.compare.day_backend import find_policy, planned, policy_names
+from lpsched.online.compare.backend import find_policy, planned, policy_names
 from lpsched.online.day import ArrivingTasks
 from lpsched.online.parts import Period
 from lpsched.online.price_policy import prices_policy

@@ -10,10 +10,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import check
 from models.arrivals import most_utility
 from tests.property.day_schedules import most_earned, share, starts_of, utility

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.online.bound import tables as arrival_tables
-from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate import claim as arrival_gains
 from lpsched.online.certificate.claim import check
 from models.clusters import most_earned
@@ -50,7 +49,7 @@ def priced(draw, judged, most_tasks=3):
 
 def proved(clusters, prices, listed=3):
     with patch.object(arrival_tables, "FEW", listed):
-        return proved_by(offers_of_clusters(clusters), prices)
+        return proved_by(offers_of(clusters), prices)
 
 
 @few
@@ -70,7 +69,7 @@ def test_no_schedule_on_a_grid_of_starts_earns_more_than_any_prices_prove(judged
 def test_no_start_of_a_task_gains_more_than_its_best_choice(judged, data, place, listed):
     clusters, prices = data.draw(priced(judged, most_tasks=2))
     with patch.object(arrival_tables, "FEW", listed):
-        best = Looker(offers_of_clusters(clusters), prices.edges).best(prices).best
+        best = Looker(offers_of(clusters), prices.edges).best(prices).best
     for task in range(clusters.tasks):
         arrival = Fraction(clusters.arriving.arrival_seconds[task])
         for column in columns_of(clusters, task):

@@ -13,7 +13,6 @@ import pytest
 from scripts.figures.shared import arriving_days, dropped_shares, uncertain_fronts
 from tests.scripts.test_arriving_days import quick_bound
 from tests.scripts.test_figures import EARNED
-from tests.scripts.test_jobs_figures import quick_bound as quick_cluster_bound
 from tests.test_uncertainty import small_day
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
@@ -51,7 +50,6 @@ def known(tmp_path):
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_a_script_draws_and_tells(name, known, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(arriving_days, "arrival_bound", quick_bound)
-    monkeypatch.setattr(arriving_days, "cluster_bound", quick_cluster_bound)
     monkeypatch.setattr(dropped_shares, "CHAPTER_2", ("max-util", "max-max-upt"))
     monkeypatch.setattr(uncertain_fronts, "chapter_7", small_day)
     picture = tmp_path / "picture.svg"

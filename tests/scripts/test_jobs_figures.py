@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from lpsched.generate.options import MachovecOptions
-from lpsched.online.bound.solve import cluster_bound
+from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 from lpsched.traces.swf import read_swf
 from scripts.benches import clusters as bench_clusters
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covere
 
 PART = 0.02  # of 24 hours: 28.8 minutes with some 100 tasks, after 4.8 of warm-up
 
-quick_bound = partial(cluster_bound, time_limit=0.1)
+quick_bound = partial(arrival_bound, time_limit=0.1)
 
 
 def asking(**changed):
@@ -110,7 +110,7 @@ def test_another_setting_is_run_and_has_a_figure_of_its_own(monkeypatch, capsys,
 
 
 def test_the_bound_of_clusters_is_above_a_policy(monkeypatch):
-    monkeypatch.setattr(arriving_days, "cluster_bound", quick_bound)
+    monkeypatch.setattr(arriving_days, "arrival_bound", quick_bound)
     earned, bound = (
         ran((case(5_000, name), 0), seed=0, part=PART)["utility"] for name in ("max-upe:placeholders", BOUND)
     )
@@ -137,7 +137,7 @@ def test_leniencies_have_a_row_each_and_the_best_is_told(run):
 
 
 def test_all_policies_filters_and_claims_are_told(run, monkeypatch):
-    monkeypatch.setattr(arriving_days, "cluster_bound", quick_bound)
+    monkeypatch.setattr(arriving_days, "arrival_bound", quick_bound)
     few = {"max-upr": "Max UPR", "max-upe": "Max UPE"}
     for module in (parallel_days, parallel_figures):
         monkeypatch.setattr(module, "UTILITY_AWARE", few)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.compare.result import OURS, FrontComparison, along
-from lpsched.bag.compare.schedulers import failed, read_and_checked, run
+from lpsched.bag.compare.schedules import failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
 from lpsched.bag.heuristics import heuristic, names
@@ -24,15 +24,14 @@ from lpsched.bag.schedule import task_counts
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import InvalidScheduleError
-from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
-from lpsched.evolve.nsga2 import evolve_front
-from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving
+from lpsched.evolve.fronts import Chain, FrontEntry, front_entry, reference_of
+from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lpsched.bag.compare.schedulers import Ran
+    from lpsched.bag.compare.schedules import Ran
     from lpsched.bag.result import FrontResult
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import Pair
@@ -104,9 +103,9 @@ def pair_of(point: Point) -> Pair:
 
 def entry_of(front: FrontResult, name: str, brought: Iterable[Ran]) -> FrontEntry[Point, Schedule]:
     """Return a method's undominated points and their distances; areas come when all methods are there."""
-    points: list[Point] = []
-    schedules: list[Schedule] = []
+    found: list[tuple[Point, Schedule]] = []
     broken: list[tuple[Violation, ...]] = []
+    chain = chain_of(front)
     for each in brought:
         measured = each.examined.measured
         if measured is None or each.schedule is None:
@@ -116,19 +115,8 @@ def entry_of(front: FrontResult, name: str, brought: Iterable[Ran]) -> FrontEntr
         assert measured.makespan_seconds is not None
         point = Point(measured.energy_joules, measured.makespan_seconds)
         require_above(front.proofs, point, f"{name} on {front.provenance.instance_name}")
-        points.append(point)
-        schedules.append(each.schedule)
-    best = rank_one(np.array([pair_of(point) for point in points]).reshape(-1, 2)).tolist()
-    mean, largest = distances(chain_of(front), [pair_of(points[place]) for place in best])
-    return FrontEntry(
-        name,
-        tuple(points[place] for place in best),
-        tuple(schedules[place] for place in best),
-        mean_distance=mean,
-        largest_distance=largest,
-        refused=len(broken),
-        violations=broken[0] if broken else (),
-    )
+        found.append((point, each.schedule))
+    return front_entry(name, found, broken, pair_of, lambda points: distances(chain, [*map(pair_of, points)]))
 
 
 def distances(chain: Chain, pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
@@ -266,20 +254,14 @@ class _Contest:
 
     def _evolved(self) -> FrontEntry[Point, Schedule]:
         """Run NSGA-II; it does not heed power cap and deadline, the verifier does."""
-        evolving, limit = self.evolving, self.evolving.time_limit
-        evolved = evolve_front(
+        evolved = evolved_for(
             BagProblem(self.bag.without_limits()),
-            rng=np.random.default_rng(self.seed),
+            self.evolving,
+            seed=self.seed,
             seeds=self._seeds(),
-            generations=evolving.generations,
-            watch=self.watch if limit is None else self.watch.part(limit),
-            population=evolving.population,
-            keep=evolving.keep,
-            judge=self._gap,
+            watch=self.watch,
+            judge=lambda scores: distances(chain_of(self.exact), [(float(x), float(y)) for x, y in scores])[0],
         )
-        if evolving.found is not None:
-            evolving.found(evolved)
-        self.watch.tell("verifying what evolved")
         brought = (self._checked(each) for each in evolved.schedules())
         return replace(
             entry_of(self.exact, NSGA2, brought),
@@ -310,7 +292,3 @@ class _Contest:
                 ran = run(self.bag.without_limits(), heuristic(name), seed=self.seed, may_wait=False)
                 seeds += [ran.schedule] if ran.schedule is not None and ran.examined.measured else []
         return seeds
-
-    def _gap(self, scores: Floats) -> float | None:
-        """Return the mean distance of the best chromosomes from the exact front."""
-        return distances(chain_of(self.exact), [(float(x), float(y)) for x, y in scores])[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.result import Effort, Point
 from lpsched.bag.verify import MachineLoad, machine_loads
-from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, front_frame, json_of
+from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, along, front_frame, json_of
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def shown_front(result: FrontResult | FrontComparison) -> tuple[tuple[Point, ...
 
 
 # Points along a front, and what each machine does there.
-__all__ = ["POINTS", "MachineLoad", "MachinePoint", "along", "machine_loads"]
-
-POINTS: Final = 5  # the two ends, the middle, and the two between
+__all__ = ["MachineLoad", "MachinePoint", "along", "machine_loads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +102,6 @@ class MachinePoint(JsonObject):
     loads: tuple[MachineLoad, ...]
 
     _KEYS: ClassVar = "letter point.energy_joules point.makespan_seconds machines=loads"
-
-
-def along(count: int, most: int = POINTS) -> list[int]:
-    """Return evenly spaced places of a list, both ends included; all where they are few.
-
-    >>> along(100), along(4), along(1)
-    ([0, 25, 50, 74, 99], [0, 1, 2, 3], [0])
-    """
-    if count <= most:
-        return list(range(count))
-    return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,29 +198,15 @@ def _measured(key: str, entry: Entry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is known of a bag under its terms.
+    """What is known of a bag under its terms; a sentence in place of something says why there is none."""
 
-    Attributes
-    ----------
-    bag
-        Under the terms asked for: with their price, power cap and deadline.
-    price
-        What the bag sells for; `None` where nobody says.
-    result
-        The answer at that price, if one was asked for.
-    front, curve, stretches
-        The stretches are the schedules along the curve. A sentence in place of one says why there is none.
-    sensitivity
-        What the answer depends on, if that was asked for.
-    """
-
-    bag: Bag
-    price: float | None
-    result: Result | None
+    bag: Bag  # under the terms asked for: with their price, power cap and deadline
+    price: float | None  # what the bag sells for; `None` where nobody says
+    result: Result | None  # the answer at that price, if one was asked for
     front: FrontResult | FrontComparison | str
     curve: PriceCurve | str
-    stretches: tuple[PriceStretch, ...] | str
-    sensitivity: Sensitivity | None = None
+    stretches: tuple[PriceStretch, ...] | str  # the schedules along the curve
+    sensitivity: Sensitivity | None = None  # what the answer depends on, if that was asked for
 
 
 def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:

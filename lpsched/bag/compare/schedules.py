@@ -1,45 +1,206 @@
-"""Schedules of others against the bound."""
+"""Schedules of others against the bound: schedulers run or read, checked, measured, and told how far off they are."""
 
 from __future__ import annotations
 
+import operator
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
 
 from lpsched.bag.compare.result import Entry, Validation
-from lpsched.bag.compare.schedulers import LP, NSGA2, Ran, checked, failed, read_and_checked, run, spelled_out
-from lpsched.bag.heuristics import Heuristic, heuristic, names
+from lpsched.bag.files import SUFFIXES as ROWS
+from lpsched.bag.files import read_rows, read_schedule
+from lpsched.bag.heuristics import heuristic, min_energy, min_min, names
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
+from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, task_counts
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
-from lpsched.bag.verify import Examined, examine
+from lpsched.bag.verify import Examined, examine, gather
 from lpsched.cancellation import Watch
-from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
-from lpsched.io.rows import NOT_RUN, reason
+from lpsched.errors import (
+    InfeasibleError,
+    InstanceError,
+    InvalidScheduleError,
+    MissingExtraError,
+    NotFoundError,
+    SolverError,
+)
+from lpsched.io.rows import FAILED, NOT_RUN, plain_words, reason, unreadable
 from lpsched.lp.solvers import default_solver
 from lpsched.model.provenance import provenance_of, relative_gap
+from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator
 
-    import numpy as np
-
+    from lpsched.bag.heuristics import Heuristic
     from lpsched.bag.result import Effort
-    from lpsched.bag.schedule import Schedule, TaskRow
-    from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions
 
 
+# Running other people's schedulers: whatever they hand back is checked, whatever they raise is written down.
+#
+# A heuristic may hand back a compact schedule, or single tasks with or without starts. It is a stranger: its
+# numbers are made plain first, the verifier judges the rest, and an exception of its is an entry like any
+# other.
+#
+# Waiting is free for any mapping: where one draws more than the average-power cap allows, it stays on idle
+# until it no longer does, as our own schedules do (`bag/recovery/plans.py`).
+CAPPED: Final = {"over-power-cap"}
+Converted = TypeVar("Converted")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a scheduler handed back, checked; and how long it took."""
+
+    examined: Examined
+    seconds: float | None
+    schedule: Schedule | None = None
+
+
+def run(bag: Bag, scheduler: Heuristic, *, seed: int, may_wait: bool) -> Ran:
+    """Run a scheduler, with a generator of its own, and check what it hands back."""
+    began = time.perf_counter()
+    try:
+        given = _plain(scheduler(bag, np.random.default_rng(seed)), bag.tasks)
+    except Exception as error:  # noqa: BLE001 - it is somebody else's code
+        return failed(reason(error), time.perf_counter() - began)
+    return checked(bag, given, time.perf_counter() - began, may_wait=may_wait)
+
+
+def failed(sentence: str, seconds: float | None = None, code: str = FAILED) -> Ran:
+    """Return what there is of a scheduler that has no schedule."""
+    return Ran(Examined((Violation(code, plain_words(sentence)),), None), seconds)
+
+
+def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wait: bool) -> Ran:
+    """Check a schedule; one that draws too much waits, where waiting helps."""
+    ran = _examined(bag, given, seconds, may_wait=may_wait)
+    schedule = ran.schedule
+    if schedule is not None and {each.code for each in ran.examined.violations} == CAPPED:
+        later = ended(bag, task_counts(bag, schedule), schedule, late=False)  # the earliest end that the cap allows
+        again = examine(bag, later)
+        if not again.violations and (later.makespan_seconds or 0.0) >= (schedule.makespan_seconds or 0.0):
+            return Ran(again, seconds, later)
+    return ran
+
+
+def _examined(bag: Bag, given: Schedule | Iterable[TaskRow], seconds: float | None, *, may_wait: bool) -> Ran:
+    """Check a schedule as it is; rows are put together first."""
+    if not isinstance(given, Schedule):
+        gathered = gather(bag, given)
+        if gathered.violations:
+            return Ran(Examined(gathered.violations, None), seconds)
+        given = gathered.schedule
+    return Ran(examine(bag, given, may_wait=may_wait), seconds, given)
+
+
+def _plain(found: object, tasks: int) -> Schedule | list[TaskRow]:
+    """Return what was handed back with Python's own numbers (NumPy's overflow); no more rows than needed."""
+    if isinstance(found, Schedule):
+        groups = tuple(
+            MachineGroup(
+                _text(each.machine_type),
+                operator.index(each.machines),
+                tuple(
+                    Run(_text(run.task_type), operator.index(run.count), _or_none(_text, run.p_state))
+                    for run in each.runs
+                ),
+            )
+            for each in found.groups
+        )
+        return Schedule(groups, _or_none(float, found.makespan_seconds))
+    if not isinstance(found, Iterable):
+        raise TypeError(f"it handed back {type(found).__name__}, where a Schedule or TaskRows are needed")
+    return [_row(each) for each in islice(found, tasks + 1)]
+
+
+def _row(row: object) -> TaskRow:
+    if not isinstance(row, TaskRow):
+        raise TypeError(f"it handed back {type(row).__name__} where a TaskRow is needed")
+    names = _text(row.task_type), _text(row.machine_type)
+    return TaskRow(
+        *names, operator.index(row.machine), _or_none(_text, row.p_state), _or_none(float, row.start_seconds)
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"it handed back {type(value).__name__} where a name is needed")
+    return str(value)
+
+
+def _or_none(convert: Callable[[Any], Converted], value: object) -> Converted | None:
+    return None if value is None else convert(value)
+
+
+# The names of schedulers of a bag: heuristics, `lp`, `nsga2`; and `all` of those that can run.
+ALL, LP, NSGA2 = "all", "lp", "nsga2"
+COUNT_JOULES: Final = ("min-energy", NSGA2)
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All schedulers that can run, and why others were left out."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def everything(bag: Bag) -> Everything:
+    """Return the names that `all` stands for."""
+    from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+
+    found, left_out = (LP, *names(), NSGA2), []
+    try:
+        require_evolution()
+    except MissingExtraError as error:
+        found, left_out = found[:-1], [str(error)]
+    if bag.watts is None:
+        lacking = [name for name in COUNT_JOULES if name in found]
+        found = tuple(name for name in found if name not in lacking)
+        left_out.append(f"no joules without watts, so no {' and no '.join(lacking)}")
+    return Everything(found, tuple(left_out))
+
+
+def spelled_out(bag: Bag, given: Sequence[str | Heuristic]) -> list[str | Heuristic]:
+    """Return the schedulers asked for, with `all` written out and no name twice."""
+    asked: list[str | Heuristic] = []
+    for each in given:
+        if not isinstance(each, str):
+            asked.append(each)
+            continue
+        asked += [name for name in (everything(bag).names if each == ALL else (each,)) if name not in asked]
+    return asked
+
+
+def read_and_checked(bag: Bag, path: Path, *, may_wait: bool = False) -> Ran:
+    """Return the schedule in a file, checked; one that cannot be read breaks the first rule of all."""
+    try:
+        given = read_rows(path) if path.suffix.lower() in ROWS else read_schedule(path)
+        return _examined(bag, given, None, may_wait=may_wait)  # rows are read here
+    except InstanceError as error:
+        return Ran(Examined(unreadable(error), None), None)
+
+
 # Other schedulers against the bound: run them, check what they wrote, measure it, tell how far off it is.
 #
-# Names of schedulers: the heuristics of `bag/heuristics.py`; `lp`, which is our own `solve`; `nsga2`,
-# the genetic algorithm. Every number in the table is the verifier's, every distance is from the proved bound.
+# Names of schedulers: the heuristics of `bag/heuristics.py`; `lp`, which is our own `solve`; `nsga2`, the genetic
+# algorithm, seeded with what min-min and min-energy find (Friese, thesis of 2015, section 6.5.1.2). Without a limit it
+# runs 1,000 generations, or a minute if they take longer: the same seed then gives the same answer wherever a minute
+# is enough. Every number in the table is the verifier's, every distance is from the proved bound.
 FAILURES: Final = (InfeasibleError, InstanceError, NotFoundError, SolverError)
 ROUNDING: Final = 1e-9
 
@@ -119,28 +280,20 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     asked = _Asked(question, solver, seed, generations, time_limit, watch)
     watch.tell("bound")
     bound, ours = _solved(asked, tried)
-    entries = _brought(asked, schedules)
-    for place, each in enumerate(schedulers):
-        watch.tell(each.name, done=place, total=len(schedulers))
-        entries.append(_of_scheduler(asked, each, ours))
-    judged = [_entry(question, each, bound) for each in entries]
+    entries = [_entry(question, *each, bound) for each in _brought(asked, schedules)]
+    for place, (name, kind, function) in enumerate(schedulers):
+        watch.tell(name, done=place, total=len(schedulers))
+        entries.append(_entry(question, name, kind, _ran(asked, name, function, ours), bound))
     return Validation(
         objective=question.objective.name,
         unit=question.objective.unit(bag),
         bound=bound,
-        entries=tuple(_sampled(question, each, risk, seed) for each in judged),
+        entries=tuple(_sampled(question, each, risk, seed) for each in entries),
         provenance=provenance_of(bag, solver.name),
         currency=bag.prices.currency,
         seed=seed,
         effort=tried,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Scheduler:
-    name: str
-    kind: str
-    function: Heuristic | None  # none: one of those that need more than the bag
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,57 +317,44 @@ class _Asked:
         return self.watch if self.time_limit is None else self.watch.part(self.time_limit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    name: str
-    kind: str
-    ran: Ran
-
-
-def _scheduler(each: str | Heuristic) -> _Scheduler:
-    """Find a scheduler before anything is run."""
+def _scheduler(each: str | Heuristic) -> tuple[str, str, Heuristic | None]:
+    """Find a scheduler before anything is run: name, kind, and function, unless it needs more than the bag."""
     if not isinstance(each, str):
-        return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
+        return getattr(each, "__name__", type(each).__name__), "function", each
     if each == NSGA2:
         from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
     if each in (LP, NSGA2):
-        return _Scheduler(each, "heuristic", None)
-    return _Scheduler(each, "heuristic", _when_run(each) if each in names() else heuristic(each))
+        return each, "heuristic", None
+    # Loaded only when it is run: that it cannot be loaded is then its own fault, and told so.
+    return each, "heuristic", partial(_loaded, each) if each in names() else heuristic(each)
 
 
-def _when_run(name: str) -> Heuristic:
-    """Load a heuristic only when it is run: that it cannot be loaded is then its own fault, and told so."""
-
-    def load_and_run(bag: Bag, rng: np.random.Generator) -> Schedule | Iterable[TaskRow]:
-        return heuristic(name)(bag, rng)
-
-    return load_and_run
+def _loaded(name: str, bag: Bag, rng: np.random.Generator) -> Schedule | Iterable[TaskRow]:
+    return heuristic(name)(bag, rng)
 
 
-def _brought(asked: _Asked, schedules: Mapping[str, Schedule] | Sequence[Path | str]) -> list[_Judged]:
-    """Check the schedules that were brought."""
+def _brought(asked: _Asked, schedules: Mapping[str, Schedule] | Sequence[Path | str]) -> Iterator[tuple[str, str, Ran]]:
+    """Yield the schedules that were brought, checked: name, kind, and what is found."""
     bag, waits = asked.question.bag, asked.may_wait
     if isinstance(schedules, Mapping):
-        return [
-            _Judged(name, "schedule", Ran(examine(bag, each, may_wait=waits), None, each))
-            for name, each in schedules.items()
-        ]
-    return [_Judged(str(file), "file", read_and_checked(bag, Path(file), may_wait=waits)) for file in schedules]
-
-
-def _of_scheduler(asked: _Asked, scheduler: _Scheduler, ours: Ran) -> _Judged:
-    """Run a scheduler, unless the time is up; ours has run already."""
-    if scheduler.function is None and scheduler.name == LP:
-        return _Judged(LP, scheduler.kind, ours)
-    if asked.watch.is_over():
-        return _Judged(scheduler.name, scheduler.kind, failed("stopped before", code=NOT_RUN))
-    if scheduler.function is not None:
-        ran = run(asked.question.bag, scheduler.function, seed=asked.seed, may_wait=asked.may_wait)
+        for name, each in schedules.items():
+            yield name, "schedule", Ran(examine(bag, each, may_wait=waits), None, each)
     else:
-        ran = _evolved(asked)
-    return _Judged(scheduler.name, scheduler.kind, ran)
+        for file in schedules:
+            yield str(file), "file", read_and_checked(bag, Path(file), may_wait=waits)
+
+
+def _ran(asked: _Asked, name: str, function: Heuristic | None, ours: Ran) -> Ran:
+    """Run a scheduler, unless the time is up; ours has run already."""
+    if function is None and name == LP:
+        return ours
+    if asked.watch.is_over():
+        return failed("stopped before", code=NOT_RUN)
+    if function is None:
+        return _evolved(asked)
+    return run(asked.question.bag, function, seed=asked.seed, may_wait=asked.may_wait)
 
 
 def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
@@ -232,25 +372,27 @@ def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
 
 def _evolved(asked: _Asked) -> Ran:
     """Run the genetic algorithm, and take the schedule of its front that is best for what is asked."""
-    from lpsched.bag.compare.evolved import evolved_schedules  # noqa: PLC0415 - loads pymoo, a compiler
-    from lpsched.bag.evolve import BagProblem  # noqa: PLC0415 - likewise
-    from lpsched.evolve.running import prepare  # noqa: PLC0415 - likewise
+    from lpsched.bag.evolve import BagProblem  # noqa: PLC0415 - loads pymoo and a compiler
+    from lpsched.evolve.nsga2 import evolve_front  # noqa: PLC0415 - likewise
+    from lpsched.evolve.running import limits, prepare  # noqa: PLC0415 - likewise
 
-    bag = asked.question.bag
+    bag, rng = asked.question.bag, np.random.default_rng(asked.seed)
     prepare(asked.watch, BagProblem.of_one_task())
     began = time.perf_counter()
     try:
-        found = evolved_schedules(bag, seed=asked.seed, generations=asked.generations, watch=asked.limited())
+        generations, watch = limits(asked.generations, asked.limited())
+        seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
+        front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, watch=watch)
+        found = list(front.schedules())
     except FAILURES as error:
         return failed(reason(error), time.perf_counter() - began)
     took = time.perf_counter() - began
     judged = [checked(bag, each, took, may_wait=asked.may_wait) for each in found]
-    sound = [each for each in judged if each.examined.measured is not None]
-    if not sound:
-        return judged[0]
     objective = asked.question.objective
     sign = 1.0 if objective.maximise else -1.0
-    return max(sound, key=lambda each: sign * objective.value(_measured(each)))
+    measured = ((each, each.examined.measured) for each in judged)
+    sound = [(sign * objective.value(found), each) for each, found in measured if found is not None]
+    return max(sound, key=lambda pair: pair[0])[1] if sound else judged[0]
 
 
 def _sampled(question: Question, entry: Entry, risk: RiskOptions | None, seed: int) -> Entry:
@@ -260,14 +402,8 @@ def _sampled(question: Question, entry: Entry, risk: RiskOptions | None, seed: i
     return replace(entry, risk=bag_risk(question.bag, entry.schedule, entry.measured, risk, seed))
 
 
-def _measured(ran: Ran) -> Measurement:
-    assert ran.examined.measured is not None
-    return ran.examined.measured
-
-
-def _entry(question: Question, judged: _Judged, bound: float) -> Entry:
+def _entry(question: Question, name: str, kind: str, ran: Ran, bound: float) -> Entry:
     """Tell the distance from the bound."""
-    name, kind, ran = judged.name, judged.kind, judged.ran
     if ran.examined.measured is None:
         return Entry(name, None, None, None, ran.examined.violations, kind, ran.seconds, ran.schedule)
     value = question.objective.value(ran.examined.measured)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.bound.tables import LATE
+from lpsched.online.bound.offers import LATE
 from lpsched.online.utility import compiled_decay
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.tables import Corners, Found, Grid, Tables
+    from lpsched.online.bound.offers import Corners, Found, Grid, Tables
 
 
 # What is a task worth that ends, or starts, so long after its arrival? Rounded up. Compiled.

@@ -15,7 +15,7 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.lp.projected_descent import descend
-from lpsched.online.bound.offers import offers_of
+from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +93,8 @@ def _whole_up(number: float) -> int:
 
 # Bound without waiting: the most utility that a day can earn with so much energy, if no task ever waited.
 #
-# A task of type i with utility function U may be dropped, or run on machine type j in P-state k. It then
-# takes e_ijk a_ijk joules, and earns at most U(e_ijk): it cannot end earlier than e seconds after its
-# arrival, and utility never rises. So, whatever the machines do, energy E and utility of a schedule are sums
-# over the tasks of points
+# A task of type i with utility function U may be dropped, or run on machine type j in P-state k. So, whatever the
+# machines do, energy E and utility of a schedule are sums over the tasks of the points above,
 #
 #     (0, 0)     or     (e_ijk a_ijk, U(e_ijk))  or less utility                    for some j, k
 #
@@ -123,20 +121,11 @@ def _whole_up(number: float) -> int:
 # the bound for each energy is ours.
 @dataclass(frozen=True, slots=True)
 class NoWaitingFront:
-    """No schedule of the day earns more with as little energy.
+    """No schedule of the day earns more with as little energy; after the last vertex more brings no more."""
 
-    Attributes
-    ----------
-    energies, utilities
-        The vertices, joules and utility, by rising energy. Before the first there is nothing; after the last,
-        more energy brings no more.
-    least_joules
-        What all tasks together take at least, if every task is run and no period cuts it.
-    """
-
-    energies: tuple[float, ...]
+    energies: tuple[float, ...]  # of the vertices, joules, rising
     utilities: tuple[float, ...]
-    least_joules: float
+    least_joules: float  # that all tasks together take, if every task is run and no period cuts it
 
     @property
     def highest_utility(self) -> float:
@@ -155,7 +144,7 @@ class NoWaitingFront:
             return self.highest_utility
         (e1, e2), (u1, u2) = self.energies[after - 1 : after + 1], self.utilities[after - 1 : after + 1]
         share = (Fraction(joules) - Fraction(e1)) / (Fraction(e2) - Fraction(e1))
-        return _float_up(Fraction(u1) + share * (Fraction(u2) - Fraction(u1)))
+        return rounded_up(Fraction(u1) + share * (Fraction(u2) - Fraction(u1)))
 
 
 def no_waiting_front(day: Day) -> NoWaitingFront:
@@ -178,34 +167,24 @@ def _chain(start: int, steps: list[Point], least: int) -> NoWaitingFront:
     steps.sort(key=lambda step: -step[1] / step[0])  # nearly and quickly, then exactly
     steps.sort(key=cmp_to_key(_by_slope))
     joules, utility = 0, start
-    energies, utilities = [0.0], [_float_up(Fraction(start, UNIT))]
+    energies, utilities = [0.0], [rounded_up(Fraction(start, UNIT))]
     for place, (de, du) in enumerate(steps):
         joules, utility = joules + de, utility + du
         if place + 1 < len(steps) and steps[place + 1][1] * de == du * steps[place + 1][0]:
             continue  # straight on
-        energy = _float_down(Fraction(joules, UNIT * UNIT))
+        energy = rounded_down(Fraction(joules, UNIT * UNIT))
         if energy > energies[-1]:
             energies.append(energy)
-            utilities.append(_float_up(Fraction(utility, UNIT)))
+            utilities.append(rounded_up(Fraction(utility, UNIT)))
         else:  # too close to tell in doubles
-            utilities[-1] = _float_up(Fraction(utility, UNIT))
-    return NoWaitingFront(tuple(energies), tuple(utilities), _float_down(Fraction(least, UNIT * UNIT)))
+            utilities[-1] = rounded_up(Fraction(utility, UNIT))
+    return NoWaitingFront(tuple(energies), tuple(utilities), rounded_down(Fraction(least, UNIT * UNIT)))
 
 
 def _by_slope(one: Point, other: Point) -> int:
     """Compare two steps, so that the steeper one comes first."""
     left, right = other[1] * one[0], one[1] * other[0]
     return (left > right) - (left < right)
-
-
-def _float_up(exact: Fraction) -> float:
-    rounded = float(exact)
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
-
-
-def _float_down(exact: Fraction) -> float:
-    rounded = float(exact)
-    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
 
 
 # The thesis's own figure: what would be earned if every task started as it arrives, on its fastest column.
@@ -220,26 +199,6 @@ def _float_down(exact: Fraction) -> float:
 # Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
 #
 # Source: Friese, thesis of 2015, section 2.7.1.
-def naive_utility(day: Day) -> float:
-    """Return what all tasks would earn, each at once on a machine of its own.
-
-    Two tasks of 40 seconds worth 8 each, the second of which is cut in half by the end of the period:
-
-    >>> from lpsched.model.table import Table
-    >>> from lpsched.online.day import ArrivingTasks, DayMachineType, DayTaskType, Day
-    >>> from lpsched.online.parts import Period
-    >>> from lpsched.online.utility import Interval, UtilityFunction
-    >>> steady = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0),))
-    >>> tasks = ArrivingTasks.of([0.0, 30.0], [0, 0], ["steady", "steady"])
-    >>> day = Day(name="two", machine_types=(DayMachineType("cpu", 1),), task_types=(DayTaskType("render"),),
-    ...     seconds=Table.of([[40.0]]), watts=Table.of([[100.0]]), tasks=tasks,
-    ...     utility_functions={"steady": steady}, period=Period(0.0, 50.0))
-    >>> naive_utility(day)
-    12.0
-    """
-    return naive_of(offers_of(day), day.period)
-
-
 def naive_of(offers: Offers, period: Period) -> float:
     """Return what all offers would earn, each at once on machines of its own."""
     if offers.waits:

@@ -1,30 +1,29 @@
-"""What each task could do: when and where it may run, what that takes and earns."""
+"""What each task could do, where and when, and at which prices: arrays, and tuples of them for the loops."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.online.arrays import cluster_arrays, day_arrays
+from lpsched.online.clusters import Clusters
 from lpsched.online.parts import COMPLETED
-from lpsched.online.utility import UtilityArrays, intervals_at, utilities
+from lpsched.online.utility import UtilityArrays, decayed_arrays, intervals_at, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.arrays import ClusterArrays, DayArrays
-    from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
     from lpsched.online.utility import WaitingCost
 
 
 # What arrives, as plain arrays: tasks of a day or of clusters, or expected ones, each standing for so many.
 #
 # A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
-# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of_clusters`.
+# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of`.
 @dataclass(frozen=True, slots=True)
 class Offers(UtilityArrays):
     """N offers, T task types, C columns of M machine types."""
@@ -93,13 +92,6 @@ class Offers(UtilityArrays):
         )
 
 
-def offers_of(day: Day) -> Offers:
-    """Return the tasks of a day."""
-    arrays = day_arrays(day)
-    joules, width = arrays.seconds * arrays.watts, np.ones(arrays.seconds.shape)
-    return _offers(day.period, arrays, arrays.task_type, (arrays.machine_counts, arrays.mode_type), joules, width)
-
-
 # The tasks of clusters as offers: each takes q nodes of one cluster for as long as it really runs.
 #
 # A type is here a *kind*: a task type with cores, work and request. What was requested does not matter: the
@@ -107,29 +99,25 @@ def offers_of(day: Day) -> Offers:
 #
 # Where tasks cost what they wait (`online/utility.py`), a kind has a function of straight pieces of its own:
 # intervals start at minus a cost, and the rate is what a second costs.
-def offers_of_clusters(clusters: Clusters) -> Offers:
-    """Return the tasks of clusters."""
-    arrays = cluster_arrays(clusters)
-    machines = arrays.node_counts, arrays.column_cluster
-    offers = _offers(clusters.period, arrays, arrays.kind, machines, arrays.joules, arrays.nodes.astype(float))
-    return offers if clusters.waiting is None else _waiting(offers, arrays, clusters.waiting)
-
-
-def _offers(  # noqa: PLR0913, PLR0917 - what differs between days and clusters
-    period: Period,
-    arrays: DayArrays | ClusterArrays,
-    types: Integers,
-    machines: tuple[Integers, Integers],  # how many of each type, and the type of each column
-    joules: Floats,
-    width: Floats,
-) -> Offers:
-    return Offers(
+def offers_of(instance: Day | Clusters) -> Offers:
+    """Return the tasks of a day or of clusters."""
+    arrays: DayArrays | ClusterArrays
+    if isinstance(instance, Clusters):
+        arrays = nodes = cluster_arrays(instance)
+        types, counts, columns = nodes.kind, nodes.node_counts, nodes.column_cluster
+        joules, width = nodes.joules, nodes.nodes.astype(float)
+    else:
+        arrays = machines = day_arrays(instance)
+        types, counts, columns = machines.task_type, machines.machine_counts, machines.mode_type
+        joules, width = machines.seconds * machines.watts, np.ones(machines.seconds.shape)
+    period = instance.period
+    offers = Offers(
         arrivals=arrays.arrivals,
         task_type=types,
         function=arrays.function,
         weights=np.ones(len(arrays.arrivals)),
-        machine_counts=machines[0],
-        mode_type=machines[1],
+        machine_counts=counts,
+        mode_type=columns,
         can_run=arrays.can_run,
         seconds=arrays.seconds,
         joules=joules,
@@ -140,23 +128,184 @@ def _offers(  # noqa: PLR0913, PLR0917 - what differs between days and clusters
         completed=period.edge == COMPLETED,
         energy_joules=None if math.isinf(period.most_joules) else period.most_joules,
     )
+    if not isinstance(instance, Clusters) or instance.waiting is None:
+        return offers
+    return _waiting(offers, nodes, instance.waiting)
 
 
 def _waiting(offers: Offers, arrays: ClusterArrays, waiting: WaitingCost) -> Offers:
     """Return the offers with minus the cost of waiting in place of utility."""
     fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)
-    costs = [
-        waiting.pieces(seconds, cores=cores)
-        for seconds, cores in zip(fastest.tolist(), arrays.cores.tolist(), strict=True)
-    ]
-    pieces = [piece for each in costs for piece in each]
+    runs = zip(fastest.tolist(), arrays.cores.tolist(), strict=True)
+    costs = [waiting.pieces(seconds, cores=cores) for seconds, cores in runs]
+    after, cost, per_second = np.array([piece for each in costs for piece in each]).T
     return replace(
         offers,
         function=arrays.kind,
         first_interval=np.cumsum([0, *(len(each) for each in costs)], dtype=np.int64),
-        after_seconds=np.array([piece.after_seconds for piece in pieces]),
-        starts_at=np.array([-piece.cost for piece in pieces]),
-        falls_to=np.zeros(len(pieces)),
-        rate_per_second=np.array([piece.per_second for piece in pieces]),
+        after_seconds=after,
+        starts_at=-cost,
+        falls_to=np.zeros(len(cost)),
+        rate_per_second=per_second,
         waits=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalPrices:
+    """Prices of a day: what a second on each machine type costs in each slot of time, and what a joule costs.
+
+    Any prices that are not negative prove a bound (`online/bound/prices.py`), and tell a policy which tasks
+    are worth their time and energy. Outside the slots machine time is free.
+    """
+
+    edges: Floats  # S + 1 rising times in seconds; slot s is from edges[s] to edges[s + 1]
+    per_second: Floats  # M x S, utility for a second of one machine of type j in slot s
+    per_joule: float  # utility
+
+
+# What the loops of `choices.py` work on: tuples of arrays, because that is what they take apart.
+MARGIN: Final = 2.0**-40  # these three: see `choices.py`
+LATE: Final = 2.0**-49
+SUMS: Final = 2.0**-50
+NO_COLUMN: Final = -1
+FEW: Final = 3  # tasks of a type for which a list of corners is not worth its time
+FIELDS: Final = 4  # of a listed choice: share U, share J, start, end
+
+
+class Tables(NamedTuple):
+    """What does not change with the prices; see `Offers`."""
+
+    arrivals: Floats
+    function: Integers
+    can_run: Mask  # T x C
+    seconds: Floats  # T x C
+    joules: Floats  # T x C
+    width: Floats  # T x C: how many machines a task takes
+    column_type: Integers  # C
+    is_often: Mask  # T: whether there are so many tasks that corners are listed
+    first_interval: Integers
+    after: Floats
+    high: Floats  # where an interval starts
+    low: Floats  # what it falls towards; nothing if tasks cost what they wait
+    rate: Floats  # of decay; or what a second costs
+    last: Floats  # what it has fallen to when the next begins, its margin included
+    begin: float
+    end: float
+    completed: bool
+    waits: bool  # tasks cost what they wait, and must run
+
+
+class Grid(NamedTuple):
+    """Slots and prices."""
+
+    edges: Floats  # S + 1
+    prices: Floats  # M x S, per second
+    sums: Floats  # M x (S + 1): W at the edges
+    lowest: Floats  # M x S: the least price from a slot on
+    hair: Floats  # M: how far off the cost of a run may be, at most
+    per_joule: float
+
+
+class Corners(NamedTuple):
+    """Where the cost of a run has corners, for each column: room for two in a slot, and the last start."""
+
+    number: Integers  # C: how many there are
+    starts: Floats  # C x (2 S + 3)
+    costs: Floats
+    least: Floats  # from there on
+    cheaper: Integers  # the next one that costs less
+    cheapest: Floats  # C: what a whole run costs at least
+
+
+class Found(NamedTuple):
+    """The best choice of each offer; or, if choices are listed, all those above its floor."""
+
+    is_list: bool
+    floor: Floats  # N
+    best: Floats  # N: its value, or 0 if none is worth anything; of tasks that must run, less than 0
+    column: Integers  # N
+    start: Floats  # N
+    number: Integers  # one: how many choices are above the floors; may be more than there is room for
+    offer: Integers  # room for the list
+    listed: Integers  # likewise: the column of each
+    near: Floats  # room x FIELDS
+
+
+def tables_of(offers: Offers) -> Tables:
+    """Return offers as the loops take them."""
+    lengths = np.maximum(np.diff(offers.after_seconds, append=0.0), 0.0)  # that of a last interval is not used
+    if offers.waits:
+        rises = offers.rate_per_second * lengths
+        last = offers.starts_at - rises + MARGIN * (np.abs(offers.starts_at) + rises)
+    else:
+        last = decayed_arrays(offers.starts_at, offers.falls_to, offers.rate_per_second, lengths)
+        last = last + MARGIN * offers.starts_at
+    return Tables(
+        arrivals=_floats(offers.arrivals),
+        function=_integers(offers.function),
+        can_run=np.ascontiguousarray(offers.can_run),
+        seconds=_floats(offers.seconds),
+        joules=_floats(offers.joules),
+        width=_floats(offers.width),
+        column_type=_integers(offers.mode_type),
+        is_often=np.bincount(offers.task_type, minlength=len(offers.seconds)) > FEW,
+        first_interval=_integers(offers.first_interval),
+        after=_floats(offers.after_seconds),
+        high=_floats(offers.starts_at),
+        low=_floats(offers.falls_to),
+        rate=_floats(offers.rate_per_second),
+        last=_floats(last),
+        begin=float(offers.begins_at),
+        end=float(offers.ends_at),
+        completed=bool(offers.completed),
+        waits=bool(offers.waits),
+    )
+
+
+def grid_of(edges: Floats, prices: ArrivalPrices) -> Grid:
+    """Return prices as the loops take them."""
+    per_second = np.ascontiguousarray(prices.per_second, dtype=float)
+    sums = np.zeros((len(per_second), len(edges)))
+    np.cumsum(per_second * np.diff(edges), axis=1, out=sums[:, 1:])
+    farthest, highest = np.abs(edges).max(), per_second.max(axis=1, initial=0.0)
+    hair = (len(edges) + 8) * SUMS * sums[:, -1] + 48.0 * LATE * farthest * highest
+    lowest = np.minimum.accumulate(per_second[:, ::-1], axis=1)[:, ::-1]
+    return Grid(edges, per_second, sums, np.ascontiguousarray(lowest), hair, float(prices.per_joule))
+
+
+def room_for_corners(columns: int, edges: int) -> Corners:
+    """Return room for two corners at every edge, and the last start."""
+    shape = (columns, 2 * edges + 1)
+    return Corners(
+        np.zeros(columns, dtype=np.int64),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(columns),
+    )
+
+
+def room_for_choices(offers: int, floor: Floats | None, room: int, *, must_run: bool) -> Found:
+    """Return room for the best choice of each offer, or for a list of all above the floor."""
+    nothing = np.full(offers, -np.inf if must_run else 0.0)
+    return Found(
+        floor is not None,
+        nothing.copy() if floor is None else floor,
+        nothing,
+        np.full(offers, NO_COLUMN, dtype=np.int64),
+        np.full(offers, np.nan),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros((room, FIELDS)),
+    )
+
+
+def _floats(array: Floats) -> Floats:
+    return np.array(array, dtype=float)  # a copy that may be written to: compiled once for all
+
+
+def _integers(array: Integers) -> Integers:
+    return np.array(array, dtype=np.int64)

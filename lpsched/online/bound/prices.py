@@ -12,17 +12,15 @@ import numpy as np
 from lpsched.cancellation import Watch
 from lpsched.jit import compiled
 from lpsched.lp.projected_descent import descend
+from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.choices import look
-from lpsched.online.bound.offers import offers_of
-from lpsched.online.bound.tables import NO_COLUMN, ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
+from lpsched.online.bound.offers import ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.offers import Offers
-    from lpsched.online.bound.tables import Found
-    from lpsched.online.day import Day
+    from lpsched.online.bound.offers import Found, Offers
 
 
 # Into which slots is time cut? Any prove a bound; these are where prices matter.
@@ -63,7 +61,8 @@ def crowded_slots(offers: Offers, slots: int) -> Floats:
     if not len(begin):
         return even
     at = np.unique(np.concatenate((even[[0, -1]], begin, end, offers.arrivals)))
-    return _quantiles(at, _level(at, begin, end, offers.arrivals), slots)
+    level = _level(at, begin, end, offers.arrivals)
+    return np.unique(np.interp(np.linspace(0.0, level[-1], slots + 1), level, at))  # share the level out evenly
 
 
 def on_slots(prices: ArrivalPrices, edges: Floats) -> ArrivalPrices:
@@ -118,11 +117,6 @@ def _level(at: Floats, begin: Floats, end: Floats, arrivals: Floats) -> Floats:
 def _counted(at: Floats, times: Floats) -> Floats:
     """Return how many of some times are at each of others, which have them all."""
     return np.bincount(np.searchsorted(at, times), minlength=len(at)).astype(float)
-
-
-def _quantiles(at: Floats, level: Floats, slots: int) -> Floats:
-    """Return times that share out a rising level evenly."""
-    return np.unique(np.interp(np.linspace(0.0, level[-1], slots + 1), level, at))
 
 
 # The choices of some offers at any prices: the best of each, or all that are near it.
@@ -334,30 +328,7 @@ WIDE: Final = 0.03  # of the mean utility: at least so near
 MOST_ROUNDS: Final = 3  # at one temperature
 STEPS: Final = 60  # of one descent
 SETTLED: Final = 1e-4  # of the bound: less is not worth another round
-ROUNDING: Final = 1e-9  # of the utility: a gain that is less is rounding
-STILL: Final = 1e-5  # likewise, of a few steps of a descent
-
-
-@dataclass(frozen=True, slots=True)
-class BestChoices:
-    """What each task does best at some prices; column -1 and start NaN where it is better not run."""
-
-    columns: Integers
-    starts: Floats  # seconds
-    values: Floats  # beyond what time and energy cost; at least 0
-
-
-def best_choices(day: Day, prices: ArrivalPrices) -> BestChoices:
-    """Return each task's best column, start and value at these prices.
-
-    A start just before utility breaks, or the period begins to count, is told as the moment itself.
-    """
-    offers = offers_of(day)
-    found = Looker(offers, prices.edges).best(prices)
-    gains = found.best > ROUNDING * offers.starts_at[offers.first_interval[offers.function]]
-    return BestChoices(
-        np.where(gains, found.column, NO_COLUMN), np.where(gains, found.start, np.nan), np.where(gains, found.best, 0.0)
-    )
+STILL: Final = 1e-5  # of the utility: a gain of a few steps of a descent that is less is rounding
 
 
 def proved_by(offers: Offers, prices: ArrivalPrices) -> float:
@@ -377,19 +348,14 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
 ) -> ArrivalPrices:
     """Return good prices on these slots: the best of those whose bound was worked out on the way.
 
-    Parameters
-    ----------
-    start
-        Prices to begin with, on any slots.
-    listener
-        Hears of every bound, and of the prices that prove it.
+    They may `start` from prices on any slots; a listener hears of every bound, and of the prices that prove it.
     """
     watch = watch if watch is not None else Watch()
     best = _first_prices(offers, edges) if start is None else on_slots(start, edges)
     looker, scales = Looker(offers, edges), _Scales(offers, edges)
     found = looker.best(best)
     prices, lowest, seen = best, _total(offers, best, found.best), NearList()
-    tell = listener if listener is not None else _nobody
+    tell = listener if listener is not None else lambda *_: None
     tell(lowest, best)
     for temperature in temperatures:
         warmth = temperature * scales.utility
@@ -407,10 +373,6 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
             if abs(bound - before) <= SETTLED * abs(before):
                 break  # there is nothing more to see at this temperature
     return best
-
-
-def _nobody(bound: float, prices: ArrivalPrices) -> None:
-    """Listen to nothing."""
 
 
 class _Scales:
@@ -456,8 +418,7 @@ def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
         total += count * sum((Fraction(w) * length for w, length in zip(row, lengths, strict=True)), Fraction(0))
     if offers.energy_joules is not None:
         total += Fraction(prices.per_joule) * Fraction(offers.energy_joules)
-    rounded = float(total)
-    return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
+    return rounded_up(total)
 
 
 def _first_prices(offers: Offers, edges: Floats) -> ArrivalPrices:

@@ -15,16 +15,13 @@ from lpsched.jit import require_compiler
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.no_waiting import naive_of
-from lpsched.online.bound.offers import offers_of, offers_of_clusters
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slots, proved_by
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_bound
 from lpsched.online.clusters import Clusters
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.arrays import Floats
     from lpsched.online.bound.offers import Offers
     from lpsched.online.day import Day
@@ -82,35 +79,24 @@ class ArrivalBound:
         return JOULES_PER_KWH * self.prices.per_joule
 
 
-def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
-    """Find prices of machine time and energy, and prove with them how much utility the day can earn at most.
+def arrival_bound(
+    instance: Day | Clusters, *, time_limit: float | None = None, watch: Watch | None = None
+) -> ArrivalBound:
+    """Find prices of machine time and energy, and prove with them how much utility can be earned at most.
 
-    The longer it may take, the closer the bound; whenever it is stopped, the bound holds.
+    The longer it may take, the closer the bound; whenever it is stopped, the bound holds. That of clusters holds for
+    schedulers that know how long tasks really run, whatever was requested; nodes of a cluster are taken as one. Where
+    tasks cost what they wait, it is minus what their waiting costs at least.
     """
-    require_compiler("the bound of a day", "simulate")
-    return _bound(day, offers_of(day), time_limit, watch)
-
-
-def cluster_bound(clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
-    """Find prices of node time and energy, and prove with them how much tasks on clusters can earn at most.
-
-    It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
-    are taken as one. Where tasks cost what they wait, it is minus what their waiting costs at least.
-    """
-    require_compiler("the bound of clusters", "simulate")
-    return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
-
-
-def _bound(instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None) -> ArrivalBound:
+    kind = "clusters" if isinstance(instance, Clusters) else "a day"
+    require_compiler(f"the bound of {kind}", "simulate")
+    offers = offers_of(instance)
     began = time.monotonic()
     outer = watch if watch is not None else Watch()
     inner = outer if time_limit is None else outer.part(time_limit)
     naive = naive_of(offers, instance.period)
     kept = _Kept(outer, naive if offers.waits else 0.0)
-    if offers.waits:
-        _search_waits(offers.risen(), kept, inner)
-    else:
-        _search(offers, kept, inner)
+    _search(offers.risen() if offers.waits else offers, kept, inner)
     assert kept.prices is not None, "prices are told before the watch is looked at"
     short = shortened(kept.prices)
     proved = rounded_up(proved_bound(instance, certificate_of(instance, short, 0.0)))
@@ -118,52 +104,27 @@ def _bound(instance: Day | Clusters, offers: Offers, time_limit: float | None, w
 
 
 def _search(offers: Offers, kept: _Kept, watch: Watch) -> None:
-    """Go through the stages of utilities."""
-    edges = even_slots(offers, SLOTS)
-    _hear_free(offers, edges, kept)
-    prices = _sketch(offers, edges, watch)
-    first = HARDER if prices is not None else (*SOFTEST, *HARDER)
-    stages = [(even_slots(offers, slots), warmths) for slots, warmths in ((SLOTS, first), *FINER)]
-    _go_through(stages, offers, prices, kept, watch)
-
-
-def _search_waits(offers: Offers, kept: _Kept, watch: Watch) -> None:
-    """Go through the stages of waiting, of what it costs beyond not waiting."""
-    most = SLOTS_PER_TASK * offers.count
-    edges = crowded_slots(offers, min(SLOTS, most))
-    _hear_free(offers, edges, kept)
-    stages: list[tuple[Floats, tuple[float, ...]]] = [(edges, (*SOFTEST, *HARDER))]
-    stages += [(crowded_slots(offers, min(slots, most)), warmths) for slots, warmths in CROWDED]
-    _go_through(stages, offers, None, kept, watch)
-
-
-def _hear_free(offers: Offers, edges: Floats, kept: _Kept) -> None:
-    """Let the bound be kept that holds if nothing costs anything; where nothing is short, none is lower."""
-    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), len(edges) - 1)), 0.0)
-    kept.hear(proved_by(offers, free), free)
-
-
-def _sketch(offers: Offers, edges: Floats, watch: Watch) -> ArrivalPrices | None:
-    """Return prices of a sample of many tasks."""
-    if offers.count <= 2 * SAMPLE:
-        return None
-    left = watch.left()
-    sketch = watch if left is None else watch.part(OF_SAMPLE * left)
-    return arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, watch=sketch)
-
-
-def _go_through(
-    stages: Sequence[tuple[Floats, tuple[float, ...]]],
-    offers: Offers,
-    prices: ArrivalPrices | None,
-    kept: _Kept,
-    watch: Watch,
-) -> None:
     """Find prices on finer and finer slots, and let all that are better be kept."""
-    for edges, temperatures in stages:
-        if kept.prices is not None and watch.is_over():
+    most = SLOTS_PER_TASK * offers.count
+
+    def cut(slots: int) -> Floats:
+        return crowded_slots(offers, min(slots, most)) if offers.waits else even_slots(offers, slots)
+
+    edges = cut(SLOTS)
+    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), len(edges) - 1)), 0.0)
+    kept.hear(proved_by(offers, free), free)  # if nothing costs anything; where nothing is short, none is lower
+    prices = None
+    if not offers.waits and offers.count > 2 * SAMPLE:  # of a sample of many tasks
+        left = watch.left()
+        sketch = watch if left is None else watch.part(OF_SAMPLE * left)
+        prices = arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, watch=sketch)
+    first = HARDER if prices is not None else (*SOFTEST, *HARDER)
+    for slots, temperatures in ((SLOTS, first), *(CROWDED if offers.waits else FINER)):
+        if watch.is_over():
             break
-        prices = arrival_prices(offers, edges, start=prices, temperatures=temperatures, watch=watch, listener=kept.hear)
+        prices = arrival_prices(
+            offers, cut(slots), start=prices, temperatures=temperatures, watch=watch, listener=kept.hear
+        )
 
 
 class _Kept:
@@ -207,15 +168,7 @@ def shortened(prices: ArrivalPrices) -> ArrivalPrices:
     return ArrivalPrices(prices.edges, few(prices.per_second), float(few(np.array([prices.per_joule]))[0]))
 
 
-def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
-    """Find a bound that no schedule of the day can pass, and the prices that prove it."""
-    found = arrival_bound(day, time_limit=time_limit, watch=watch)
-    return certificate_of(day, found.prices, found.bound)
-
-
-def certify_clusters(
-    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
-) -> DayCertificate:
-    """Find a bound that no schedule of tasks on the clusters can pass, and the prices that prove it."""
-    found = cluster_bound(clusters, time_limit=time_limit, watch=watch)
-    return certificate_of(clusters, found.prices, found.bound)
+def certify(instance: Day | Clusters, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
+    """Find a bound that no schedule of a day or of clusters can pass, and the prices that prove it."""
+    found = arrival_bound(instance, time_limit=time_limit, watch=watch)
+    return certificate_of(instance, found.prices, found.bound)

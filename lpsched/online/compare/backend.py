@@ -1,114 +1,64 @@
-"""What days and clusters have in common when policies are compared on them; processes that share the work."""
+"""Days and clusters as simulations see them: how policies run on each, and how their schedules are measured.
+
+Both are simulated, shared among processes, held against the bound and told alike (`simulations.py`); what differs
+between them is here.
+"""
 
 from __future__ import annotations
 
 import math
-import pickle
 import pkgutil
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError
-from lpsched.online.result.policy import Earned, Traces
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedError, StalledError
+from lpsched.model.table import Table
+from lpsched.online import policies
+from lpsched.online.arrays import day_arrays
+from lpsched.online.bound.no_waiting import Flows, flow_prices
+from lpsched.online.bound.offers import ArrivalPrices
+from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
+from lpsched.online.clusters import Clusters
+from lpsched.online.curves import NodeCurves
+from lpsched.online.day import Day
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy
+from lpsched.online.parts import COMPLETED, Cluster, DayMachineType, DayTaskType, Period
+from lpsched.online.price_policy import NAME, prices_policy
+from lpsched.online.recovery import schedule_from_prices
+from lpsched.online.result.policy import Earned, Judged, PolicyRun, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
-from lpsched.pool import ProcessDiedError, each_ended
+from lpsched.online.schedule import ClustersSchedule, DaySchedule
+from lpsched.online.simulate.days import simulate_day
+from lpsched.online.simulate.options import POLLED, ClusterOptions, SimulationOptions
+from lpsched.online.simulate.state import Policy
+from lpsched.online.tasks import ArrivingTasks, ParallelTasks
+from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.verify.clusters import ClustersAccount
+from lpsched.online.verify.day import DayAccount, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
-    import numpy as np
-
-    from lpsched.cancellation import Watch
-    from lpsched.model.violation import Violation
-    from lpsched.online.bound.tables import ArrivalPrices
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
-    from lpsched.online.nodes.state import ClusterPolicy
-    from lpsched.online.parts import Period
-    from lpsched.online.result.policy import Judged, PolicyRun
-    from lpsched.online.schedule import ClustersSchedule, DaySchedule
+    from lpsched.online.price_policy import Forecast
     from lpsched.online.simulate.engine import Simulated
-    from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
-    from lpsched.online.simulate.state import Policy
     from lpsched.online.utility import WaitingCost
-    from lpsched.online.verify.day import ToldUtility
+    from lpsched.online.verify.accounts import Account, ToldUtility
     from lpsched.plugins import Named
 
-
-# More of a simulated day than its sums: over time, by priority, by machine type. All by the verifier.
-#
-# Traces are at 72 even steps of the period: 20 minutes each where it is a day. A period without an end is
-# drawn until the last task ends.
-STEPS: Final = 72
-
-
-class Traced(Protocol):
-    """An account of a schedule, of whatever kind."""
-
-    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return utility and joules that have been counted by some times."""
-
-
-def length_of(period: Period, makespan_seconds: float | None) -> float:
-    """Return how long the period is; without an end, until the last task ends."""
-    if period.length_seconds is not None:
-        return period.length_seconds
-    return max(0.0, (makespan_seconds or 0.0) - period.begins_at)
-
-
-def traces_of(period: Period, length: float, account: Traced) -> Traces:
-    """Return what had been counted by even steps of the period."""
-    since = [length * step / STEPS for step in range(STEPS)] + [length]
-    begin, end = period.begins_at, period.ends_at
-    utility, joules = account.traces([min(begin + seconds, end) for seconds in since])
-    return Traces(tuple(since), utility, joules)
-
-
-def earned_by_kind(instance: Day | Clusters, found: Sequence[ToldUtility]) -> tuple[Earned, ...]:
-    """Return what tasks of each priority, or own function, earned; those worth most first."""
-    parts: defaultdict[str, list[ToldUtility]] = defaultdict(list)
-    for kind, each in zip(kinds_of(instance), found, strict=True):
-        parts[kind].append(each)
-    return tuple(
-        Earned(
-            kind, math.fsum(each.earned for each in parts[kind]), math.fsum(each.if_none_waits for each in parts[kind])
-        )
-        for kind in kinds_by_worth(instance)
-    )
-
-
-def busy_shares(
-    day: Day, length: float, busy_seconds: Mapping[tuple[str, int], float]
-) -> tuple[tuple[str, float], ...]:
-    """Return which share of the period the machines of each type were busy."""
-    busy: defaultdict[str, list[float]] = defaultdict(list)
-    for (name, _), seconds in busy_seconds.items():
-        busy[name].append(seconds)
-    return tuple(
-        (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0) for each in day.machine_types
-    )
-
-
-def naive_utility(found: Sequence[ToldUtility]) -> float:
-    """Return what all tasks would earn if each began at once where it is quickest."""
-    return math.fsum(each.if_none_waits for each in found)
-
-
-# A simulation backend: an instance whose tasks arrive, how policies are run on it, and how what they do is judged.
-#
-# Days of machines (`day_backend.py`) and clusters (`cluster_backend.py`) are simulated, shared among processes,
-# held against the bound and told alike (`simulations.py`); what differs between them is
-# here.
+STEPS: Final = 72  # of traces: 20 minutes each where the period is a day; one without an end is drawn to the last end
 DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
-Arriving = TypeVar("Arriving")
-Instance = TypeVar("Instance", bound="Day | Clusters")
-Options = TypeVar("Options", bound="SimulationOptions | ClusterOptions")
-SomePolicy = TypeVar("SomePolicy", bound="Policy | ClusterPolicy")
-Schedule = TypeVar("Schedule", bound="DaySchedule | ClustersSchedule")
+Instance = TypeVar("Instance", Day, Clusters)
+Options = TypeVar("Options", SimulationOptions, ClusterOptions)
+SomePolicy = TypeVar("SomePolicy", Policy, ClusterPolicy)
+Schedule = TypeVar("Schedule", DaySchedule, ClustersSchedule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +68,6 @@ class Given:
     name: str
     kind: str
     brought: Any = None  # a policy of the stage's kind
-
-
-@dataclass(frozen=True, slots=True)
-class FoundBound:
-    """What no schedule can pass, and the prices that prove it."""
-
-    bound: float
-    seconds: float
-    per_hour: tuple[tuple[str, float], ...]  # of a machine of each type, or of a node of each cluster
-    per_kwh: float | None  # nobody knows where there are no watts
-    prices: ArrivalPrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +90,8 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
         return None
 
     @abstractmethod
-    def rehearse(self, name: str) -> None:
-        """Let a policy run something tiny, so that its loops are compiled."""
-
-    @abstractmethod
-    def rehearse_bound(self) -> None:
-        """Find the bound of something tiny, likewise."""
+    def rehearsal(self) -> Stage[Instance, Options, SomePolicy, Schedule]:
+        """Return a stage of two tasks, which is over in a minute, for what is compiled before anything is timed."""
 
     @abstractmethod
     def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[Schedule]:
@@ -166,17 +101,17 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     def naive(self) -> float:
         """Return what all tasks would earn, or minus what they would cost, if none waited."""
 
-    @abstractmethod
-    def bound(self, *, time_limit: float | None, watch: Watch) -> FoundBound:
-        """Prove what no schedule can pass."""
-
-    @abstractmethod
-    def offline(self, prices: ArrivalPrices, watch: Watch) -> Schedule:
+    def offline(self, prices: ArrivalPrices, watch: Watch) -> Schedule:  # noqa: ARG002 - clusters have none
         """Return a schedule that knows all tasks, at the prices of the bound."""
+        raise no_offline_schedule()
 
     @abstractmethod
-    def measured(self, trial: int, schedule: Any) -> PolicyRun:  # noqa: ANN401 - of the stage's kind
-        """Check a schedule, and measure it; raises `InvalidScheduleError` if it breaks a rule."""
+    def _account(self, schedule: Any) -> Account[Any]:  # noqa: ANN401 - of the stage's kind
+        """Check a schedule."""
+
+    @abstractmethod
+    def _details(self, account: Any, length: float) -> dict[str, Any]:  # noqa: ANN401 - as `_account` made it
+        """Return fields of `PolicyRun`: naive figure, by priority, and how busy machines were in the period."""
 
     @abstractmethod
     def _names(self) -> Sequence[str]:
@@ -194,9 +129,14 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     def _unsuited(self, name: str) -> InstanceError:
         """Return the refusal of a policy that cannot."""
 
+    def rehearse(self, name: str) -> None:
+        """Let a policy run two tasks, so that its loops are compiled; how it fares does not matter."""
+        with suppress(LpschedError):
+            self.rehearsal().run(Given(name, "policy"), np.random.default_rng(0), Watch())
+
     def another(self, trial: int) -> Self:
-        """Return the stage of another trial; raises `InstanceError` where nobody can draw one."""
-        return replace(self, instance=drawn_again(self.instance, trial))
+        """Return the stage of another trial, by the generator that made the instance; raises `InstanceError`."""
+        return replace(self, instance=pkgutil.resolve_name(DRAW)(self.instance, trial))
 
     def all_names(self) -> tuple[str, ...]:
         """Return the names that `all` stands for: every policy that can be run so."""
@@ -218,10 +158,33 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
         is_known = isinstance(policy, str) and policy.partition(":")[0] not in self.registry.registered
         return Given(found.name, kind, None if is_known else found)  # what is known here only is brought along
 
-    def _require_valid(self, trial: int, violations: Sequence[Violation]) -> None:
-        """Refuse to measure a schedule that breaks a rule."""
-        for first in violations[:1]:
+    def measured(self, trial: int, schedule: object) -> PolicyRun:
+        """Check a schedule, and measure it; raises `InvalidScheduleError` if it breaks a rule."""
+        account, period = self._account(schedule), self.instance.period
+        for first in account.violations[:1]:
             raise InvalidScheduleError(f"{self.instance.name}, trial {trial}: {first.code}: {first.sentence}")
+        measured = account.require_measured()
+        length = period.length_seconds
+        if length is None:  # until the last task ends
+            length = max(0.0, (measured.makespan_seconds or 0.0) - period.begins_at)
+        since = [length * step / STEPS for step in range(STEPS)] + [length]
+        counted = account.traces([min(period.begins_at + seconds, period.ends_at) for seconds in since])
+        return PolicyRun(trial, measured, traces=Traces(tuple(since), *counted), **self._details(account, length))
+
+    def _earned(self, found: Sequence[ToldUtility]) -> tuple[Earned, ...]:
+        """Return what tasks of each priority, or own function, earned; those worth most first."""
+        parts: defaultdict[str, list[ToldUtility]] = defaultdict(list)
+        for kind, each in zip(kinds_of(self.instance), found, strict=True):
+            parts[kind].append(each)
+        return tuple(
+            Earned(kind, math.fsum(each.earned for each in parts[kind]), naive_utility(parts[kind]))
+            for kind in kinds_by_worth(self.instance)
+        )
+
+
+def naive_utility(found: Sequence[ToldUtility]) -> float:
+    """Return what tasks would earn if each began at once where it is quickest."""
+    return math.fsum(each.if_none_waits for each in found)
 
 
 def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
@@ -229,65 +192,217 @@ def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
     return InstanceError("simulate", (Fault((name,), found, needed, do),))
 
 
-def drawn_again(instance: Arriving, trial: int) -> Arriving:
-    """Return trial number `trial` of a day or of clusters, by the generator that made it."""
-    made: Arriving = pkgutil.resolve_name(DRAW)(instance, trial)
-    return made
+def no_offline_schedule() -> InstanceError:
+    """Return the refusal of a schedule that knows all tasks; whoever can, tells it before the work."""
+    needed = "a day of machines: others have no such schedule"
+    return refusal("offline", "clusters", needed, "leave it out")
 
 
-# Pieces of work that do not know of each other, one after another or in the processes of `pool.py`.
-Piece = TypeVar("Piece", contravariant=True)  # noqa: PLC0105 - one letter would say less
-Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
+# Days. Their policies by name are those of the registry, and the one that plans, which is given a planner:
+# `prices` needs prices for what it expects; simulations know no formulations, so the planner is put in here.
+class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
+    """A day, and how it is run."""
+
+    __slots__ = ()
+    policy_class = Policy
+    registry = policies.POLICIES
+    judged = Judged.DAY
+
+    def _names(self) -> Sequence[str]:
+        return policy_names()
+
+    def _policy(self, name: str) -> Policy:
+        return find_policy(name, self.instance)
+
+    def _suits(self, policy: Policy) -> bool:
+        return not (self.options.machines == POLLED and policy.immediate)
+
+    def _unsuited(self, name: str) -> InstanceError:
+        shown = f"{name!r}, which maps each task as it comes, and polled machines"
+        return refusal("policies", shown, "machines with queues for it", "choose queued machines")
+
+    def rehearsal(self) -> DayStage:
+        """Return a day of two tasks."""
+        day = Day(
+            name="rehearsal",
+            machine_types=(DayMachineType("machine", 1, ("P0", "P1")),),
+            task_types=(DayTaskType("task"),),
+            seconds=Table.of([[1.0, 2.0]]),
+            watts=Table.of([[100.0, 40.0]]),
+            tasks=ArrivingTasks.of([0.0, 0.5], [0, 0], ["worth", "worth"]),
+            utility_functions=WORTH,
+        )
+        return DayStage(day, self.options)
+
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[DaySchedule]:
+        """Run a policy on the day."""
+        policy = given.brought or self._policy(given.name)
+        return simulate_day(self.instance, policy, rng, self.options, watch=watch)
+
+    def naive(self) -> float:
+        """Return what all tasks would earn if each began at once where it is quickest."""
+        return naive_utility(self._account(DaySchedule(())).details().utility_by_told)
+
+    def offline(self, prices: ArrivalPrices, watch: Watch) -> DaySchedule:
+        """Return a schedule that knows the whole day."""
+        return offline_schedule(self.instance, prices, watch=watch)
+
+    def _account(self, schedule: DaySchedule) -> DayAccount:
+        return DayAccount(self.instance, schedule)
+
+    def _details(self, account: DayAccount, length: float) -> dict[str, Any]:
+        found = account.details()
+        busy: defaultdict[str, list[float]] = defaultdict(list)
+        for (name, _), seconds in found.busy_seconds.items():
+            busy[name].append(seconds)
+        shares = tuple(
+            (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0)
+            for each in self.instance.machine_types
+        )
+        told = found.utility_by_told
+        return {"naive": naive_utility(told), "earned": self._earned(told), "busy": shares}
 
 
-class Worker(Protocol[Piece, Answer]):
-    """Does pieces of work."""
-
-    def __call__(self, piece: Piece, watch: Watch, /) -> Answer:
-        """Do one; when the watch is over, say what there is."""
-
-    def name_of(self, piece: Piece, /) -> str:
-        """Return what to call a piece."""
+WORTH: Final = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}  # of tasks of a rehearsal
 
 
-def work_off(worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: int, watch: Watch) -> list[Answer]:
-    """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
-    if min(jobs, len(pieces)) <= 1:
-        return _one_by_one(worker, pieces, watch)
-    _require_sendable(worker)
-    answers: dict[int, Answer] = {}
-
-    def look() -> None:
-        watch.tell("at work", done=len(answers), total=len(pieces))
-
-    try:
-        with closing(each_ended(worker, pieces, jobs=jobs, watch=watch, look=look)) as all_ended:
-            for ended in all_ended:
-                if ended.error is not None:
-                    raise ended.error
-                answers[ended.number] = cast("Answer", ended.answer)
-    except ProcessDiedError as error:
-        raise _refusal("a process that ended before its work", "choose fewer jobs: memory may be short") from error
-    return [answers[number] for number in sorted(answers)]
+def policy_names() -> list[str]:
+    """Return the names of all policies of days, ours that plans among them."""
+    return sorted({*policies.names(), NAME})
 
 
-def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: Watch) -> list[Answer]:
-    answers = []
-    for number, piece in enumerate(pieces):
-        if watch.is_over():
-            break
-        watch.tell(worker.name_of(piece), done=number, total=len(pieces))
-        answers.append(worker(piece, watch))
-    return answers
+def find_policy(name: str, day: Day, *, forecast: Day | None = None) -> Policy:
+    """Return the policy of a name, for a day.
+
+    A `forecast` is a day that this one is expected to be like, for `prices`; without one, tasks are expected to
+    keep coming as they have come.
+    """
+    if name != NAME:
+        plain = name.partition(":")[0]
+        if plain not in policy_names():
+            raise policies.POLICIES.unknown(plain, policy_names())
+        return policies.policy(name)
+    if forecast is not None and forecast.task_types != day.task_types:
+        found = f"task types other than those of {day.name!r}"
+        fault = Fault(("task_types",), found, "the same, in the same order", "give a day of the same system")
+        raise InstanceError(forecast.name, (fault,))
+    other = None if forecast is None else day_arrays(forecast)
+    return prices_policy(planned, other_day=other, whole=day.period.edge == COMPLETED)
 
 
-def _require_sendable(worker: object) -> None:
-    try:
-        pickle.dumps(worker)
-    except Exception as error:  # whatever a policy of somebody else's holds
-        found = f"something that cannot be sent to another process ({type(error).__name__}: {error})"
-        raise _refusal(found, "use one job, or bring functions of a module") from error
+def offline_schedule(day: Day, prices: ArrivalPrices, *, watch: Watch | None = None) -> DaySchedule:
+    """Return the best schedule found that knows the whole day, at the prices of its bound.
+
+    It begins with nothing, or with what the policy `prices` did, and improves both; the better one is it.
+    """
+    found = [schedule_from_prices(day, prices, watch=watch)]
+    with suppress(StalledError):
+        run = simulate_day(day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch)
+        if run.is_whole:
+            found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, watch=watch)]
+    return max(found, key=lambda schedule: measure(day, schedule).utility)
 
 
-def _refusal(found: str, do: str) -> InstanceError:
-    return InstanceError("jobs", (Fault(("jobs",), found, "work that other processes can do", do),))
+def planned(forecast: Forecast, before: ArrivalPrices | None) -> ArrivalPrices:
+    """Return prices for a forecast, from those of the last plan on."""
+    system, types = forecast.system, forecast.types
+    flows = Flows(
+        forecast.expected,
+        forecast.worths,
+        system.can_run[types],
+        system.seconds[types],
+        system.joules[types],
+        system.column_type,
+        forecast.machine_seconds,
+        forecast.energy_joules,
+    )
+    start = None
+    if before is not None:  # each slot begins with the mean of what it was
+        slots = len(forecast.edges) - 1
+        start = np.repeat(before.per_second.mean(axis=1, keepdims=True), slots, axis=1), before.per_joule
+    per_second, per_joule = flow_prices(flows, start)
+    return ArrivalPrices(forecast.edges, per_second, per_joule)
+
+
+# Clusters. Where tasks are judged by what they wait, policies that need utility are not among all, and are refused. A
+# policy that uses place-holders is called so: `max-upe:placeholders`.
+class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedule]):
+    """Clusters, and how they are run."""
+
+    __slots__ = ()
+    policy_class = ClusterPolicy
+    registry = POLICIES
+
+    @property
+    def judged(self) -> Judged:
+        """By utility, or by what tasks wait."""
+        return Judged.CLUSTERS if self.instance.waiting is None else Judged.WAITING
+
+    @property
+    def waiting(self) -> WaitingCost | None:
+        """What waiting costs, if it does."""
+        return self.instance.waiting
+
+    def _names(self) -> Sequence[str]:
+        return cluster_policy_names()
+
+    def _policy(self, name: str) -> ClusterPolicy:
+        return cluster_policy(name, placeholders=self.options.placeholders)
+
+    def _suits(self, policy: ClusterPolicy) -> bool:
+        return self.instance.waiting is None or not policy.needs_utility
+
+    def _unsuited(self, name: str) -> InstanceError:
+        shown = f"{name!r}, which looks at utility, for tasks that are judged by what they wait"
+        needed = f"one of {', '.join(self.all_names())}"
+        return refusal("policies", shown, needed, "choose another, or give the tasks a utility")
+
+    def rehearsal(self) -> ClusterStage:
+        """Return clusters with two tasks, each in need of both nodes, looked at ten times a second."""
+        waiting, curve = self.instance.waiting, ((1, 1.0), (2, 0.5))
+        clusters = Clusters(
+            name="rehearsal",
+            clusters=(Cluster("cluster", 2, 1, ("P0", "P1")),),
+            task_types=(DayTaskType("task"),),
+            seconds=NodeCurves(((curve, curve),)),
+            watts=NodeCurves(((curve, curve),)),
+            tasks=ParallelTasks.of([0.0, 0.2], [0, 0], [2, 2], utilities=["worth"] * 2 if waiting is None else ()),
+            utility_functions=WORTH if waiting is None else {},
+            waiting=waiting,
+            period=Period(0.0, 3.0, energy_constraint_joules=10.0) if waiting is None else Period(),
+        )
+        return ClusterStage(clusters, replace(self.options, every_seconds=0.1))
+
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[ClustersSchedule]:
+        """Run a policy on the clusters; its name says whether it uses place-holders."""
+        policy = given.brought or cluster_policy(given.name)
+        return simulate_clusters(self.instance, policy, rng, self.options, watch=watch)
+
+    def naive(self) -> float:
+        """Return what all tasks would earn, or minus what they would cost, if none waited."""
+        clusters, waiting = self.instance, self.instance.waiting
+        if waiting is None:
+            return self._account(ClustersSchedule(())).details().if_none_waits
+        at_once = [
+            waiting.cost(0.0, clusters.fastest_seconds(kind) or 0.0, cores=kind.cores) for kind in clusters.kinds
+        ]
+        costs = math.fsum(at_once[kind] for kind in memoryview(clusters.kind_numbers).cast("q"))
+        return 0.0 - costs  # no cost is 0, not -0
+
+    def _account(self, schedule: ClustersSchedule) -> ClustersAccount:
+        return ClustersAccount(self.instance, schedule)
+
+    def _details(self, account: ClustersAccount, length: float) -> dict[str, Any]:  # noqa: ARG002 - it was measured
+        clusters, found = self.instance, account.details()
+        shares = account.require_measured().utilisation_by_cluster or (0.0,) * len(clusters.clusters)
+        return {
+            "naive": found.if_none_waits,
+            "earned": self._earned(found.utility_by_told) if clusters.waiting is None else (),
+            "busy": tuple((each.name, share) for each, share in zip(clusters.clusters, shares, strict=True)),
+            "costly_tasks": None if clusters.waiting is None else clusters.tasks,
+        }
+
+
+def usual_options(clusters: Clusters) -> ClusterOptions:
+    """Return how clusters are run if nobody says: as traces are where tasks are judged by what they wait."""
+    return ClusterOptions() if clusters.waiting is None else ClusterOptions(every_seconds=None)

@@ -6,19 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
-from lpsched.evolve.nsga2 import evolve_front
-from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving
+from lpsched.evolve.fronts import Chain, FrontEntry, front_entry, reference_of
+from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path, unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.model.risk import told
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
-from lpsched.online.compare.days import DayRan, run_on_day
+from lpsched.online.compare.schedules import run_on_day
 from lpsched.online.day import Day
 from lpsched.online.evolve import DayProblem
 from lpsched.online.heuristics import heuristic_for_days, names_for_days
@@ -26,14 +23,13 @@ from lpsched.online.parts import require_whole
 from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 from lpsched.online.schedule import DaySchedule
 from lpsched.online.schedule_files import read_day_schedule
-from lpsched.online.verify.day import ExaminedDay, examine
+from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.evolve.genes import GeneSamples, Scorer
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.model.arrays import Floats
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront
 
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
 # go there, so areas begin at the least energy that anybody compared takes.
 #
 #     nsga2         an evolved front                      evolve/nsga2.py
-#     a heuristic   one point                             heuristics/arrivals
+#     a heuristic   one point                             online/heuristics.py
 #     a file        one point: a schedule of the day
 #     a folder      the points of all schedules in it
 #
@@ -174,36 +170,29 @@ class _Contest:
     def _mapped(self, name: str) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Run a heuristic; it may be anybody's, so whatever it raises is its failure, not ours."""
         self.watch.tell(name)
-        ran = self._ran(name)
-        made = (ran.made,) if isinstance(ran.made, Violation) else ran.made
-        return replace(self._verified(name, [made]), seconds=ran.seconds)
+        made, seconds = self._ran(name)
+        return replace(self._verified(name, [(made,) if isinstance(made, Violation) else made]), seconds=seconds)
 
-    def _ran(self, name: str) -> DayRan:
+    def _ran(self, name: str) -> tuple[DaySchedule | Violation, float]:
         return run_on_day(self.day, heuristic_for_days(name), seed=self.seed, drop_below=self.drop_below)
 
     def _seeds(self) -> list[DaySchedule]:
         """Return the schedules that join the first population; an invalid one does not."""
         named = () if self.evolving.seed_with == (NO_SEEDS,) else self.evolving.seed_with
-        made = [self._ran(name).made for name in named]
+        made = [self._ran(name)[0] for name in named]
         return [each for each in made if isinstance(each, DaySchedule) and examine(self.day, each).measured]
 
     def _evolved(self) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Run NSGA-II."""
-        evolving, limit = self.evolving, self.evolving.time_limit
-        evolved = evolve_front(
+        evolved = evolved_for(
             DayProblem(self.day, self.drop_below),
-            rng=np.random.default_rng(self.seed),
-            scorer=self.scorer,
+            self.evolving,
+            seed=self.seed,
             seeds=self._seeds(),
-            generations=evolving.generations,
-            watch=self.watch if limit is None else self.watch.part(limit),
-            population=evolving.population,
-            keep=evolving.keep,
-            judge=self._gap,
+            watch=self.watch,
+            judge=lambda scores: self._distances([UtilityPoint(float(x), -float(y)) for x, y in scores])[0],
+            scorer=self.scorer,
         )
-        if evolving.found is not None:
-            evolving.found(evolved)
-        self.watch.tell("verifying what evolved")
         return replace(
             self._verified(NSGA2, evolved.schedules()),
             seconds=evolved.population.seconds,
@@ -215,29 +204,20 @@ class _Contest:
         self, name: str, schedules: Iterable[DaySchedule | tuple[Violation, ...]]
     ) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Return a method's undominated points, verified, and their distances from the envelope."""
-        points: list[UtilityPoint] = []
-        kept: list[DaySchedule] = []
+        sound: list[tuple[UtilityPoint, DaySchedule]] = []
         broken: list[tuple[Violation, ...]] = []
         for schedule in schedules:
-            found = ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
-            if isinstance(schedule, tuple) or found.measured is None:
+            if isinstance(schedule, tuple):
+                broken.append(schedule)
+                continue
+            found = examine(self.day, schedule)
+            if found.measured is None:
                 broken.append(found.violations)
                 continue
             point = UtilityPoint(found.measured.energy_joules, found.measured.utility)
             self._require_below(name, point)
-            points.append(point)
-            kept.append(schedule)
-        best = rank_one(np.array([_pair(point) for point in points]).reshape(-1, 2)).tolist()
-        mean, largest = self._distances([points[place] for place in best])
-        return FrontEntry(
-            name,
-            tuple(points[place] for place in best),
-            tuple(kept[place] for place in best),
-            mean_distance=mean,
-            largest_distance=largest,
-            refused=len(broken),
-            violations=broken[0] if broken else (),
-        )
+            sound.append((point, schedule))
+        return front_entry(name, sound, broken, _pair, self._distances)
 
     def _require_below(self, name: str, point: UtilityPoint) -> None:
         most = self.envelope.most_utility(point.energy_joules)
@@ -252,10 +232,6 @@ class _Contest:
         most = [(point, self.envelope.most_utility(point.energy_joules)) for point in points]
         below = [max(0.0, 1.0 - point.utility / top) if top > 0 else 0.0 for point, top in most]
         return (sum(below) / len(below), max(below)) if below else (None, None)
-
-    def _gap(self, scores: Floats) -> float | None:
-        """Return the mean distance of the best chromosomes from the envelope."""
-        return self._distances([UtilityPoint(float(x), -float(y)) for x, y in scores])[0]
 
 
 def _read(day: Day, path: Path) -> list[DaySchedule | tuple[Violation, ...]]:
@@ -274,14 +250,8 @@ def fuzzy_front(
 ) -> FuzzyFront:
     """Run the schedules of an evolved front in all samples.
 
-    With the seed and the options that the front was ranked by, the draws are those that it was ranked by.
-
-    Parameters
-    ----------
-    name
-        What to call the front.
-    by_percentile
-        Whether it was ranked by the options' percentile, in place of expected values.
+    With the seed and the options that the front was ranked by, the draws are those that it was ranked by: by
+    expected values, or `by_percentile` of the options.
     """
     scorer = front.problem.sampled(options, seed)
     drawn = scorer.samples(front.genes)

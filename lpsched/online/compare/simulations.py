@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import time
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from lpsched.cancellation import Watch
-from lpsched.errors import InvalidScheduleError, PolicyError, StalledError
+from lpsched.errors import Fault, InstanceError, InvalidScheduleError, PolicyError, StalledError
 from lpsched.io.rows import plain_words, reason
 from lpsched.jit import require_compiler
 from lpsched.model.provenance import provenance_of
-from lpsched.online.compare.backend import Given, refusal, work_off
-from lpsched.online.compare.cluster_backend import ClusterStage, no_offline_schedule, usual_options
-from lpsched.online.compare.day_backend import DayStage
+from lpsched.online.bound.solve import arrival_bound
+from lpsched.online.compare.backend import ClusterStage, DayStage, Given, no_offline_schedule, refusal, usual_options
 from lpsched.online.day import Day
 from lpsched.online.files import read_arriving
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
 from lpsched.online.simulate.engine import Fate
 from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
+from lpsched.pool import ProcessDiedError, each_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,18 +49,6 @@ AnyStage: TypeAlias = "Stage[Any, Any, Any, Any]"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of all trials."""
-
-    stage: AnyStage
-    policies: tuple[Given, ...]
-    seed: int
-    bound: bool
-    offline: bool
-    time_limit: float | None  # of a bound, in seconds
-
-
-@dataclass(frozen=True, slots=True)
 class Piece:
     """A policy, by its place, in a trial; without a policy: the bounds, and the offline schedule."""
 
@@ -76,17 +66,22 @@ class Done:
     bounds: TrialBounds | None = None
 
 
+@dataclass
 class Simulating:
     """Does pieces of a simulation; keeps the day of the trial that it was asked for last."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self._drawn: tuple[int, AnyStage] = (0, question.stage)
-        self._rehearsed: set[str] = set()
+    stage: AnyStage
+    policies: tuple[Given, ...]
+    seed: int
+    bound: bool
+    offline: bool
+    time_limit: float | None  # of a bound, in seconds
+    _drawn: tuple[int, AnyStage] | None = None
+    _rehearsed: set[str] = field(default_factory=set)
 
     def name_of(self, piece: Piece) -> str:
         """Return what to call a piece."""
-        what = BOUND if piece.place is None else self.question.policies[piece.place].name
+        what = BOUND if piece.place is None else self.policies[piece.place].name
         return f"trial {piece.trial}, {what}"
 
     def __call__(self, piece: Piece, watch: Watch) -> Done:
@@ -94,32 +89,32 @@ class Simulating:
         stage = self.stage_of(piece.trial)
         if piece.place is None:
             return self._bounded(piece, stage, watch)
-        return self._ran(piece, stage, self.question.policies[piece.place], watch)
+        return self._ran(piece, stage, self.policies[piece.place], watch)
 
     def stage_of(self, trial: int) -> AnyStage:
         """Return the stage of a trial."""
-        given = self.question.stage
         if trial == 0:
-            return given
-        if self._drawn[0] != trial:
-            self._drawn = trial, given.another(trial)
+            return self.stage
+        if self._drawn is None or self._drawn[0] != trial:
+            self._drawn = trial, self.stage.another(trial)
         return self._drawn[1]
 
     def _bounded(self, piece: Piece, stage: AnyStage, watch: Watch) -> Done:
         """Find what the tasks could earn at most, and what they would in a schedule from those prices."""
         naive = TrialBounds(piece.trial, stage.naive(), tasks=stage.instance.tasks)
-        if not self.question.bound:
+        if not self.bound:
             return Done(piece, bounds=naive)
-        self._rehearse(BOUND, stage.rehearse_bound)
-        found = stage.bound(time_limit=self.question.time_limit, watch=watch)
+        self._rehearse(BOUND, lambda: arrival_bound(stage.rehearsal().instance))
+        found = arrival_bound(stage.instance, time_limit=self.time_limit, watch=watch)
+        hours = zip((each.name for each in stage.instance.runs_on()), found.per_machine_hour, strict=True)
         bounds = replace(
             naive,
             bound=found.bound,
             bound_seconds=found.seconds,
-            per_machine_hour=found.per_hour,
-            per_kwh=found.per_kwh,
+            per_machine_hour=tuple(hours),
+            per_kwh=None if stage.instance.watts is None else found.per_kwh,  # nobody knows where there are no watts
         )
-        if not self.question.offline:
+        if not self.offline:
             return Done(piece, bounds=bounds)
         began = time.perf_counter()
         schedule = stage.offline(found.prices, watch)
@@ -127,7 +122,7 @@ class Simulating:
         run = replace(run, seconds=time.perf_counter() - began)
         return Done(piece, run, _kept(piece, schedule), bounds)
 
-    def _rehearse(self, name: str, rehearsal: Callable[[], None]) -> None:
+    def _rehearse(self, name: str, rehearsal: Callable[[], object]) -> None:
         """Do it, unless this process has: compiled loops stay."""
         if name not in self._rehearsed:
             rehearsal()
@@ -144,7 +139,7 @@ class Simulating:
             if given.brought is None:
                 self._rehearse(given.name, lambda: stage.rehearse(given.name))
             began = time.perf_counter()
-            rng = random_generator(self.question.seed, piece.trial, given.name)
+            rng = random_generator(self.seed, piece.trial, given.name)
             happened = stage.run(given, rng, watch)
             took = time.perf_counter() - began
             run = _measured(stage, piece.trial, happened) if happened.is_whole else None
@@ -181,6 +176,55 @@ def _measured(stage: AnyStage, trial: int, happened: Simulated[Any]) -> PolicyRu
 def _kept(piece: Piece, schedule: DaySchedule | ClustersSchedule) -> DaySchedule | ClustersSchedule | None:
     """Keep the schedule of the first trial only: those of all would fill the memory."""
     return schedule if piece.trial == 0 else None
+
+
+# Pieces of work that do not know of each other, one after another or in the processes of `pool.py`.
+Work = TypeVar("Work", contravariant=True)  # noqa: PLC0105 - one letter would say less
+Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
+
+
+class Worker(Protocol[Work, Answer]):
+    """Does pieces of work."""
+
+    def __call__(self, piece: Work, watch: Watch, /) -> Answer:
+        """Do one; when the watch is over, say what there is."""
+
+    def name_of(self, piece: Work, /) -> str:
+        """Return what to call a piece."""
+
+
+def work_off(worker: Worker[Work, Answer], pieces: Sequence[Work], *, jobs: int, watch: Watch) -> list[Answer]:
+    """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
+    answers: dict[int, Answer] = {}
+    if min(jobs, len(pieces)) <= 1:
+        for number, piece in enumerate(pieces):
+            if watch.is_over():
+                break
+            watch.tell(worker.name_of(piece), done=number, total=len(pieces))
+            answers[number] = worker(piece, watch)
+        return list(answers.values())
+    try:
+        pickle.dumps(worker)
+    except Exception as error:  # whatever a policy of somebody else's holds
+        found = f"something that cannot be sent to another process ({type(error).__name__}: {error})"
+        raise _unshared(found, "use one job, or bring functions of a module") from error
+
+    def look() -> None:
+        watch.tell("at work", done=len(answers), total=len(pieces))
+
+    try:
+        with closing(each_ended(worker, pieces, jobs=jobs, watch=watch, look=look)) as all_ended:
+            for ended in all_ended:
+                if ended.error is not None:
+                    raise ended.error
+                answers[ended.number] = cast("Answer", ended.answer)
+    except ProcessDiedError as error:
+        raise _unshared("a process that ended before its work", "choose fewer jobs: memory may be short") from error
+    return [answers[number] for number in sorted(answers)]
+
+
+def _unshared(found: str, do: str) -> InstanceError:
+    return InstanceError("jobs", (Fault(("jobs",), found, "work that other processes can do", do),))
 
 
 # Policies on days as they happen, each held against what no schedule can pass: all measured or proved.
@@ -242,11 +286,12 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     instance = read_arriving(instance) if isinstance(instance, Path | str) else instance
     stage = _stage(instance, options, offline=offline)
     given = _given(stage, policies)
-    _require_counts({"trials": trials, "jobs": jobs})
+    for name, count in (("trials", trials), ("jobs", jobs)):
+        if count < 1:
+            raise refusal(name, str(count), "a whole number from 1 up", "correct it")
     places = (*range(len(given)), None)  # bounds last: whoever says stop meanwhile has the rest
     pieces = [Piece(trial, place) for trial in range(trials) for place in places]
-    question = Question(stage, given, seed, bound or offline, offline, time_limit)
-    worker = Simulating(question)
+    worker = Simulating(stage, given, seed, bound or offline, offline, time_limit)
     if trials > 1:
         worker.stage_of(1)  # refused now, if ever
     done = work_off(worker, pieces, jobs=jobs, watch=watch or Watch())
@@ -277,12 +322,10 @@ def _stage(instance: Day | Clusters, options: SimulationOptions | ClusterOptions
         raise refusal("options", type(options).__name__, "ClusterOptions, for clusters", "bring them")
     if offline:
         raise no_offline_schedule()
-    return ClusterStage(instance, _explicit(options or usual_options(instance)))
-
-
-def _explicit(options: ClusterOptions) -> ClusterOptions:
-    """Name the leniency that a filter has where nobody said."""
-    return replace(options, leniency=options.factor) if options.energy_filter is not None else options
+    options = options or usual_options(instance)
+    if options.energy_filter is not None:  # name the leniency that a filter has where nobody said
+        options = replace(options, leniency=options.factor)
+    return ClusterStage(instance, options)
 
 
 def _given(stage: AnyStage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]) -> tuple[Given, ...]:
@@ -296,13 +339,6 @@ def _given(stage: AnyStage, policies: Sequence[str | Policy | Choose | ClusterPo
         names = ", ".join(stage.all_names())
         raise refusal("policies", "none", "at least one", f"name some, of {names}")
     return tuple(found.values())
-
-
-def _require_counts(counts: Mapping[str, int]) -> None:
-    """Refuse less than one of anything."""
-    for name, count in counts.items():
-        if count < 1:
-            raise refusal(name, str(count), "a whole number from 1 up", "correct it")
 
 
 def _bounds(done: Sequence[Done]) -> dict[int, TrialBounds]:

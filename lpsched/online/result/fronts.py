@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import JsonObject, front_frame, json_of
+from lpsched.model.results import JsonObject, along, frame_of, front_frame, json_of
 from lpsched.units import MEGA, html_table, number, percent
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:
 # A fuzzy front: schedules along a front, and where each lands if tasks do not take what was expected.
 #
 # Source: Friese, thesis of 2015, section 7.4.
-MOST_ROWS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,24 +139,12 @@ class FuzzyPoint:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyFront:
-    """Points by rising energy.
+    """Points by rising energy."""
 
-    Attributes
-    ----------
-    name
-        Whose front it is.
-    ranked_by
-        What the two numbers of a point are: `expected values`, `percentile 50`, ...
-    value_key
-        `utility` or `makespan_seconds`.
-    tasks
-        How many tasks there are.
-    """
-
-    name: str
-    ranked_by: str
-    value_key: str
-    tasks: int
+    name: str  # whose front it is
+    ranked_by: str  # what the two numbers of a point are: `expected values`, `percentile 50`, ...
+    value_key: str  # `utility` or `makespan_seconds`
+    tasks: int  # how many there are
     points: tuple[FuzzyPoint, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,8 +163,16 @@ class FuzzyFront:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for some points along the front: the two ends, and some evenly between."""
-        shown = [self.points[place] for place in spread_out(len(self.points), MOST_ROWS)]
+        shown = [self.points[place] for place in along(len(self.points))]
         return [(number(each.energy_joules), number(each.value), *self._sampled(each)) for each in shown]
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each point: what it was ranked by, and the means of its samples."""
+        keys = ("energy_joules", self.value_key)
+        rows = [
+            (each.energy_joules, each.value, *(each.risk.quantities[key].mean for key in keys)) for each in self.points
+        ]
+        return frame_of((*keys, *(f"mean_{key}" for key in keys)), rows)
 
     def _sampled(self, point: FuzzyPoint) -> tuple[str, ...]:
         energy, value = (point.risk.quantities[name] for name in ("energy_joules", self.value_key))
@@ -190,14 +185,3 @@ class FuzzyFront:
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())
-
-
-def spread_out(count: int, most: int) -> list[int]:
-    """Return at most so many of `count` places: the two ends, and some evenly between.
-
-    >>> spread_out(3, 5), spread_out(101, 5)
-    ([0, 1, 2], [0, 25, 50, 75, 100])
-    """
-    if count <= most:
-        return list(range(count))
-    return [round(k * (count - 1) / (most - 1)) for k in range(most)]

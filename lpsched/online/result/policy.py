@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.model.provenance import estimate_of
+from lpsched.model.results import JsonObject, json_of
 from lpsched.online.verify.clusters import ClustersMeasurement
 from lpsched.units import GIGA, MEGA, bound_text, gap_text, number, share_text
 
@@ -16,93 +17,63 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lpsched.model.provenance import Estimate
-    from lpsched.online.parts import Cluster
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.verify.day import DayMeasurement
+
+
+WAITS: Final = "mean=mean_seconds median=median_seconds p95=percentile_95_seconds longest=longest_seconds"
 
 
 def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
     """Return how busy clusters were and how long tasks waited; every value is `None` if nobody knows."""
     waits = None if measured is None else measured.waits
-    return {
-        "utilisation": None if measured is None else measured.utilisation,
-        "wait_seconds": None
-        if waits is None
-        else {
-            "mean": waits.mean_seconds,
-            "median": waits.median_seconds,
-            "p95": waits.percentile_95_seconds,
-            "longest": waits.longest_seconds,
-        },
-        "mean_slowdown": None if waits is None else waits.mean_slowdown,
-        "mean_bounded_slowdown": None if waits is None else waits.mean_bounded_slowdown,
-    }
+    return json_of(
+        measured,
+        "utilisation wait_seconds waits.mean_slowdown waits.mean_bounded_slowdown",
+        wait_seconds=None if waits is None else json_of(waits, WAITS),
+    )
 
 
-def busy_of(measured: ClustersMeasurement | None, clusters: Sequence[Cluster]) -> dict[str, float] | None:
-    """Return the utilisation of each cluster by its name."""
-    if measured is None or not measured.utilisation_by_cluster:
-        return None
-    names = (cluster.name for cluster in clusters)
-    return dict(zip(names, measured.utilisation_by_cluster, strict=True))
-
-
-# One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure.
+# One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure. What the
+# quantities mean, `COLUMNS` says; besides,
 #
 # utility, energy     counted in the period, by share (`online/parts.py`); energy is not known without watts
-# completed           tasks that end within the period
-# dropped             tasks that were given up for good within the period
-# waiting             tasks that had arrived, and neither begun nor been dropped, when the period ended
-# events              mapping events, of the warm-up too
-# event_seconds       the mean time that a mapping event took: the policy, dropping and filter
-# share_of_naive      utility / what the tasks would earn if each began at once where it is quickest
-# share_of_bound      utility / what no schedule can pass, proved
-#
-# Where tasks are judged by what they wait (`online/utility.py`), utility is minus the cost, and
-#
-# cost, cost_per_task minus the utility; divided by the tasks
-# share_of_naive      cost if nothing waited / cost
-# share_of_bound      cost that no schedule can avoid, proved / cost; both are at most 1
-#
-# Of clusters:
-#
-# utilisation         core-seconds of the nodes that were taken in the period / all that there are
-# wait_seconds        from arrival to start, of tasks that arrive in the period and start: mean, median, what
-#                     95 % do not wait longer than, longest
-# mean_bounded_slowdown  of the same tasks, the mean of max(1, (wait + run) / max(run, 10 s))
+# cost                where tasks are judged by what they wait (`online/utility.py`), minus the utility; then
+# share_of_naive      is the cost if nothing waited / cost, as share_of_bound; both are at most 1
+# mean_bounded_slowdown  of tasks that arrive in the period and start, the mean of max(1, (wait + run) / max(run, 10 s))
 @dataclass(frozen=True, slots=True)
-class Earned:
+class Earned(JsonObject):
     """What tasks of one priority, or with one own function, earned, and would have if none had waited."""
 
     name: str
     utility: float
     if_none_waits: float  # the naive figure, which tasks of the warm-up may pass
 
+    _KEYS: ClassVar = "name utility if_none_waits share"
+
     @property
     def share(self) -> float | None:
         """The earned part of that; `None` where it is nothing."""
         return self.utility / self.if_none_waits if self.if_none_waits > 0.0 else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the sums as they appear in JSON."""
-        return {"name": self.name, "utility": self.utility, "if_none_waits": self.if_none_waits, "share": self.share}
-
 
 @dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(JsonObject):
     """What had been counted by some times of the period: utility, and joules."""
 
     seconds: tuple[float, ...]  # since the period began
     utility: tuple[float, ...]
     energy_joules: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the traces as they appear in JSON."""
-        return {"seconds": list(self.seconds), "utility": list(self.utility), "energy_joules": list(self.energy_joules)}
+
+MEASURED: Final = (
+    "measured.utility share_of_naive share_of_bound measured.energy_joules measured.completed dropped waiting events "
+    "milliseconds_per_event seconds"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyRun:
+class PolicyRun(JsonObject):
     """What a policy did in one trial. Only one of `measured` and `reason` is there."""
 
     trial: int
@@ -142,35 +113,20 @@ class PolicyRun:
         part, whole = (self.utility, most) if self.costly_tasks is None else (most, self.utility)
         return part / whole if whole else None
 
+    @property
+    def milliseconds_per_event(self) -> float | None:
+        """The mean time that a mapping event took."""
+        return None if self.event_seconds is None else 1e3 * self.event_seconds
+
     def to_dict(self) -> dict[str, Any]:
         """Return the run as it appears in JSON."""
-        measured = self.measured
-        told: dict[str, Any] = {"trial": self.trial, "reason": self.reason}
-        if measured is None:
+        told = json_of(self, "trial reason" if self.measured is None else f"trial reason {MEASURED}")
+        if not isinstance(self.measured, ClustersMeasurement):
             return told
-        told |= {
-            "utility": measured.utility,
-            "share_of_naive": self.share_of_naive,
-            "share_of_bound": self.share_of_bound,
-            "energy_joules": measured.energy_joules,
-            "completed": measured.completed,
-            "dropped": self.dropped,
-            "waiting": self.waiting,
-            "events": self.events,
-            "milliseconds_per_event": None if self.event_seconds is None else 1e3 * self.event_seconds,
-            "seconds": self.seconds,
-        }
-        return told | self._of_clusters(measured) if isinstance(measured, ClustersMeasurement) else told
-
-    def _of_clusters(self, measured: ClustersMeasurement) -> dict[str, Any]:
-        """Return what only runs on clusters have."""
         tasks = self.costly_tasks
-        cost = None if tasks is None else 0.0 - measured.utility  # no cost is 0, not -0
-        return facts_of(measured) | {
-            "cost": cost,
-            "cost_per_task": cost / tasks if cost is not None and tasks else None,
-            "busy": dict(self.busy),
-        }
+        cost = None if tasks is None else 0.0 - self.measured.utility  # no cost is 0, not -0
+        per_task = cost / tasks if cost is not None and tasks else None
+        return told | facts_of(self.measured) | {"cost": cost, "cost_per_task": per_task, "busy": dict(self.busy)}
 
 
 # The columns of a table of policies: which quantity each shows, how, and what it means.
@@ -208,6 +164,12 @@ class Column:
 UTILITY: Final = Column(
     "utility", "utility", "what the tasks earned in the period that counts, measured from the schedule"
 )
+OF_NAIVE: Final = Column(
+    "of naive",
+    "share_of_naive",
+    "divided by what they would earn if each began on arrival where it is quickest",
+    PERCENT,
+)
 OF_BOUND: Final = Column(
     "of bound", "share_of_bound", "divided by what no schedule of the day can pass, proved", PERCENT
 )
@@ -236,11 +198,10 @@ NODES: Final = (
     ),
     Column("95 % wait, s", "wait_seconds.p95", "that 95 % of these tasks do not wait longer than", digits=4),
 )
-QUICKEST: Final = "divided by what they would earn if each began on arrival where it is quickest"
 COLUMNS: Final = {
     Judged.DAY: (
         UTILITY,
-        Column("of naive", "share_of_naive", QUICKEST, PERCENT),
+        OF_NAIVE,
         OF_BOUND,
         Column("energy, MJ", "energy_joules", "what machines took in the period while they were busy", MEGA),
         *COUNTS,
@@ -248,7 +209,7 @@ COLUMNS: Final = {
     ),
     Judged.CLUSTERS: (
         UTILITY,
-        Column("of naive", "share_of_naive", QUICKEST, PERCENT),
+        OF_NAIVE,
         OF_BOUND,
         Column("energy, GJ", "energy_joules", "what nodes took in the period while they were busy", GIGA),
         *COUNTS,
@@ -313,42 +274,24 @@ def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
 # (`model/provenance.py`). Shares are means of the trials' shares, not shares of means; but the share of a
 # priority is what its tasks earned in all trials, divided by what they would have earned if none had waited.
 OFFLINE: Final = "offline"
-QUANTITIES: Final = (
-    "utility",
-    "share_of_naive",
-    "share_of_bound",
-    "energy_joules",
-    "completed",
-    "dropped",
-    "waiting",
-    "events",
-    "milliseconds_per_event",
-    "seconds",
-)
+QUANTITIES: Final = tuple(word.rpartition(".")[2] for word in MEASURED.split())
 OF_CLUSTERS: Final = ("utilisation", "mean_bounded_slowdown", "cost", "cost_per_task")  # besides
-WAITS: Final = ("mean", "median", "p95", "longest")  # seconds, as in `wait_seconds.mean`
+_WAITS: Final = tuple(word.partition("=")[0] for word in WAITS.split())  # seconds, as in `wait_seconds.mean`
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntry:
     """One policy and its runs, by trial.
 
-    Attributes
-    ----------
-    kind
-        A `policy` by its name, a `function` given in Python, or `offline`: the schedule from the bound's own
-        prices, which knows the whole day.
-    schedule
-        That of the first trial.
-    judged
-        By what its tasks are.
+    Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule from the
+    bound's own prices, which knows the whole day.
     """
 
     name: str
     kind: str
     runs: tuple[PolicyRun, ...]
-    schedule: DaySchedule | ClustersSchedule | None = None
-    judged: Judged = Judged.DAY
+    schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
+    judged: Judged = Judged.DAY  # by what its tasks are
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:
@@ -363,7 +306,7 @@ class PolicyEntry:
     def mean(self, quantity: str) -> Estimate | None:
         """Return the mean of one of `QUANTITIES` over the trials that have such a number, if any has.
 
-        Of clusters there are also `OF_CLUSTERS`, and `wait_seconds.mean` and the other `WAITS`.
+        Of clusters there are also `OF_CLUSTERS`, and `wait_seconds.mean` and the others of `WAITS`.
         """
         values = [_value(run.to_dict(), quantity) for run in self.answers]
         known = [float(value) for value in values if value is not None]
@@ -404,21 +347,17 @@ class PolicyEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as it appears in JSON."""
-        told: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        told = json_of(self, "name kind")
         on_clusters = self.judged is not Judged.DAY
         for quantity in (*QUANTITIES, *(OF_CLUSTERS if on_clusters else ())):
             told[quantity], told[f"{quantity}_half_width"] = self._mean_and_half(quantity)
         if on_clusters:
-            waits = {name: self._mean_and_half(f"wait_seconds.{name}") for name in WAITS}
+            waits = {name: self._mean_and_half(f"wait_seconds.{name}") for name in _WAITS}
             told["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
             told["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
-        return told | {
-            "reasons": [{"trial": trial, "reason": reason} for trial, reason in self.reasons],
-            "by_priority": [each.to_dict() for each in self.earned],
-            "busy": dict(self.busy),
-            "traces": None if self.traces is None else self.traces.to_dict(),
-            "trials": [run.to_dict() for run in self.runs],
-        }
+        reasons = [{"trial": trial, "reason": reason} for trial, reason in self.reasons]
+        keys = "reasons by_priority=earned busy traces trials=runs"
+        return told | json_of(self, keys, reasons=reasons, busy=dict(self.busy))
 
     def _mean_and_half(self, quantity: str) -> tuple[float | None, float | None]:
         estimate = self.mean(quantity)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fixed_point import rounded_up
 from lpsched.model.provenance import estimate_of
+from lpsched.model.results import frame_of, json_of
 from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, headers_of, shown
 from lpsched.online.tasks import Levels
 from lpsched.units import html_table
@@ -88,14 +89,11 @@ class TrialBounds:
 
     def to_dict(self, *, hour_of: str = "machine") -> dict[str, Any]:
         """Return the bounds as they appear in JSON."""
-        return {
-            "trial": self.trial,
-            "naive_bound": self.naive,
-            "bound": self.bound,
-            "bound_seconds": self.bound_seconds,
-            f"utility_per_{hour_of}_hour": dict(self.per_machine_hour),
-            "utility_per_kwh": self.per_kwh,
-        }
+        keys = (
+            "trial naive_bound=naive bound bound_seconds "
+            f"utility_per_{hour_of}_hour=per_machine_hour utility_per_kwh=per_kwh"
+        )
+        return json_of(self, keys, **{f"utility_per_{hour_of}_hour": dict(self.per_machine_hour)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +155,27 @@ class Simulation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched simulate --json` prints; its keys are stable."""
-        told = self.provenance.header(FORMAT) | {
-            "seed": self.seed,
-            "options": dict(self.options),
-            "energy_constraint_joules": self.energy_constraint_joules,
-            "asked_trials": self.asked_trials,
-        }
+        told = self.provenance.header(FORMAT)
+        told |= json_of(self, "seed options energy_constraint_joules asked_trials")
         for name, estimate in (("naive_bound", self.naive_bound), ("bound", self.bound)):
             told[name] = None if estimate is None else estimate.mean
             told[f"{name}_half_width"] = None if estimate is None else estimate.half_width
         if self.judged is not Judged.DAY:
-            told |= {"judged_by": "waiting" if self.judged is Judged.WAITING else "utility"}
-            told |= {"waiting": None if self.waiting is None else dict(self.waiting)} | self._costs()
+            costs = self.judged is Judged.WAITING
+            told |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting")
+            for name, estimate in (("naive_cost", self.naive_bound), ("cost_bound", self.bound)):
+                told[name] = 0.0 - estimate.mean if costs and estimate is not None else None
         hour_of = "machine" if self.judged is Judged.DAY else "node"
-        return told | {
-            "trials": [trial.to_dict(hour_of=hour_of) for trial in self.trials],
-            "policies": [entry.to_dict() for entry in self.policies],
-        }
+        trials = [trial.to_dict(hour_of=hour_of) for trial in self.trials]
+        return told | {"trials": trials, "policies": [entry.to_dict() for entry in self.policies]}
 
-    def _costs(self) -> dict[str, float | None]:
-        """Return the cost if nothing waited, and the cost that no schedule can avoid."""
-        known = {"naive_cost": self.naive_bound, "cost_bound": self.bound}
-        told = self.judged is Judged.WAITING
-        return {
-            name: 0.0 - estimate.mean if told and estimate is not None else None for name, estimate in known.items()
-        }
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each policy: the means of what its table shows, in SI units."""
+        quantities = [column.quantity for column in COLUMNS[self.judged]]
+        rows = [
+            (entry.name, *(getattr(entry.mean(each), "mean", None) for each in quantities)) for entry in self.policies
+        ]
+        return frame_of(("name", *quantities), rows)
 
     def worth_rows(self) -> list[tuple[str, str]]:
         """Return what one more hour of each machine type and one more kWh are worth at most, in utility.
@@ -208,32 +202,25 @@ class Simulation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the naive figure, one for the bound, and one for each policy, as in `headers`."""
-        costs = self.judged is Judged.WAITING
-        unhindered = [(trial.naive, None, trial.tasks) for trial in self.trials]
-        rows = [self._row(NAIVE, unhindered, upper=not costs)]
+        rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
         if self.bound is not None:
             known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
-            rows.append(self._row(NO_COST_BELOW if costs else BOUND, known, upper=not costs))
+            rows.append(self._row(NO_COST_BELOW if self.judged is Judged.WAITING else BOUND, known))
         return rows + [entry.row() for entry in self.policies]
 
-    def _row(
-        self, name: str, trials: Sequence[tuple[float | None, float | None, int]], *, upper: bool | None = None
-    ) -> tuple[str, ...]:
-        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks.
-
-        A bound is an `upper` one of utility, or a lower one of cost.
-        """
+    def _row(self, name: str, trials: Sequence[tuple[float | None, float | None, int]]) -> tuple[str, ...]:
+        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks."""
         found: dict[str, Iterable[float | None]] = {
             "utility": (figure for figure, _, _ in trials),
             "share_of_naive": (share for _, share, _ in trials),
             "cost": (None if figure is None else 0.0 - figure for figure, _, _ in trials),
             "cost_per_task": ((0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials),
         }
-        cells = []
+        cells, is_upper = [], self.judged is not Judged.WAITING  # a bound on utility is from above, on cost from below
         for column in COLUMNS[self.judged]:
             estimate = _estimate(found.get(column.quantity, ()))
             of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
-            cells.append("" if of_no_interest else column.shown(estimate, upper=upper))
+            cells.append("" if of_no_interest else column.shown(estimate, upper=is_upper))
         return (name, *cells)
 
     def _repr_html_(self) -> str:

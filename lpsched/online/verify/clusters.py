@@ -10,26 +10,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.schedule import written_nodes
-from lpsched.online.verify.accounts import TaskAccount, Waits, if_none_waits, task_accounts, utility_by_told, waits_of
-from lpsched.online.verify.counting import (
+from lpsched.online.verify.accounts import (
     MOST,
-    Counting,
+    Account,
+    PlacedRuns,
+    Run,
+    Waits,
     broken_start,
     clearly_before,
     seconds_of,
-    too_much_energy,
-    traces_of,
+    waits_of,
     whole,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.schedule import ClustersSchedule, Nodes, PlacedOnNodes
     from lpsched.online.utility import CostPiece
-    from lpsched.online.verify.accounts import ToldUtility
-    from lpsched.online.verify.counting import Counted
+    from lpsched.online.verify.accounts import Broken, Counted, ToldUtility
 
 
 # Who held each node of a cluster last? By pieces of nodes that one holder took, never node by node.
@@ -99,76 +97,21 @@ class HeldNodes:
         self._heads[c : d + 1] = [firsts[k] for k in cuts]
 
 
-# Is this a schedule of those clusters, and when does each task really run? By plain loops, by rising start.
-#
-# Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
-# for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could, that is
-# when all its nodes are free and it has arrived.
-#
-# Tasks of a cluster are looked at by their starts; who had each node before, `HeldNodes` knows by ranges.
+# Is this a schedule of those clusters, and when does each task really run? It runs when all its nodes are free and it
+# has arrived. Tasks of a cluster are looked at by their starts; who had each node before, `HeldNodes` knows by ranges.
 TOLD: Final = 6  # ranges of nodes in a sentence
 
 
-class RunOnNodes(NamedTuple):
-    """A task as it really ran; times and watts are whole numbers of 2^-160, watts of all its nodes."""
-
-    task: int
-    cluster: int
-    nodes: int  # how many
-    start: int
-    end: int
-    watts: int
-
-
-class ClusterRuns:
-    """Looks at each task by itself, then at the tasks of each cluster by their starts.
-
-    Attributes
-    ----------
-    violations
-        Every broken rule, as far as it was looked.
-    runs
-        What ran, cluster by cluster.
-    """
+class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
+    """Looks at each task by itself, then at the tasks of each cluster by their starts."""
 
     def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
-        self.violations: list[Violation] = []
-        self.runs: list[RunOnNodes] = []
-        self._clusters, self._tasks = clusters, clusters.tasks
-        self._arrivals = clusters.arriving.arrival_seconds
+        self._clusters = clusters
         self._kinds, self._kind_of = clusters.kinds, memoryview(clusters.kind_numbers).cast("q")
-        self._number = {cluster.name: c for c, cluster in enumerate(clusters.clusters)}
-        self._column: dict[tuple[str, str | None], int] = {}
-        for cluster in clusters.clusters:
-            for state in cluster.p_states if cluster.p_states is not None else (None,):
-                self._column[cluster.name, state] = len(self._column)
-        self._placed: list[list[PlacedOnNodes]] = [[] for _ in clusters.clusters]
-        self._seen: set[int] = set()
-        self._cells: dict[tuple[int, int], tuple[int, int] | None] = {}  # of a kind and a column, once needed
-        self._take_all(schedule)
+        super().__init__(clusters, schedule.placed)
 
-    def _take_all(self, schedule: ClustersSchedule) -> None:
-        for placed in schedule.placed:
-            broken = self._broken(placed)
-            if broken is None:
-                self._placed[self._number[placed.cluster]].append(placed)
-                continue
-            self.violations.append(Violation(*broken))
-            if len(self.violations) >= MOST:
-                return
-        for c in range(len(self._placed)):
-            self._run_cluster(c)
-        if self._clusters.waiting is not None:
-            self._require_all()
-
-    def _broken(self, placed: PlacedOnNodes) -> tuple[str, str] | None:  # noqa: PLR0911 - one for each rule
-        """Return the first rule that a task breaks by itself."""
+    def _broken(self, placed: PlacedOnNodes) -> Broken:
         task, name = placed.task, placed.cluster
-        if not 0 <= task < self._tasks:
-            return "unknown-task", f"there is no task {task}, only 0 to {self._tasks - 1}"
-        if task in self._seen:
-            return "task-twice", f"task {task} is placed more than once"
-        self._seen.add(task)
         if name not in self._number:
             return "unknown-cluster", f"task {task}: there is no cluster {name!r}"
         column = self._column.get((name, placed.p_state))
@@ -181,12 +124,11 @@ class ClusterRuns:
             state = "" if placed.p_state is None else f" in P-state {placed.p_state!r}"
             own = f"task {task} of type {self._clusters.task_types[kind.task_type].name!r}"
             return "cannot-run", f"{own}, {kind.cores} cores, cannot run on {name!r}{state}"
-        broken = self._broken_nodes(placed, kind)
-        if broken is not None:
-            return broken
-        return broken_start(task, float(placed.start_seconds), self._arrivals[task], self._clusters.period.ends_at)
+        return self._broken_nodes(placed, kind) or broken_start(
+            task, float(placed.start_seconds), self._arrivals[task], self._ends_at
+        )
 
-    def _broken_nodes(self, placed: PlacedOnNodes, kind: Kind) -> tuple[str, str] | None:
+    def _broken_nodes(self, placed: PlacedOnNodes, kind: Kind) -> Broken:
         """Return the first rule that the nodes of a task break; ranges may come in any order."""
         cluster = self._clusters.clusters[self._number[placed.cluster]]
         broken = _broken_ranges(placed.nodes, cluster.nodes)
@@ -199,10 +141,19 @@ class ClusterRuns:
         code, why = broken
         return code, f"task {placed.task} on nodes {_told(placed.nodes)} of {cluster.name!r}: {why}"
 
-    def _run_cluster(self, c: int) -> None:
+    def _run(self, sound: list[PlacedOnNodes]) -> None:
+        own: list[list[PlacedOnNodes]] = [[] for _ in self._number]
+        for placed in sound:
+            own[self._number[placed.cluster]].append(placed)
+        for c, several in enumerate(own):
+            self._run_cluster(c, several)
+        if self._clusters.waiting is not None:
+            self._require_all()
+
+    def _run_cluster(self, c: int, own: list[PlacedOnNodes]) -> None:
         """Let the tasks of a cluster run by their starts."""
         held, holders = HeldNodes(self._clusters.clusters[c].nodes), self.runs
-        for placed in sorted(self._placed[c], key=lambda each: each.start_seconds):
+        for placed in sorted(own, key=lambda each: each.start_seconds):
             start = whole(float(placed.start_seconds))
             free, told = 0, set()
             for first, last in placed.nodes:
@@ -217,9 +168,9 @@ class ClusterRuns:
             assert cell is not None, "what cannot run has been left out"
             seconds, watts = cell
             begin = max(start, whole(self._arrivals[placed.task]), free)
-            holders.append(RunOnNodes(placed.task, c, placed.count, begin, begin + seconds, watts))
+            holders.append(Run(placed.task, c, 0, placed.count, begin, begin + seconds, watts))
 
-    def _tell_overlap(self, placed: PlacedOnNodes, before: RunOnNodes, nodes: tuple[int, int]) -> None:
+    def _tell_overlap(self, placed: PlacedOnNodes, before: Run, nodes: tuple[int, int]) -> None:
         if len(self.violations) >= MOST:
             return
         where = f"task {placed.task} on nodes {_told((nodes,))} of {placed.cluster!r}"
@@ -237,12 +188,12 @@ class ClusterRuns:
 
     def _require_all(self) -> None:
         """Tell which tasks do not run, where all have to."""
-        missing: Iterator[int] = (task for task in range(self._tasks) if task not in self._seen)
-        for task in missing:
+        for task in range(self._tasks):
             if len(self.violations) >= MOST:
                 return
-            sentence = f"task {task} is not placed, but what tasks wait is judged, and all have to run"
-            self.violations.append(Violation("not-placed", sentence))
+            if task not in self._seen:
+                sentence = f"task {task} is not placed, but what tasks wait is judged, and all have to run"
+                self.violations.append(Violation("not-placed", sentence))
 
 
 def _told(nodes: Nodes) -> str:
@@ -251,7 +202,7 @@ def _told(nodes: Nodes) -> str:
     return (written_nodes(nodes[:TOLD]) or "(none)") + more
 
 
-def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
+def _broken_ranges(nodes: Nodes, available: int) -> Broken:
     """Return the first rule that ranges of nodes break, and why."""
     before = 0
     for first, last in sorted(nodes):
@@ -268,141 +219,82 @@ def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
 # What does a schedule of clusters earn, and what does it take? By plain loops and exact sums.
 #
 # Whether it is one, and when each task really runs: `ClusterRuns`. What counts of it, and how much by which
-# time: `counting.py`. How long tasks waited: `accounts.py`.
+# time, how long tasks waited: `accounts.py`.
 #
 #   utility      the sum of what counts of each task's; or, where tasks are judged by their waiting, minus the
 #                sum of their costs (`online/utility.py`), each exact and rounded up
 #   energy       exact, rounded up once; not known without watts
 #   utilisation  node-seconds busy within a span / node-seconds that there are; in all, weighted by cores. The
 #                span is the period; where that never ends, it is from the first arrival to the last end
-#
-# The counted energy may be above the energy constraint by one part in 10^9, as in a day (`day.py`).
 @dataclass(frozen=True, slots=True)
 class ClustersMeasurement:
-    """What a valid schedule of clusters earns and takes.
+    """What a valid schedule of clusters earns and takes, as far as it counts."""
 
-    Attributes
-    ----------
-    utility
-        What counts; where tasks are judged by their waiting, minus what it costs.
-    energy_joules
-        What counts; `None` if the clusters have no watts.
-    makespan_seconds
-        The end of the last task; `None` if nothing runs.
-    completed, dropped
-        Tasks that end in the period that counts, and tasks that never run. One may be neither.
-    utilisation, utilisation_by_cluster
-        Of all cores, and of each cluster's nodes, in the order of the clusters; `None` and nothing if there
-        is no time in which they could be busy.
-    waits
-        Of tasks that arrive in the period and start; `None` if there is none.
-    cost
-        Minus the utility, where tasks are judged by their waiting.
-    """
-
-    utility: float
-    energy_joules: float | None
-    makespan_seconds: float | None
-    completed: int
-    dropped: int
-    utilisation: float | None
-    utilisation_by_cluster: tuple[float, ...]
-    waits: Waits | None
-    cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExaminedClusters:
-    """Every broken rule; if there is none, what the schedule earns and takes."""
-
-    violations: tuple[Violation, ...]
-    measured: ClustersMeasurement | None
+    utility: float  # where tasks are judged by their waiting, minus what it costs
+    energy_joules: float | None  # `None` if the clusters have no watts
+    makespan_seconds: float | None  # the end of the last task; `None` if nothing runs
+    completed: int  # tasks that end in the period that counts
+    dropped: int  # tasks that never run; one may be neither
+    utilisation: float | None  # of all cores; `None` if there is no time in which they could be busy
+    utilisation_by_cluster: tuple[float, ...]  # of each cluster's nodes; nothing likewise
+    waits: Waits | None  # of tasks that arrive in the period and start; `None` if there is none
+    cost: float | None = None  # minus the utility, where tasks are judged by their waiting
 
 
 @dataclass(frozen=True, slots=True)
 class ClustersDetails:
-    """More of a valid schedule, for reports.
+    """More of a valid schedule, for reports."""
 
-    Attributes
-    ----------
-    utility_by_told
-        In the order of `clusters.arriving.told`; nothing where tasks are judged by their waiting.
-    if_none_waits
-        The naive figure: every task starts on arrival where it is fastest, and its share counts; or minus
-        what that costs. Where only a part counts that is no bound: a task of the warm-up that is kept waiting
-        may count for more.
-    busy_node_seconds
-        For each cluster, in the period.
-    """
-
-    utility_by_told: tuple[ToldUtility, ...]
-    if_none_waits: float
-    busy_node_seconds: dict[str, float]
+    utility_by_told: tuple[ToldUtility, ...]  # by `clusters.arriving.told`; nothing where tasks are judged by waiting
+    if_none_waits: float  # the naive figure, or minus what that costs
+    busy_node_seconds: dict[str, float]  # of each cluster, in the period
 
 
-class ClustersAccount:
-    """One schedule, gone through once: what is broken, what it earns and takes, and more for reports.
-
-    Attributes
-    ----------
-    violations
-        Every broken rule.
-    measured
-        What a schedule that breaks none earns and takes; `None` of others.
-    """
+class ClustersAccount(Account[ClustersMeasurement]):
+    """A schedule of clusters, gone through once."""
 
     def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
-        ran, counting = ClusterRuns(clusters, schedule), Counting(clusters)
-        self._clusters, self._counting, self._runs = clusters, counting, ran.runs
+        self._clusters = clusters
         self._pieces: dict[int, tuple[CostPiece, ...]] = {}  # of each kind that was asked for
         self._kind_of = memoryview(clusters.kind_numbers).cast("q")
-        self._counted = list(counting.counted(ran.runs))
-        joules = sum(each.joules for each in self._counted)
-        self.violations = (*ran.violations, *too_much_energy(clusters.period, joules))[:MOST]
-        self._earned = [] if self.violations else [self._earned_by(each) for each in self._counted]
-        self.measured = None if self.violations else self._measure(joules)
+        super().__init__(clusters, ClusterRuns(clusters, schedule))
 
     def _measure(self, joules: int) -> ClustersMeasurement:
-        last_end = max((run.end for run in self._runs), default=None)
-        busy, span = self._busy(), self._span(last_end)
-        clusters = self._clusters.clusters
+        busy, span = self._busy(), self._span()
+        clusters, sums = self._clusters.clusters, self._sums(joules)
         cores_busy = sum(time * each.cores_per_node for time, each in zip(busy, clusters, strict=True))
-        utility = math.fsum(self._earned)
+        if self._clusters.watts is None:
+            sums["energy_joules"] = None
         return ClustersMeasurement(
-            utility=utility,
-            energy_joules=None if self._clusters.watts is None else rounded_up(Fraction(joules, UNIT * UNIT)),
-            makespan_seconds=None if last_end is None else seconds_of(last_end),
-            completed=sum(self._counting.ends_within(run) for run in self._runs),
-            dropped=self._clusters.tasks - len(self._runs),
+            **sums,
             utilisation=cores_busy / (span * self._clusters.cores) if span else None,
             utilisation_by_cluster=tuple(
                 time / (span * each.nodes) for time, each in zip(busy, clusters, strict=True) if span
             ),
             waits=waits_of(self._clusters, self._runs),
-            cost=None if self._clusters.waiting is None else 0.0 - utility,  # no cost is 0, not -0
+            cost=None if self._clusters.waiting is None else 0.0 - sums["utility"],  # no cost is 0, not -0
         )
 
     def _busy(self) -> list[int]:
         """Return the node-seconds of each cluster in the period, in UNIT."""
         busy = [0] * len(self._clusters.clusters)
         for run in self._runs:
-            busy[run.cluster] += run.nodes * self._counting.within(run)
+            busy[run.place] += run.nodes * self._counting.within(run)
         return busy
 
-    def _span(self, last_end: int | None) -> int:
+    def _span(self) -> int:
         """Return how long nodes could be busy, in UNIT."""
         period = self._clusters.period
         begin = whole(period.begins_at)
         if period.length_seconds is not None:
             return whole(period.ends_at) - begin
-        if last_end is None:
-            return 0
+        last_end = max((run.end for run in self._runs), default=0)
         return max(0, last_end - max(begin, whole(self._clusters.arriving.arrival_seconds[0])))
 
-    def _earned_by(self, counted: Counted[RunOnNodes]) -> float:
+    def _earned_by(self, counted: Counted) -> float:
         """Return the utility that counts of a run, or minus the cost of its waiting."""
         if self._clusters.waiting is None:
-            return self._counting.utility(counted)
+            return super()._earned_by(counted)
         task = counted.run.task
         waited = Fraction(counted.run.start - whole(self._clusters.arriving.arrival_seconds[task]), UNIT)
         return -self._cost(self._kind_of[task], waited)
@@ -420,39 +312,21 @@ class ClustersAccount:
         more = Fraction(now.per_second) * (waited - Fraction(now.after_seconds))
         return rounded_up(Fraction(now.cost) + more)
 
-    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return utility and energy, in joules, that have been counted by each of some times.
-
-        The utility of a task, or minus its cost, is credited when it ends, or when the period does if that is
-        earlier; its energy evenly while the part of it that counts runs. In the end both are as measured, but
-        for rounding. Without watts no energy is taken.
-        """
-        assert self.measured is not None, "only valid schedules are measured"
-        return traces_of(self._counted, self._earned, times)
-
-    def tasks(self) -> dict[int, TaskAccount]:
-        """Return the account of each task that ran, by its number."""
-        assert self.measured is not None, "only valid schedules are measured"
-        return task_accounts(self._runs, self._counted, self._earned)
-
     def details(self) -> ClustersDetails:
         """Return utility by the way it is told, the naive figure, and how busy clusters were."""
-        assert self.measured is not None, "only valid schedules are measured"
+        self.require_measured()
         clusters = self._clusters
         busy = {each.name: seconds_of(time) for each, time in zip(clusters.clusters, self._busy(), strict=True)}
         if clusters.waiting is not None:
             costs = math.fsum(self._cost(number, Fraction(0)) for number in self._kind_of)
             return ClustersDetails((), -costs, busy)
         fastest = [clusters.fastest_seconds(kind) or 0.0 for kind in clusters.kinds]
-        naive = if_none_waits(clusters, self._kind_of, fastest)
-        told = utility_by_told(clusters.arriving, self._counted, self._earned, naive)
-        return ClustersDetails(told, math.fsum(amount for own in naive for amount in own), busy)
+        return ClustersDetails(*self._by_told(self._kind_of, fastest), busy)
 
 
-def examine(clusters: Clusters, schedule: ClustersSchedule) -> ExaminedClusters:
+def examine(clusters: Clusters, schedule: ClustersSchedule) -> ClustersAccount:
     """Check a schedule against every rule, and measure it if it breaks none."""
-    account = ClustersAccount(clusters, schedule)
-    return ExaminedClusters(account.violations, account.measured)
+    return ClustersAccount(clusters, schedule)
 
 
 def violations(clusters: Clusters, schedule: ClustersSchedule) -> tuple[Violation, ...]:
@@ -462,6 +336,4 @@ def violations(clusters: Clusters, schedule: ClustersSchedule) -> tuple[Violatio
 
 def measure(clusters: Clusters, schedule: ClustersSchedule) -> ClustersMeasurement:
     """Measure a valid schedule."""
-    measured = ClustersAccount(clusters, schedule).measured
-    assert measured is not None, "only valid schedules are measured"
-    return measured
+    return ClustersAccount(clusters, schedule).require_measured()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
-from lpsched.online.verify.accounts import TaskAccount, ToldUtility, if_none_waits, task_accounts, utility_by_told
-from lpsched.online.verify.counting import (
-    MOST,
-    Counting,
+from lpsched.online.verify.accounts import (
+    Account,
+    PlacedRuns,
+    Run,
+    ToldUtility,
     broken_start,
     clearly_before,
     seconds_of,
-    too_much_energy,
-    traces_of,
     whole,
 )
 
@@ -25,73 +23,20 @@ if TYPE_CHECKING:
 
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule, PlacedTask
+    from lpsched.online.verify.accounts import Broken
 
 
-# Is this a schedule of that day, and when does each task really run? By plain loops, machine by machine.
-#
-# Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
-# for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could.
-class Run(NamedTuple):
-    """A task as it really ran; times and watts are whole numbers of 2^-160."""
-
-    task: int
-    machine_type: str
-    machine: int
-    start: int
-    end: int
-    watts: int
-
-
-class Runs:
-    """Puts the tasks of each machine together, then goes through every machine by itself.
-
-    Attributes
-    ----------
-    violations
-        Every broken rule, as far as it was looked.
-    runs
-        What ran, machine by machine.
-    """
+# Is this a schedule of that day, and when does each task really run? Machine by machine.
+class Runs(PlacedRuns["PlacedTask"]):
+    """Puts the tasks of each machine together, then goes through every machine by itself."""
 
     def __init__(self, day: Day, schedule: DaySchedule) -> None:
-        self.violations: list[Violation] = []
-        self.runs: list[Run] = []
-        self._day, self._tasks = day, day.tasks
-        self._arrivals, self._types = day.arriving.arrival_seconds, day.arriving.type_numbers
-        self._ends_at = day.period.ends_at
+        self._day, self._types = day, day.arriving.type_numbers
         self._counts = {machine.name: machine.count for machine in day.machine_types}
-        self._column: dict[tuple[str, str | None], int] = {}
-        for machine in day.machine_types:
-            for state in machine.p_states if machine.p_states is not None else (None,):
-                self._column[machine.name, state] = len(self._column)
-        self._machines: dict[tuple[str, int], list[PlacedTask]] = {}
-        self._seen: set[int] = set()
-        self._cells: dict[tuple[int, int], tuple[int, int]] = {}  # of each pair that was seen
-        self._take_all(schedule)
+        super().__init__(day, schedule.placed)
 
-    def _take_all(self, schedule: DaySchedule) -> None:
-        for placed in schedule.placed:
-            self._take(placed)
-            if len(self.violations) >= MOST:
-                break
-        for (name, number), own in self._machines.items():
-            self._run_machine(name, number, own)
-
-    def _take(self, placed: PlacedTask) -> None:
-        """Look at one task by itself."""
-        broken = self._broken(placed)
-        if broken is not None:
-            self.violations.append(Violation(*broken))
-        else:
-            self._machines.setdefault((placed.machine_type, placed.machine), []).append(placed)
-
-    def _broken(self, placed: PlacedTask) -> tuple[str, str] | None:  # noqa: PLR0911 - one for each rule
+    def _broken(self, placed: PlacedTask) -> Broken:
         task, name, number = placed.task, placed.machine_type, placed.machine
-        if not 0 <= task < self._tasks:
-            return "unknown-task", f"there is no task {task}, only 0 to {self._tasks - 1}"
-        if task in self._seen:
-            return "task-twice", f"task {task} is placed more than once"
-        self._seen.add(task)
         if name not in self._counts:
             return "unknown-machine-type", f"there is no machine type {name!r}"
         if not 1 <= number <= self._counts[name]:
@@ -104,6 +49,13 @@ class Runs:
             kind = self._day.task_types[self._types[task]].name
             return "cannot-run", f"task {task} of type {kind!r} cannot run on {name!r}{state}"
         return broken_start(task, float(placed.start_seconds), self._arrivals[task], self._ends_at)
+
+    def _run(self, sound: list[PlacedTask]) -> None:
+        machines: dict[tuple[str, int], list[PlacedTask]] = {}
+        for placed in sound:
+            machines.setdefault((placed.machine_type, placed.machine), []).append(placed)
+        for (name, number), own in machines.items():
+            self._run_machine(name, number, own)
 
     def _run_machine(self, name: str, number: int, own: list[PlacedTask]) -> None:
         """Let a machine run its tasks by their starts."""
@@ -119,37 +71,15 @@ class Runs:
             seconds, watts = self._cell(placed)
             begin = max(start, whole(self._arrivals[placed.task]), free)
             free = begin + seconds
-            self.runs.append(Run(placed.task, name, number, begin, free, watts))
+            self.runs.append(Run(placed.task, self._number[name], number, 1, begin, free, watts))
 
     def _cell(self, placed: PlacedTask) -> tuple[int, int]:
         """Return the seconds and the watts of a task."""
         key = self._types[placed.task], self._column[placed.machine_type, placed.p_state]
-        if key not in self._cells:
-            self._cells[key] = whole(self._day.seconds[key] or 0.0), whole(self._day.watts[key] or 0.0)
-        return self._cells[key]
-
-
-# What does a schedule of a day earn, and what does it take? By plain loops and exact sums.
-#
-# Whether it is one, and when each task really runs: `Runs`. What counts of it, and how much by which time:
-# `counting.py`.
-# Utility and energy are the sums of what counts of each task. Energy is exact, and rounded up once; the sum
-# of utilities is rounded once.
-#
-# The counted energy may be above the energy constraint by one part in 10^9, since whoever adds up doubles is
-# wrong by less. (A bound must grant as much: `Period.most_joules`.)
-__all__ = [
-    "DayAccount",
-    "DayDetails",
-    "DayMeasurement",
-    "ExaminedDay",
-    "ToldUtility",
-    "details",
-    "examine",
-    "measure",
-    "traces",
-    "violations",
-]
+        found = self._cells.get(key)
+        if found is None:
+            found = self._cells[key] = whole(self._day.seconds[key] or 0.0), whole(self._day.watts[key] or 0.0)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,98 +98,41 @@ class DayMeasurement:
 
 
 @dataclass(frozen=True, slots=True)
-class ExaminedDay:
-    """Every broken rule; if there is none, what the schedule earns and takes."""
-
-    violations: tuple[Violation, ...]
-    measured: DayMeasurement | None
-
-
-@dataclass(frozen=True, slots=True)
 class DayDetails:
-    """More of a valid schedule, for reports.
+    """More of a valid schedule, for reports; what is earned counts as in `DayMeasurement`."""
 
-    Attributes
-    ----------
-    utility_by_told
-        In the order of `day.arriving.told`. What is earned counts as in `DayMeasurement`. If none waits:
-        the naive figure of the thesis, 2.7.1; every task starts on arrival where it is fastest, its share
-        counts. That is no bound: a task of the warm-up that is kept waiting may count for more.
-    busy_seconds
-        For each machine that ran anything, how long it was busy within the period.
-    """
-
-    utility_by_told: tuple[ToldUtility, ...]
-    busy_seconds: dict[tuple[str, int], float]
+    utility_by_told: tuple[ToldUtility, ...]  # in the order of `day.arriving.told`
+    busy_seconds: dict[tuple[str, int], float]  # in the period, of each machine that ran anything
 
 
-class DayAccount:
-    """One schedule, gone through once: what is broken, what it earns and takes, and more for reports.
-
-    Attributes
-    ----------
-    violations
-        Every broken rule.
-    measured
-        What a schedule that breaks none earns and takes; `None` of others.
-    """
+class DayAccount(Account[DayMeasurement]):
+    """A schedule of a day, gone through once."""
 
     def __init__(self, day: Day, schedule: DaySchedule) -> None:
-        ran, counting = Runs(day, schedule), Counting(day)
-        self._day, self._counting, self._runs = day, counting, ran.runs
-        self._counted = list(counting.counted(ran.runs))
-        joules = sum(each.joules for each in self._counted)
-        self.violations = (*ran.violations, *too_much_energy(day.period, joules))[:MOST]
-        self._utility = [] if self.violations else [counting.utility(each) for each in self._counted]
-        self.measured = None if self.violations else self._measure(joules)
+        self._day = day
+        super().__init__(day, Runs(day, schedule))
 
     def _measure(self, joules: int) -> DayMeasurement:
-        last_end = max((run.end for run in self._runs), default=None)
-        return DayMeasurement(
-            utility=math.fsum(self._utility),
-            energy_joules=rounded_up(Fraction(joules, UNIT * UNIT)),
-            makespan_seconds=None if last_end is None else seconds_of(last_end),
-            completed=sum(self._counting.ends_within(run) for run in self._runs),
-            dropped=self._day.tasks - len(self._runs),
-        )
-
-    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return utility and energy, in joules, that have been counted by each of some times.
-
-        The utility of a task is credited when it ends, or when the period does if that is earlier; its energy
-        evenly while the part of it that counts runs. In the end both are as measured, but for rounding.
-        """
-        assert self.measured is not None, "only valid schedules are measured"
-        return traces_of(self._counted, self._utility, times)
-
-    def tasks(self) -> dict[int, TaskAccount]:
-        """Return the account of each task that ran, by its number."""
-        assert self.measured is not None, "only valid schedules are measured"
-        return task_accounts(self._runs, self._counted, self._utility)
+        return DayMeasurement(**self._sums(joules))
 
     def details(self) -> DayDetails:
         """Return utility by the way it is told, and how busy machines were."""
-        assert self.measured is not None, "only valid schedules are measured"
-        arriving = self._day.arriving
+        self.require_measured()
         busy: dict[tuple[str, int], int] = {}
         for run in self._runs:
-            key = run.machine_type, run.machine
+            key = self._day.machine_types[run.place].name, run.machine
             busy[key] = busy.get(key, 0) + self._counting.within(run)
         fastest = [
             min((cell for cell in self._day.seconds.row(i) if cell is not None), default=0.0)
             for i in range(len(self._day.task_types))
         ]
-        naive = if_none_waits(self._day, arriving.type_numbers, fastest)
-        return DayDetails(
-            utility_by_told(arriving, self._counted, self._utility, naive),
-            {key: seconds_of(busy[key]) for key in sorted(busy)},
-        )
+        told, _ = self._by_told(self._day.arriving.type_numbers, fastest)
+        return DayDetails(told, {key: seconds_of(busy[key]) for key in sorted(busy)})
 
 
-def examine(day: Day, schedule: DaySchedule) -> ExaminedDay:
+def examine(day: Day, schedule: DaySchedule) -> DayAccount:
     """Check a schedule against every rule, and measure it if it breaks none."""
-    account = DayAccount(day, schedule)
-    return ExaminedDay(account.violations, account.measured)
+    return DayAccount(day, schedule)
 
 
 def violations(day: Day, schedule: DaySchedule) -> tuple[Violation, ...]:
@@ -269,9 +142,7 @@ def violations(day: Day, schedule: DaySchedule) -> tuple[Violation, ...]:
 
 def measure(day: Day, schedule: DaySchedule) -> DayMeasurement:
     """Measure a valid schedule."""
-    measured = DayAccount(day, schedule).measured
-    assert measured is not None, "only valid schedules are measured"
-    return measured
+    return DayAccount(day, schedule).require_measured()
 
 
 def traces(day: Day, schedule: DaySchedule, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
-from lpsched.online.result.fronts import spread_out
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -313,8 +312,8 @@ def variance_picture(front: FuzzyFront) -> Figure:
         from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - optional
         from matplotlib.colors import Normalize  # noqa: PLC0415 - optional
 
-        shown = [front.points[place] for place in spread_out(len(front.points), MOST_ELLIPSES)]
-        numbered = spread_out(len(shown), NUMBERED)
+        shown = [front.points[place] for place in along(len(front.points), MOST_ELLIPSES)]
+        numbered = along(len(shown), NUMBERED)
         unit = min(_means(each, front)[0] for each in shown), max(_means(each, front)[1] for each in shown)
         dropped = [100.0 * (each.mean_dropped or 0.0) / front.tasks for each in shown]
         most = max([*dropped, LEAST_PERCENT])

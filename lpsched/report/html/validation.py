@@ -6,8 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import Validation
-from lpsched.online.result.clusters_validation import ClustersValidation
-from lpsched.online.result.day_validation import DayValidation
+from lpsched.online.result.validation import ClustersValidation, DayValidation
 from lpsched.report.figures.studies import (
     MOST_LINES,
     MOST_ROWS,

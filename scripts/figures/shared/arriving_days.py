@@ -26,8 +26,9 @@ from lpsched.generate.day import essc_day
 from lpsched.generate.options import Affinity, EsscOptions, MachovecOptions
 from lpsched.generate.trials import another_day
 from lpsched.model.provenance import Estimate, estimate_of
-from lpsched.online.bound.no_waiting import naive_utility
-from lpsched.online.bound.solve import arrival_bound, cluster_bound
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.day import Day
 from lpsched.online.result.policy import shown, shown_share
@@ -222,9 +223,9 @@ def ran(item: tuple[Case, int], *, seed: int, part: float) -> Line:
     day = day_of(case.day, trial, seed, part)
     if case.policy == NAIVE:
         assert isinstance(day, Day), "of clusters, every run and every bound knows it"
-        return {"utility": naive_utility(day)}
+        return {"utility": naive_of(offers_of(day), day.period)}
     if case.policy == BOUND:
-        found = arrival_bound(day) if isinstance(day, Day) else cluster_bound(day)
+        found = arrival_bound(day)
         return {"utility": found.bound, "naive": found.naive, "seconds": found.seconds}
     (entry,) = simulate(day, [case.policy], options=case.options, seed=trial).policies
     run = entry.runs[0]

@@ -26,7 +26,7 @@ from lpsched import (
 from lpsched.bag import heuristics as registry
 from lpsched.bag import solve as solving
 from lpsched.bag.compare import schedules
-from lpsched.bag.compare.schedulers import run
+from lpsched.bag.compare.schedules import run
 from lpsched.bag.files import write_schedule
 from lpsched.bag.heuristics import forget, names, register
 from lpsched.bag.schedule import NOTHING, TaskRow, expand

@@ -12,19 +12,9 @@ from lpsched.online.bound import choices as arrival_choices
 from lpsched.online.bound import choices as arrival_cut_runs
 from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import prices as arrival_softening
-from lpsched.online.bound.no_waiting import naive_utility
-from lpsched.online.bound.offers import offers_of
-from lpsched.online.bound.prices import (
-    Looker,
-    NearList,
-    SoftBound,
-    arrival_prices,
-    best_choices,
-    even_slots,
-    on_slots,
-    proved_by,
-)
-from lpsched.online.bound.tables import ArrivalPrices
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
+from lpsched.online.bound.prices import Looker, NearList, SoftBound, arrival_prices, even_slots, on_slots, proved_by
 from lpsched.online.parts import Period
 from lpsched.online.utility import Interval, UtilityFunction
 from models.arrivals import most_utility
@@ -131,14 +121,24 @@ def test_over_the_begin_utility_before_the_piece_and_share_after_it_are_taken():
 def test_naive_utility_is_no_bound_where_a_task_of_the_warm_up_can_wait():
     # It arrives at 0 and would end at 10, before the period: naively nothing. Kept until 20 it earns 8.
     day = one_machine((0.0, STEADY), period=Period(20.0, 100.0))
-    assert naive_utility(day) == 0.0
+    assert naive_of(offers_of(day), day.period) == 0.0
     assert bound(day, prices(20.0, 120.0)) == pytest.approx(8.0)
 
 
 def test_naive_utility_starts_everything_at_once_where_it_is_fastest():
     # 8 exp(-0.1 * 5) on the column of 5 s, twice, though there is one machine of each type.
     day = simple_day([[10.0, 5.0]], [[1.0, 900.0]], [1, 1], [(0.0, 0, decaying(8.0, 0.1))] * 2)
-    assert naive_utility(day) == pytest.approx(16.0 * math.exp(-0.5))
+    assert naive_of(offers_of(day), day.period) == pytest.approx(16.0 * math.exp(-0.5))
+
+
+def best_choices(day, given):
+    """Return what each task does best; a gain of less than a billionth of its utility is rounding, and none."""
+    offers = offers_of(day)
+    found = Looker(offers, given.edges).best(given)
+    gains = found.best > 1e-9 * offers.starts_at[offers.first_interval[offers.function]]
+    told = (found.column, -1), (found.start, np.nan), (found.best, 0.0)
+    column, start, best = (np.where(gains, each, none) for each, none in told)
+    return found._replace(column=column, start=start, best=best)
 
 
 def test_the_best_choice_is_told_with_its_start_and_value():
@@ -146,15 +146,15 @@ def test_the_best_choice_is_told_with_its_start_and_value():
     # that is 0.657; at 20: 8 exp(-k 30) = 2.83.
     day = one_machine((0.0, decaying(8.0, math.log(2.0) / 20.0)))
     found = best_choices(day, prices(0.0, 20.0, 40.0, per_second=[0.5, 0.0]))
-    assert (found.columns.tolist(), found.starts.tolist()) == ([0], [20.0])
-    assert found.values[0] == pytest.approx(8.0 * 2.0**-1.5)
+    assert (found.column.tolist(), found.start.tolist()) == ([0], [20.0])
+    assert found.best[0] == pytest.approx(8.0 * 2.0**-1.5)
 
 
 def test_a_task_that_is_better_not_run_has_no_column():
     found = best_choices(one_machine((0.0, decaying(8.0, until=100.0))), prices(0.0, 100.0, per_second=1.0))
-    assert found.columns.tolist() == [-1]
-    assert found.values.tolist() == [0.0]
-    assert math.isnan(found.starts[0])
+    assert found.column.tolist() == [-1]
+    assert found.best.tolist() == [0.0]
+    assert math.isnan(found.start[0])
 
 
 def test_offers_count_as_often_as_they_weigh():

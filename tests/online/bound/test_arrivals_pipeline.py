@@ -9,10 +9,9 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError
 from lpsched.online.bound import solve as arrivals
-from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import proved_by
 from lpsched.online.bound.solve import ArrivalBound, arrival_bound, certificate_of, shortened
-from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import check
 from lpsched.online.parts import Period
 from tests.days import decaying, simple_day

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from lpsched.errors import InvalidScheduleError
-from lpsched.online.compare.clusters import validate_clusters
+from lpsched.online.compare.schedules import validate_clusters
 from lpsched.online.parts import Period
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
@@ -41,7 +41,7 @@ def bound(monkeypatch):
             asked.append((clusters.name, time_limit, watch))
             return Given(bound, naive)
 
-        monkeypatch.setattr("lpsched.online.compare.clusters.cluster_bound", found)
+        monkeypatch.setattr("lpsched.online.bound.solve.arrival_bound", found)
         return asked
 
     return given

@@ -14,9 +14,8 @@ from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.instances import risk_of
 from lpsched.model.risk import RiskOptions
 from lpsched.online.bound.no_waiting import NoWaitingFront
-from lpsched.online.compare import days
-from lpsched.online.compare.days import validate_day
-from lpsched.online.compare.evolved_days import mean_gap
+from lpsched.online.compare import schedules
+from lpsched.online.compare.schedules import mean_gap, validate_day
 from lpsched.online.day import day_from_dict
 from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
 from lpsched.online.schedule import DaySchedule, PlacedTask
@@ -85,7 +84,7 @@ def test_a_file_that_cannot_be_read_and_a_schedule_that_is_wrong_are_entries(two
     missing = validate_day(two_tasks, [tmp_path / "none.csv"])
     assert [each.code for each in missing.entries[0].violations] == ["unreadable"]
     assert not missing.valid
-    assert missing.entries[0].to_dict(8.0)["share_of_naive"] is None
+    assert missing.to_dict()["entries"][0]["share_of_naive"] is None
 
 
 def nonsense(day, rng, *, drop_below=None):  # noqa: ARG001
@@ -163,7 +162,7 @@ def test_after_a_stop_nothing_more_is_run(two_tasks):
 
 
 def test_a_valid_schedule_above_the_bound_is_an_alarm(two_tasks, monkeypatch):
-    monkeypatch.setattr(days, "no_waiting_front", lambda _: NoWaitingFront((0.0, 800.0), (0.0, 2.4), 800.0))
+    monkeypatch.setattr(schedules, "no_waiting_front", lambda _: NoWaitingFront((0.0, 800.0), (0.0, 2.4), 800.0))
     with pytest.raises(InvalidScheduleError, match=r"min-energy earns 2.5.* with 800.0 J, more than the bound of 2.4"):
         validate_day(two_tasks, heuristics=["min-energy"])
 
@@ -236,5 +235,5 @@ def test_with_risk_every_valid_schedule_is_sampled(two_tasks):
     found = validate_day(two_tasks, heuristics=["min-min"], risk=RiskOptions(samples=50, cov=0.5), seed=3)
     (entry,) = found.entries
     assert entry.risk == risk_of(two_tasks, entry.schedule, samples=50, cov=0.5, seed=3)
-    assert entry.to_dict(found.naive_bound)["risk"]["utility"]["planned"] == entry.measured.utility
+    assert found.to_dict()["entries"][0]["risk"]["utility"]["planned"] == entry.measured.utility
     assert "risk" not in validate_day(two_tasks, heuristics=["min-min"]).to_dict()["entries"][0]

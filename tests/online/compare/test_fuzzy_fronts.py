@@ -116,3 +116,10 @@ def test_a_bag_has_makespans_in_place_of_utility():
     assert fuzzy.points[0].mean_dropped is None
     assert fuzzy_front_picture([fuzzy]).axes[0].get_ylabel() == "makespan, seconds"
     assert variance_picture(fuzzy).axes[0].get_ylabel() == "makespan / longest makespan"
+
+
+def test_the_frame_of_a_fuzzy_front_has_a_row_for_each_point(fuzzy):
+    pytest.importorskip("pandas")
+    frame = fuzzy.to_frame()
+    assert list(frame["utility"]) == [point.value for point in fuzzy.points]
+    assert list(frame["mean_energy_joules"]) == [point.risk.quantities["energy_joules"].mean for point in fuzzy.points]

@@ -11,11 +11,10 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
 from lpsched.generate.trials import another_day
+from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.bound.solve import ArrivalBound
-from lpsched.online.bound.tables import ArrivalPrices
-from lpsched.online.compare import day_backend as day_stage
-from lpsched.online.compare import simulations
-from lpsched.online.compare.day_backend import DayStage, policy_names
+from lpsched.online.compare import backend, simulations
+from lpsched.online.compare.backend import DayStage, policy_names
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import forget, register
 from lpsched.online.schedule import DaySchedule, PlacedTask
@@ -227,8 +226,8 @@ SIMULATE = simulate_day
 
 
 def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypatch):
-    monkeypatch.setattr(day_stage, "simulate_day", invalid_day)
-    monkeypatch.setattr(day_stage, "rehearse", lambda *_: None)
+    monkeypatch.setattr(backend, "simulate_day", invalid_day)
+    monkeypatch.setattr(DayStage, "rehearse", lambda *_: None)
     with pytest.raises(InvalidScheduleError, match="no-such-machine"):
         simulate(two_tasks(), ["fcfs"], options=EVERY_5)
     result = simulate(two_tasks(), [first_machine], options=EVERY_5)
@@ -236,7 +235,7 @@ def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypat
 
 
 def test_shares_of_the_bound_are_told(monkeypatch):
-    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(10.0))
+    monkeypatch.setattr(simulations, "arrival_bound", bounded_by(10.0))
     result = simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
     assert result.bound.mean == 10.0
     assert result.trials[0].bound_seconds == 0.25
@@ -246,12 +245,11 @@ def test_shares_of_the_bound_are_told(monkeypatch):
 def test_the_bound_is_rehearsed_once_before_it_is_timed(monkeypatch):
     steps, bounded = [], bounded_by(1e6)
 
-    def found(*given, **options):
-        steps.append("bound")
-        return bounded(*given, **options)
+    def found(day, **options):
+        steps.append("bound" if day.tasks > 2 else "rehearsal")
+        return bounded(day, **options)
 
-    monkeypatch.setattr(day_stage, "rehearse_bound", lambda: steps.append("rehearsal"))
-    monkeypatch.setattr(day_stage, "arrival_bound", found)
+    monkeypatch.setattr(simulations, "arrival_bound", found)
     simulate(drawn_day(), ["fcfs"], trials=2, bound=True)
     assert steps == ["rehearsal", "bound", "bound"]
 
@@ -265,13 +263,13 @@ def test_who_knows_the_whole_day_earns_no_less_than_who_plans_without(options):
 
 
 def test_a_schedule_above_the_bound_is_raised_loudly(monkeypatch):
-    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(math.nextafter(8.0, 0.0)))
+    monkeypatch.setattr(simulations, "arrival_bound", bounded_by(math.nextafter(8.0, 0.0)))
     with pytest.raises(InvalidScheduleError, match=r"fcfs earns 8\.0 in trial 0, more than the bound of 7\.9"):
         simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
 
 
 def test_the_bound_may_be_reached(monkeypatch):
-    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(8.0))
+    monkeypatch.setattr(simulations, "arrival_bound", bounded_by(8.0))
     result = simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
     assert result.policies[0].mean("share_of_bound").mean == 1.0
 
@@ -308,7 +306,7 @@ def test_a_watch_that_is_over_leaves_nothing():
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_the_work(change, words, monkeypatch):
-    monkeypatch.setattr(day_stage, "simulate_day", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr(backend, "simulate_day", lambda *_, **__: pytest.fail("began"))
     asked = {"policies": ["fcfs"]} | change
     with pytest.raises(InstanceError, match=words):
         simulate(two_tasks(), **asked)

@@ -11,7 +11,7 @@ from lpsched.evolve.nsga2 import evolve_front
 from lpsched.instances import risk_of
 from lpsched.model.risk import RiskOptions
 from lpsched.online.compare.day_fronts import compare_day_fronts
-from lpsched.online.compare.days import validate_day, within_period
+from lpsched.online.compare.schedules import validate_day, within_period
 from lpsched.online.evolve import DayProblem, SampledDayScorer
 from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask

@@ -14,7 +14,7 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError
-from lpsched.online.compare.backend import work_off
+from lpsched.online.compare.simulations import work_off
 
 ROOT = Path(__file__).parents[3]
 
@@ -85,7 +85,7 @@ def test_a_process_that_dies_is_told():
 def test_processes_end_when_the_one_that_began_them_is_killed(tmp_path):
     # The pieces never end by themselves; each process tells its number first.
     code = (
-        "import sys; from lpsched.cancellation import Watch; from lpsched.online.compare.backend import work_off\n"
+        "import sys; from lpsched.cancellation import Watch; from lpsched.online.compare.simulations import work_off\n"
         "from tests.online.compare.test_workers import ForEver\n"
         "if __name__ == '__main__': work_off(ForEver(sys.argv[1]), [1, 2], jobs=2, watch=Watch())\n"
     )

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound.no_waiting import naive_utility
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import offers_of
 from lpsched.online.day import Levels, day_from_dict
 from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
@@ -373,7 +374,7 @@ def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data)
         low += share * day.utility_of(placed.task).at(since * (1 + 1e-9))
         high += share * day.utility_of(placed.task).at(since * (1 - 1e-9))
     naive = math.fsum(each.if_none_waits for each in details(day, DaySchedule(())).utility_by_told)
-    assert naive == pytest.approx(naive_utility(day), rel=1e-12)
+    assert naive == pytest.approx(naive_of(offers_of(day), period), rel=1e-12)
     most = period.energy_constraint_joules
     assume(most is None or not math.isclose(energy, most, rel_tol=1e-8))
     found = examine(day, schedule)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,11 +10,11 @@ from lpsched.bag.verify import Measurement
 from lpsched.facility.result import FacilityValidation
 from lpsched.facility.result import Judged as FacilityEntry
 from lpsched.model.violation import Violation
-from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation
-from lpsched.online.result.day_validation import DayEntry, DayValidation
+from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
 from lpsched.report.figures.validation import validation_picture, validation_spots, verdicts_of
 from tests.report.bags import PROVENANCE
 
+OnlineEntry: Any = ScheduleEntry  # of whatever measures
 LATE = Violation("after-deadline", "too late")
 CAP = Violation("over-power-cap", "too much")
 BAG = Validation(
@@ -100,7 +101,10 @@ class Measured:
 
 
 def test_a_schedule_of_a_day_has_the_bound_of_its_own_energy():
-    entries = (DayEntry("a", "file", Measured(30.0), 40.0), DayEntry("b", "file", Measured(50.0), 50.0))
+    entries = (
+        OnlineEntry("a", "file", Measured(30.0), bound=40.0),
+        OnlineEntry("b", "file", Measured(50.0), bound=50.0),
+    )
     day = DayValidation(None, 60.0, 1.0, 0.0, 0, None, entries, PROVENANCE)
     assert [row.words for row in verdicts_of(day)] == ["30, 25 % from the bound", "50, 0 % from the bound"]
     axes = drawn(day)
@@ -109,7 +113,7 @@ def test_a_schedule_of_a_day_has_the_bound_of_its_own_energy():
 
 
 def test_the_cost_of_waiting_in_clusters_is_above_its_bound():
-    entries = (ClustersEntry("a", "file", Measured(-30.0)), ClustersEntry("b", "file", None, (LATE,)))
+    entries = (OnlineEntry("a", "file", Measured(-30.0)), OnlineEntry("b", "file", None, (LATE,)))
     clusters = ClustersValidation((), None, object(), -20.0, -10.0, 0.0, entries, PROVENANCE)
     assert (clusters.quantity, clusters.common_bound) == ("cost of waiting", 20.0)
     assert [row.words for row in verdicts_of(clusters)] == ["30, 50 % from the bound", "invalid: after-deadline"]

@@ -11,8 +11,7 @@ from lpsched.bag.compare.schedules import validate
 from lpsched.bag.files import read_bag
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.model.risk import RiskOptions
-from lpsched.online.compare.clusters import validate_clusters
-from lpsched.online.compare.days import validate_day
+from lpsched.online.compare.schedules import validate_clusters, validate_day
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
 from lpsched.report.html.validation import validation_page
@@ -79,7 +78,7 @@ def test_a_day_has_a_page_too():
 def test_clusters_are_judged_by_utility_or_by_waiting(waiting, monkeypatch):
     # One node, two tasks of 10 s that arrive at 0: one waits for 10 s, and is slowed down by 2; together 3.
     given = SimpleNamespace(bound=-1.5 if waiting else 16.0, naive=16.0, seconds=0.5)
-    monkeypatch.setattr("lpsched.online.compare.clusters.cluster_bound", lambda *_, **__: given)
+    monkeypatch.setattr("lpsched.online.bound.solve.arrival_bound", lambda *_, **__: given)
     tasks = [Task(0.0, 1, None if waiting else decaying(4.0))] * 2
     clusters = simple_clusters([[10.0]], [1], tasks, waiting=waiting)
     both = ClustersSchedule((PlacedOnNodes(0, "c0", ((1, 1),), 0.0), PlacedOnNodes(1, "c0", ((1, 1),), 10.0)))

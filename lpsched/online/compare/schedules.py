@@ -1,4 +1,7 @@
-"""Schedules of others against the bound of a day."""
+"""Schedules of others against the bound of a day or of clusters: one table, all measured or proved.
+
+What our own policies do, `simulations.py` tells.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,18 +22,25 @@ from lpsched.model.fields import column_numbers
 from lpsched.model.provenance import provenance_of
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
 from lpsched.online.parts import require_whole
-from lpsched.online.result.day_validation import DayEntry, DayValidation
+from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
 from lpsched.online.risk import day_risk
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.schedule_files import read_day_schedule
+from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
+from lpsched.online.verify import clusters as verify_clusters
 from lpsched.online.verify.day import examine, violations
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront
+    from lpsched.online.result.validation import DayEntry
+    from lpsched.online.schedule import ClustersSchedule
 
 
 # Schedulers that know of no period, on a day that has one: what it does not allow is left out.
@@ -69,25 +79,21 @@ def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
 
 # Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
 #
-# The same for days as `bag/compare/schedulers.py` for bags; the verifier judges the rest.
-@dataclass(frozen=True, slots=True)
-class DayRan:
-    """What a scheduler of a day handed back, or why there is nothing; and how long it took."""
+# The same for days as `bag/compare/schedules.py` for bags; the verifier judges the rest.
+def run_on_day(
+    day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None
+) -> tuple[DaySchedule | Violation, float]:
+    """Run a scheduler, with a generator of its own: return its schedule, or why there is none, and how long it took.
 
-    made: DaySchedule | Violation
-    seconds: float
-
-
-def run_on_day(day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None) -> DayRan:
-    """Run a scheduler, with a generator of its own; what the day's period does not allow is left out."""
+    What the day's period does not allow is left out.
+    """
     began = time.perf_counter()
     made: DaySchedule | Violation
     try:
-        made = _plain(function(day, np.random.default_rng(seed), drop_below=drop_below))
-        made = within_period(day, made)
+        made = within_period(day, _plain(function(day, np.random.default_rng(seed), drop_below=drop_below)))
     except Exception as error:  # noqa: BLE001 - it may be somebody else's code
         made = Violation(FAILED, f"{type(error).__name__}: {error}")
-    return DayRan(made, time.perf_counter() - began)
+    return made, time.perf_counter() - began
 
 
 def _plain(found: object) -> DaySchedule:
@@ -108,12 +114,15 @@ def _plain(found: object) -> DaySchedule:
     )
 
 
-# Schedulers and schedules of a day against the bound without waiting: one table, all measured or proved.
+# Schedulers and schedules of a day against the bound without waiting.
 #
-# Names of schedulers: the heuristics of `heuristics/arrivals/`, and `nsga2`, the genetic algorithm, which
+# Names of schedulers: the heuristics of `online/heuristics.py`, and `nsga2`, the genetic algorithm, which
 # makes two entries: of its front, the schedule that earns the most, and the one that earns the most for a
-# joule.
+# joule. It is seeded with the four heuristics of the thesis.
+#
+# Source: Friese, thesis of 2015, section 5.5.2 for the seeds, 5.6 for utility per energy.
 NSGA2: Final = "nsga2"
+SEEDS: Final = ("min-energy", "max-utility", "utility-per-energy", "min-min")
 NO_SOLVER: Final = "exact arithmetic"
 
 
@@ -166,15 +175,17 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     if drop_below is not None and not 0.0 <= drop_below < math.inf:
         fault = Fault(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
         raise InstanceError("validate", (fault,))
-    _require_no_period(day, heuristics, risk)
+    for is_asked, what in ((NSGA2 in heuristics, "NSGA-II"), (risk is not None, "sampling")):
+        if is_asked:
+            require_whole(day.name, day.period, what)
     asked = _Asked(day, seed, generations, time_limit, drop_below, watch or Watch())
     schedulers = [_scheduler(each) for each in heuristics]
     asked.watch.tell("bound")
     front = no_waiting_front(day)
-    entries = _brought(day, schedules)
-    for number, each in enumerate(schedulers):
-        asked.watch.tell(each.name, done=number, total=len(schedulers))
-        entries += _run(asked, each, front)
+    entries = _brought(day, schedules, read_day_schedule, examine)
+    for number, (name, kind, function) in enumerate(schedulers):
+        asked.watch.tell(name, done=number, total=len(schedulers))
+        entries += _run(asked, name, kind, function, front)
     judged = [_against(front, entry) for entry in entries]
     return DayValidation(
         period=day.period,
@@ -186,13 +197,6 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
         entries=tuple(_sampled(asked, entry, risk) for entry in judged),
         provenance=provenance_of(day, NO_SOLVER),
     )
-
-
-def _require_no_period(day: Day, heuristics: Sequence[str | DayHeuristic], risk: RiskOptions | None) -> None:
-    if NSGA2 in heuristics:
-        require_whole(day.name, day.period, "NSGA-II")
-    if risk is not None:
-        require_whole(day.name, day.period, "sampling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,76 +211,104 @@ class _Asked:
     watch: Watch
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheduler:
-    name: str
-    kind: str
-    function: DayHeuristic | None  # none: the genetic algorithm
-
-
-def _scheduler(each: str | DayHeuristic) -> _Scheduler:
-    """Find a scheduler before anything is run."""
+def _scheduler(each: str | DayHeuristic) -> tuple[str, str, DayHeuristic | None]:
+    """Find a scheduler before anything is run: name, kind, and function, unless it is the genetic algorithm."""
     if not isinstance(each, str):
-        return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
+        return getattr(each, "__name__", type(each).__name__), "function", each
     if each == NSGA2:
         from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
-        return _Scheduler(each, "heuristic", None)
-    return _Scheduler(each, "heuristic", heuristic_for_days(each))
+        return each, "heuristic", None
+    return each, "heuristic", heuristic_for_days(each)
 
 
-def _brought(day: Day, schedules: Mapping[str, DaySchedule] | Sequence[Path | str]) -> list[DayEntry]:
-    """Check the schedules that were brought."""
+def _brought(
+    instance: Any,  # noqa: ANN401 - a day or clusters, as the next three
+    schedules: Mapping[str, Any] | Sequence[Path | str],
+    read: Callable[[Any, Path], Any],
+    examine: Callable[[Any, Any], Any],
+) -> list[ScheduleEntry[Any, Any]]:
+    """Check the schedules that were brought; a file that cannot be read breaks the first rule of all."""
     if isinstance(schedules, Mapping):
-        return [_checked(day, name, "schedule", each) for name, each in schedules.items()]
-    return [_read(day, Path(file)) for file in schedules]
+        return [_checked(instance, name, "schedule", each, examine) for name, each in schedules.items()]
+    entries: list[ScheduleEntry[Any, Any]] = []
+    for file in map(Path, schedules):
+        try:
+            entries.append(_checked(instance, str(file), "file", read(instance, file), examine))
+        except InstanceError as error:
+            entries.append(ScheduleEntry(str(file), "file", None, unreadable(error)))
+    return entries
 
 
-def _read(day: Day, file: Path) -> DayEntry:
-    """Check a schedule file; one that cannot be read breaks the first rule of all."""
-    try:
-        return _checked(day, str(file), "file", read_day_schedule(day, file))
-    except InstanceError as error:
-        return DayEntry(str(file), "file", None, violations=unreadable(error))
+def _checked(  # noqa: PLR0913, PLR0917 - what an entry is made of
+    instance: Any,  # noqa: ANN401 - as above
+    name: str,
+    kind: str,
+    schedule: Any,  # noqa: ANN401 - as above
+    examine: Callable[[Any, Any], Any],
+    seconds: float | None = None,
+) -> ScheduleEntry[Any, Any]:
+    found = examine(instance, schedule)
+    return ScheduleEntry(name, kind, found.measured, found.violations, schedule, seconds)
 
 
-def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[DayEntry]:
+def _run(asked: _Asked, name: str, kind: str, function: DayHeuristic | None, front: NoWaitingFront) -> list[DayEntry]:
     """Run a scheduler, unless the time is up; what it raises is an entry."""
-    name, kind, function = scheduler.name, scheduler.kind, scheduler.function
     if asked.watch.is_over():
-        return [_without(name, kind, Violation(NOT_RUN, "stopped before"))]
+        return [ScheduleEntry(name, kind, None, (Violation(NOT_RUN, "stopped before"),))]
     if function is None:
         return _evolved(asked, front)
-    ran = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
-    if isinstance(ran.made, Violation):
-        return [_without(name, kind, ran.made, ran.seconds)]
-    return [_checked(asked.day, name, kind, ran.made, ran.seconds)]
+    made, seconds = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
+    if isinstance(made, Violation):
+        return [ScheduleEntry(name, kind, None, (made,), seconds=seconds)]
+    return [_checked(asked.day, name, kind, made, examine, seconds)]
 
 
 def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
-    """Run the genetic algorithm, and take two schedules of its front."""
-    from lpsched.evolve.running import prepare  # noqa: PLC0415 - loads pymoo and a compiler
-    from lpsched.online.compare.evolved_days import evolved_day  # noqa: PLC0415 - likewise
+    """Run the genetic algorithm; take the schedules of most utility and of most utility per joule.
+
+    Those who watch hear how far the front is below the bound at each energy, on average.
+    """
+    from lpsched.evolve.nsga2 import evolve_front  # noqa: PLC0415 - loads pymoo and a compiler
+    from lpsched.evolve.running import limits, prepare  # noqa: PLC0415 - likewise
     from lpsched.online.evolve import DayProblem  # noqa: PLC0415 - likewise
 
+    day, drop_below = asked.day, asked.drop_below
     prepare(asked.watch, DayProblem.of_one_task())
-    began = time.perf_counter()
+    began, rng = time.perf_counter(), np.random.default_rng(asked.seed)
     limited = asked.watch if asked.time_limit is None else asked.watch.part(asked.time_limit)
+    generations, limited = limits(asked.generations, limited)
     try:
-        found = evolved_day(
-            asked.day,
-            seed=asked.seed,
-            generations=asked.generations,
-            drop_below=asked.drop_below,
+        found = evolve_front(
+            DayProblem(day, drop_below),
+            rng=rng,
+            seeds=[heuristic_for_days(name)(day, rng, drop_below=drop_below) for name in SEEDS],
+            generations=generations,
             watch=limited,
-            bound=front.most_utility,
+            judge=lambda scores: mean_gap(scores, front.most_utility),
         )
     except InstanceError as error:  # too many tasks for it
         failure = Violation(FAILED, "; ".join(map(str, error.faults)))
-        return [_without(NSGA2, "heuristic", failure, time.perf_counter() - began)]
+        return [ScheduleEntry(NSGA2, "heuristic", None, (failure,), seconds=time.perf_counter() - began)]
+    joules, utility = np.array(found.points).T
+    with np.errstate(divide="ignore", invalid="ignore"):  # without energy: infinite, or nothing at all
+        per_joule = np.nan_to_num(utility / joules, nan=0.0, posinf=np.inf)
+    aims = {"most utility": np.argmax(utility), "most utility/MJ": np.argmax(per_joule)}
+    made = {aim: found.schedule(int(number)) for aim, number in aims.items()}
     took = time.perf_counter() - began
-    return [_checked(asked.day, f"{NSGA2}, {aim}", "heuristic", each, took) for aim, each in found.items()]
+    return [_checked(day, f"{NSGA2}, {aim}", "heuristic", each, examine, took) for aim, each in made.items()]
+
+
+def mean_gap(scores: Floats, bound: Callable[[float], float]) -> float:
+    """Return the share of the bound that points (joules, minus utility) do not earn, on average.
+
+    >>> mean_gap(np.array([[1.0, -2.0], [2.0, -6.0]]), lambda joules: 4.0 * joules)
+    0.375
+    """
+    most = np.array([bound(joules) for joules in scores[:, 0].tolist()])
+    earned = np.divide(-scores[:, 1], most, out=np.ones_like(most), where=most > 0.0)
+    return float(np.mean(1.0 - earned))
 
 
 def _sampled(asked: _Asked, entry: DayEntry, risk: RiskOptions | None) -> DayEntry:
@@ -285,15 +317,6 @@ def _sampled(asked: _Asked, entry: DayEntry, risk: RiskOptions | None) -> DayEnt
         return entry
     sampled = day_risk(asked.day, entry.schedule, entry.measured, risk, asked.seed, drop_below=asked.drop_below)
     return replace(entry, risk=sampled)
-
-
-def _without(name: str, kind: str, why: Violation, seconds: float | None = None) -> DayEntry:
-    return DayEntry(name, kind, None, violations=(why,), seconds=seconds)
-
-
-def _checked(day: Day, name: str, kind: str, schedule: DaySchedule, seconds: float | None = None) -> DayEntry:
-    found = examine(day, schedule)
-    return DayEntry(name, kind, found.measured, None, found.violations, seconds, schedule)
 
 
 def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:
@@ -305,3 +328,52 @@ def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:
         earned = f"{entry.name} earns {entry.measured.utility!r} with {entry.measured.energy_joules!r} J"
         raise InvalidScheduleError(f"{earned}, more than the bound of {bound!r}")
     return replace(entry, bound=bound)
+
+
+def validate_clusters(
+    clusters: Clusters | Path | str,
+    schedules: Mapping[str, ClustersSchedule] | Sequence[Path | str],
+    *,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> ClustersValidation:
+    """Check schedules of clusters, measure them, and tell their distance from the bound.
+
+    Parameters
+    ----------
+    clusters
+        Clusters, or the path of their file.
+    schedules
+        Schedules by name, or files with one row per task (`.csv`, `.parquet`). A file that cannot be read is
+        an entry with a violation, not an error.
+    time_limit
+        Seconds that the bound may take; whenever it ends, the bound holds.
+    watch
+        A watch over the bound, that others may stop.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed, which the bound needs.
+    InvalidScheduleError
+        If a valid schedule is above the bound, which is a bug of ours.
+    """
+    from lpsched.online.bound.solve import arrival_bound  # noqa: PLC0415 - loads a compiler
+
+    clusters = Clusters.given(clusters)
+    entries = _brought(clusters, schedules, read_clusters_schedule, verify_clusters.examine)
+    found = arrival_bound(clusters, time_limit=time_limit, watch=watch)
+    for entry in entries:
+        if entry.measured is not None and entry.measured.utility > found.bound:
+            earned = f"{entry.name} earns {entry.measured.utility!r}"
+            raise InvalidScheduleError(f"{earned}, more than the bound of {found.bound!r}")
+    return ClustersValidation(
+        clusters=clusters.clusters,
+        period=clusters.period,
+        waiting=clusters.waiting,
+        bound=found.bound,
+        naive_bound=found.naive,
+        bound_seconds=found.seconds,
+        entries=tuple(entries),
+        provenance=provenance_of(clusters, "prices"),
+    )
