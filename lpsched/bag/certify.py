@@ -28,8 +28,7 @@ from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import NotFoundError, SolverError
-from lpsched.lp.pulp import model_text
-from lpsched.lp.solvers import default_solver
+from lpsched.lp.solvers import default_solver, model_text
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR

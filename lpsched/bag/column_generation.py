@@ -11,7 +11,6 @@ from lpsched.bag import front, profit
 from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.master import with_columns
 from lpsched.lp.program import Columns, LinearProgram, LpStatus, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
@@ -389,7 +388,7 @@ class _Choice:
             return self._read(pairs, soft.prices, shares, optimal=not self.watch.is_over())
         oracle = ChoiceOracle(pairs, soft.budget)
         rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
-        program = with_columns(oracle.master(LAST * makespan), oracle.columns(rows, columns))
+        program = oracle.master(LAST * makespan).with_columns(oracle.columns(rows, columns))
         engine = ColumnGeneration(self.solver, program, oracle, [-1, *oracle.labels(rows, columns)])
         centre = np.append(np.zeros(pairs.size), -soft.prices)
         found = self._settle(engine, oracle, centre, target)

@@ -13,8 +13,8 @@ from lpsched.bag.front import ENERGY
 from lpsched.bag.search.objectives import best_rate, least_cost
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.errors import Fault, InstanceError
-from lpsched.lp.master import is_sound
 from lpsched.lp.program import LpStatus, Solver
+from lpsched.lp.sweep import is_sound
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 

@@ -10,7 +10,6 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.master import with_columns, with_cost, with_limits, with_rows
 from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, LpSolution, LpStatus, Rows
 
 if TYPE_CHECKING:
@@ -140,19 +139,19 @@ class HighsMaster:
         cells = (len(columns.values), columns.starts[:-1], columns.rows, columns.values)
         status = self.highs.addCols(size, columns.costs, np.zeros(size), columns.upper, *cells)
         check(status, self.program, "new columns")
-        self.program = with_columns(self.program, columns)
+        self.program = self.program.with_columns(columns)
 
     def add_rows(self, rows: Rows) -> None:
         """Add rows after the others."""
         cells = (len(rows.values), rows.starts[:-1], rows.columns, rows.values)
         check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
-        self.program = with_rows(self.program, rows)
+        self.program = self.program.with_rows(rows)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def change_cost(self, column: int, cost: float) -> None:
         """Change what one variable costs."""
         self.highs.changeColCost(column, cost)
-        self.program = with_cost(self.program, column, cost)
+        self.program = self.program.with_cost(column, cost)
 
     def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
         """Change the limits of all variables and rows."""
@@ -161,7 +160,7 @@ class HighsMaster:
         columns, rows = np.arange(size, dtype=np.int32), np.arange(height, dtype=np.int32)
         check(highs.changeColsBounds(size, columns, np.zeros(size), upper), self.program, "the limits")
         check(highs.changeRowsBounds(height, rows, row_lower, row_upper), self.program, "the limits")
-        self.program = with_limits(self.program, upper, row_lower, row_upper)
+        self.program = self.program.with_limits(upper, row_lower, row_upper)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def solve(self, watch: Watch | None = None) -> LpSolution:

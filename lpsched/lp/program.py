@@ -54,8 +54,45 @@ class LinearProgram:
     def with_costs(self, costs: Floats) -> LinearProgram:
         """Return the same rows with another objective; what is known of the rows is kept."""
         other = replace(self, costs=costs)
-        other.cache["matrix"] = self._matrix
+        other.cache["matrix"] = self.matrix
         return other
+
+    def with_columns(self, columns: Columns) -> LinearProgram:
+        """Return the program with more variables, after the others."""
+        size, height = len(self.costs), len(self.row_names)
+        new = size + np.repeat(np.arange(len(columns)), np.diff(columns.starts))
+        rows = np.concatenate((np.repeat(np.arange(height), np.diff(self.starts)), columns.rows))
+        order = np.argsort(rows, kind="stable")
+        return replace(
+            self,
+            costs=np.append(self.costs, columns.costs),
+            upper=np.append(self.upper, columns.upper),
+            starts=np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=height)))).astype(np.int32),
+            columns=np.append(self.columns, new)[order].astype(np.int32),
+            values=np.append(self.values, columns.values)[order],
+        )
+
+    def with_rows(self, rows: Rows) -> LinearProgram:
+        """Return the program with more rows, after the others."""
+        return replace(
+            self,
+            row_names=self.row_names + rows.names,
+            row_lower=np.append(self.row_lower, rows.lower),
+            row_upper=np.append(self.row_upper, rows.upper),
+            starts=np.append(self.starts, self.starts[-1] + rows.starts[1:]).astype(np.int32),
+            columns=np.append(self.columns, rows.columns).astype(np.int32),
+            values=np.append(self.values, rows.values),
+        )
+
+    def with_cost(self, column: int, cost: float) -> LinearProgram:
+        """Return the program with another cost of one variable."""
+        costs = self.costs.copy()
+        costs[column] = cost
+        return self.with_costs(costs)
+
+    def with_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> LinearProgram:
+        """Return the program with other limits of variables and rows."""
+        return replace(self, upper=upper, row_lower=row_lower, row_upper=row_upper)
 
     def value(self, x: Floats) -> float:
         """Return the objective at a point."""
@@ -67,7 +104,7 @@ class LinearProgram:
 
     def infeasibility(self, x: Floats) -> float:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
-        sums, sizes = self._matrix.times(x), np.maximum(self._matrix.sizes(x), 1.0)
+        sums, sizes = self.matrix.times(x), np.maximum(self.matrix.sizes(x), 1.0)
         low = ((self.row_lower - sums) / sizes).max(initial=0.0)
         high = ((sums - self.row_upper) / sizes).max(initial=0.0)
         beyond = ((x - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
@@ -79,15 +116,12 @@ class LinearProgram:
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = (self.costs if costs is None else costs) - self._matrix.transposed_times(y)
+        reduced = (self.costs if costs is None else costs) - self.matrix.transposed_times(y)
         return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
 
-    def rows_by_columns(self) -> _Matrix:
-        """Return what multiplies by A."""
-        return self._matrix
-
     @property
-    def _matrix(self) -> _Matrix:
+    def matrix(self) -> _Matrix:
+        """What multiplies by A."""
         if "matrix" not in self.cache:
             self.cache["matrix"] = _Matrix(self)
         return self.cache["matrix"]

@@ -15,8 +15,8 @@ from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
-from lpsched.lp.dual_face import dual_face
 from lpsched.lp.program import require_optimal
+from lpsched.lp.sweep import dual_face
 from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #
 # The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.
 # Then the derivative for one more is smaller than the one for one fewer: the least and the most that optimal
-# multipliers say (`lp/dual_face.py`). With income per task q, one more task of a type changes the bound by r
+# multipliers say (`lp/sweep.py`). With income per task q, one more task of a type changes the bound by r
 # (q - v), v being the multiplier of its demand: it does not fall if q is at least the *largest* v, and with
 # one fewer it does not fall if q is at most the *smallest*.
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers

@@ -13,8 +13,8 @@ from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.profit import money_of
 from lpsched.bag.recovery.plans import grouped
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, scales_of
-from lpsched.lp.master import is_sound
 from lpsched.lp.program import LpBuilder
+from lpsched.lp.sweep import is_sound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

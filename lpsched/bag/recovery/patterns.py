@@ -23,7 +23,6 @@ import numpy as np
 from lpsched.bag.recovery.plans import Plan, plan_of
 from lpsched.lp.highs import whole_point
 from lpsched.lp.knapsack import Grid, good_fillings
-from lpsched.lp.master import with_columns, with_limits
 from lpsched.lp.program import Columns, LpBuilder
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Cover:
         self.tasks, self.machines = self.items.tasks.copy(), self.items.machines.copy()
         self.patterns = [each for each in self.patterns if each.seconds <= self.limit]
         self._known = {(each.machine, each.counts.tobytes()) for each in self.patterns}
-        program = with_columns(self._empty(), self._columns(self.patterns))
+        program = self._empty().with_columns(self._columns(self.patterns))
         self._master: Master = self.solver.master(program)
         self.solution: LpSolution = self._master.solve(self.watch)
 
@@ -133,10 +132,10 @@ class Cover:
         ]
         reduced = self._columns(usable).reduced_costs(self.solution.multipliers)
         chosen = [usable[number] for number in np.argsort(reduced, kind="stable")[:MOST_PATTERNS]]
-        program = with_columns(self._empty(), self._columns(chosen))
+        program = self._empty().with_columns(self._columns(chosen))
         lower = np.append(self.tasks, np.full(len(self.machines), -np.inf))
         upper = np.append(np.full(types, np.inf), self.machines)
-        program = with_limits(program, program.upper, lower, upper)
+        program = program.with_limits(program.upper, lower, upper)
         share = self.watch.share(min(seconds, OF_WORK * self.watch.work_left()))
         point = whole_point(program, watch=share, gap=gap)
         if point is None:

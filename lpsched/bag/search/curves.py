@@ -14,8 +14,8 @@ from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import SLACK, scales_of
 from lpsched.bag.search.objectives import FAR, FINE, FLAT, Corner, best_rate, corners
 from lpsched.errors import InfeasibleProgramError
-from lpsched.lp.master import CheckedSweep, with_columns, with_limits, with_rows
 from lpsched.lp.program import Columns, Rows, require_optimal
+from lpsched.lp.sweep import CheckedSweep
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -262,7 +262,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     plain = replace(plain, upper=np.append(wide.ravel(), SLACK * most))
     rho = np.array([len(plain.costs) - 1], dtype=np.int32)
     starts = np.array([0, 1], dtype=np.int32)
-    return with_rows(plain, Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0])))
+    return plain.with_rows(Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0])))
 
 
 def with_more(program: LinearProgram, scales: Scales, money: Money, j: int, *, most: int) -> LinearProgram:
@@ -281,7 +281,7 @@ def with_more(program: LinearProgram, scales: Scales, money: Money, j: int, *, m
         rows=np.array(rows, dtype=np.int32),
         values=np.array(values),
     )
-    return with_columns(program, more)
+    return program.with_columns(more)
 
 
 def with_fixed(program: LinearProgram, scales: Scales, j: int, more: float) -> LinearProgram:
@@ -292,7 +292,7 @@ def with_fixed(program: LinearProgram, scales: Scales, j: int, more: float) -> L
     if scales.cap is not None:
         taken = machine.idle_watts * more * scales.seconds / scales.cap.joules
         row_upper[tasks + len(scales.bag.machine_types)] -= taken
-    return with_limits(program, program.upper, program.row_lower, row_upper)
+    return program.with_limits(program.upper, program.row_lower, row_upper)
 
 
 def read_solution(scales: Scales, money: Money, solution: LpSolution) -> tuple[Relaxation, float]:

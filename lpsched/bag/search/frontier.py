@@ -13,7 +13,7 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.relaxation import Point, scales_of
 from lpsched.bag.search.objectives import FAR, FINE, FLAT, Corner, corners, least_cost
 from lpsched.bag.search.objectives import Edge as CornerEdge
-from lpsched.lp.master import CheckedSweep
+from lpsched.lp.sweep import CheckedSweep
 from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
 

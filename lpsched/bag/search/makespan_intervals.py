@@ -26,7 +26,6 @@ import numpy as np
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.master import with_columns
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -115,7 +114,7 @@ class IntervalSearch:
         self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
         self.cells = self.cells or int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
         self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
-        program = with_columns(self.oracle.master(), self.oracle.pairs())
+        program = self.oracle.master().with_columns(self.oracle.pairs())
         self._plain: Master = self.solver.master(program)
         self._columns: ColumnGeneration[Pattern] | None = None
         self._push(self._bounded(self.low, self.high, None, Watch()))
