@@ -35,6 +35,11 @@ class BagArrays:
     seconds: Floats  # T x C
     watts: Floats | None  # T x C
 
+    @property
+    def firsts(self) -> Integers:
+        """M: the first column of each machine type; the columns of one are neighbours."""
+        return np.searchsorted(self.machine_of, np.arange(len(self.machine_counts)))
+
 
 def arrays_of(bag: Bag) -> BagArrays:
     """Return the views; counts are exact in a double, because a bag holds at most 10^15 of anything."""

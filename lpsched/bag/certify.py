@@ -21,7 +21,7 @@ from lpsched.bag.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import Makespan, ask
+from lpsched.bag.problem import MAKESPAN, ask
 from lpsched.bag.proving import prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
@@ -301,7 +301,7 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
         return replace(longest, seconds=Fraction(low))
     with suppress(SolverError):
         free = bag.without_deadline()
-        prices = Makespan().relax(free, solver).multipliers
+        prices = MAKESPAN.relax(free, solver).multipliers
         seconds = min(low, rounded_down(Prover(free).makespan(prices)))
         if seconds > longest.seconds:
             names = [machine.name for machine in bag.machine_types]

@@ -49,24 +49,14 @@ SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs, and the rows that tie them together; on the CPU in doubles, on a GPU in single precision.
+    """All pairs, and the rows that tie them together; on the CPU in doubles, on a GPU in single precision."""
 
-    Attributes
-    ----------
-    xp
-        The module of the arrays: numpy or cupy.
-    costs
-        c, infinite where a pair cannot run; `None` where all can and none costs anything.
-    firsts
-        The first column of each machine type; the columns of one are neighbours.
-    """
-
-    xp: Any
+    xp: Any  # the module of the arrays: numpy or cupy
     loads: Any
-    costs: Any | None
+    costs: Any | None  # c, infinite where a pair cannot run; `None` where all can and none costs anything
     cap: Any | None  # delta
     headroom: float  # sigma
-    firsts: Integers
+    firsts: Integers  # the first column of each machine type; the columns of one are neighbours
     cells: int = CACHED
 
     @property
@@ -92,15 +82,8 @@ class Pairs:
         """Return every so-manieth task type, heavier by as much."""
         step = max(1, self.size // number)
         share = self.size / len(range(0, self.size, step))
-        return Pairs(
-            self.xp,
-            self.loads[::step] * share,
-            None if self.costs is None else self.costs[::step] * share,
-            None if self.cap is None else self.cap[::step] * share,
-            self.headroom,
-            self.firsts,
-            self.cells,
-        )
+        loads, costs, cap = (None if a is None else a[::step] * share for a in (self.loads, self.costs, self.cap))
+        return replace(self, loads=loads, costs=costs, cap=cap)
 
     def sizes(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
         """Return how large the terms of each task type's cheapest pair are."""
@@ -303,14 +286,6 @@ MOST_RATES: Final = 30
 LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A relaxation, and whether it was solved to the end."""
-
-    relaxation: Relaxation
-    optimal: bool
-
-
 def is_huge(bag: Bag) -> bool:
     """Tell whether prices and columns are the faster way."""
     types, columns = len(bag.task_types), len(bag.modes)
@@ -320,7 +295,7 @@ def is_huge(bag: Bag) -> bool:
 
 def least_by_columns(
     bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
-) -> Chosen | None:
+) -> Relaxation | None:
     """Return the least weighted sum of energy and makespan; `None` where a second costs nothing."""
     scales = front.scales_for(bag, weights, whole=whole)
     costs, budget = front.costs_of(scales, weights)
@@ -332,7 +307,7 @@ def least_by_columns(
     return choice.answer(budget)
 
 
-def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Chosen | None:
+def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxation | None:
     """Return the best profit rate; `None` where the bag brings no more than its tasks cost."""
     scales = scales_of(bag)
     money = profit.money_of(scales)
@@ -342,12 +317,11 @@ def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Cho
         return None
     budget = left * scales.seconds / scales.makespan_of(cheapest)  # some rate that can be had
     choice = _Choice(scales, profit.costs_of(money), money.unit, solver, watch or Watch())
-    chosen = choice.answer(budget, target=money.income / money.unit)
-    relaxation = chosen.relaxation
+    relaxation = choice.answer(budget, target=money.income / money.unit)
     rate = float(scales.arrays.machine_counts @ relaxation.machine_prices) - money.standing
     if scales.cap is not None:
         rate += scales.cap.headroom_watts * relaxation.cap_price
-    return replace(chosen, relaxation=replace(relaxation, bound=rate))
+    return replace(relaxation, bound=rate)
 
 
 def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
@@ -356,10 +330,9 @@ def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
     if not arrays.can_run.all():
         free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
         costs = np.where(arrays.can_run, free, np.inf)
-    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
     if cap is None:
-        return Pairs(np, scales.loads, costs, None, 0.0, firsts)
-    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, firsts)
+        return Pairs(np, scales.loads, costs, None, 0.0, arrays.firsts)
+    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, arrays.firsts)
 
 
 def _has_no_headroom(scales: Scales) -> bool:
@@ -376,7 +349,7 @@ class _Choice:
     solver: Solver
     watch: Watch
 
-    def answer(self, budget: float, target: float | None = None) -> Chosen:
+    def answer(self, budget: float, target: float | None = None) -> Relaxation:
         pairs = pairs_of(self.scales, self.costs)
         too_many = pairs.loads.size > MOST_EXACT
         cooling = CLOSE if too_many else NEAR
@@ -430,17 +403,17 @@ class _Choice:
         np.add.at(amounts, labels, found.solution.values[1:])
         return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
 
-    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Chosen:
+    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Relaxation:
         scales = self.scales
         machines = len(scales.arrays.machine_counts)
         makespan = scales.makespan_of(shares)
         per_second = prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
-        relaxation = Relaxation(
+        return Relaxation(
             shares=shares,
             makespan_seconds=makespan,
             energy_joules=scales.energy_of(shares, makespan),
             bound=self.unit * float(pairs.cheapest(prices)[0].sum()),
             machine_prices=tuple(per_second.tolist()),
             cap_price=0.0 if scales.cap is None else float(prices[-1]) * self.unit / scales.cap.joules,
+            optimal=optimal,
         )
-        return Chosen(relaxation, optimal)

@@ -6,15 +6,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import ask, missing_data
 from lpsched.bag.proving import prover_of, require_power, require_time
-from lpsched.bag.recovery.load_balancing import levelled
+from lpsched.bag.recovery.exchange import levelled
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
 from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
-from lpsched.bag.schedule import task_counts
 from lpsched.bag.search.frontier import Edge, frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
@@ -144,7 +142,7 @@ def _levelled(bag: Bag, found: Recovered | None, memory: Memory, watch: Watch) -
     if found is None or watch.is_over():
         return found
     level = levelled(bag, found.schedule)
-    other = examined_schedule(bag, ended(bag, task_counts(bag, level), level, late=False), memory.tables)
+    other = examined_schedule(bag, ended(bag, level, late=False), memory.tables)
     if isinstance(other, str):
         return found
     before, after = _measured(found), _measured(other)
@@ -170,9 +168,8 @@ def _stronger(proof: HalfPlane, bound: float) -> HalfPlane:
 
 
 def _proof(prover: Prover, edge: Edge) -> HalfPlane:
-    relaxation, weights = edge.relaxation(), edge.weights
-    prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
-    bound = prover.cost(prices, weights.joules, weights.seconds)
+    weights = edge.weights
+    bound = prover.cost(edge.relaxation().multipliers, weights.joules, weights.seconds)
     return HalfPlane(weights.joules, weights.seconds, rounded_down(bound))
 
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, Relaxation, Scales, scales_of
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LpBuilder, LpStatus
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -67,7 +67,7 @@ def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
     A makespan beyond that of the way with the least joules above idle is dominated. For given weights, a
     longer one also costs more than a way that is known, whatever its tasks take.
     """
-    thrifty = scales.to_least_energy()
+    thrifty = scales.to_least(scales.loads if scales.joules is None else scales.joules)
     slowest = scales.makespan_of(thrifty)
     no_headroom = scales.cap is not None and scales.cap.headroom_watts <= 0  # only the thrifty way may keep it
     if weights is not None and weights.joules == 0 and not no_headroom:
@@ -144,9 +144,7 @@ def unit_of(scales: Scales, weights: Weights) -> float:
 
 def point_of(scales: Scales, solution: LpSolution) -> Point:
     """Return where a solution sends the tasks, and what that takes."""
-    shares = scales.shares_of(solution["y"])
-    makespan = scales.makespan_of(shares)
-    return Point(shares, makespan, scales.energy_of(shares, makespan))
+    return scales.point(scales.shares_of(solution["y"]))
 
 
 def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
@@ -165,4 +163,5 @@ def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Rel
         bound=solution.bound * unit,
         machine_prices=tuple(prices.tolist()),
         cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,
+        optimal=solution.status is LpStatus.OPTIMAL,
     )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Schedule, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import Run
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -294,24 +296,18 @@ class ReadyMachines:
 
     def schedule(self) -> Schedule:
         """Return what every machine runs; machines that run the same are one group."""
-        alike: dict[tuple[str, tuple[Run, ...]], int] = {}
+        alike: Counter[tuple[str, tuple[Run, ...]]] = Counter()
         for machine, own in zip(self.bag.machine_types, self.groups, strict=True):
             for group in sorted(own, key=_age):
-                runs = tuple(self._named(run) for run in group.runs)
+                runs = tuple(run_of(self.bag, *run) for run in group.runs)
                 if runs:
-                    alike[machine.name, runs] = alike.get((machine.name, runs), 0) + group.machines
+                    alike[machine.name, runs] += group.machines
         return Schedule(tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items()))
 
     def _part(self, group: Group, j: int, machines: int) -> Group:
         """Split some machines off a group."""
         group.machines -= machines
         return Group(len(self.groups[j]), machines, group.ready, list(group.runs))
-
-    def _named(self, run: tuple[int, int, int]) -> Run:
-        i, column, count = run
-        j, k = self.bag.modes[column]
-        states = self.bag.machine_types[j].p_states
-        return Run(self.bag.task_types[i].name, count, None if states is None else states[k])
 
 
 def streams_of(owners: Sequence[tuple[Group, Way]], *, by_start: bool = False) -> list[Stream]:

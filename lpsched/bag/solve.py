@@ -12,9 +12,8 @@ from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import Makespan, Question, ask
+from lpsched.bag.problem import MAKESPAN, Question, ask
 from lpsched.bag.proving import prove
-from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
     Recovered,
@@ -25,11 +24,11 @@ from lpsched.bag.recovery.stages import (
     verified_schedule,
     waiting,
 )
-from lpsched.bag.recovery.tighten import balance, fits_patterns, tighten
+from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
-from lpsched.bag.search.objectives import best_rate
+from lpsched.bag.search.frontier import best_rate
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import NotFoundError, SolverError
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lpsched.bag.problem import Objective, Relaxed
+    from lpsched.bag.problem import Objective
     from lpsched.bag.proving import Proved
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.search.makespan_intervals import IntervalSearch
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 # In order, each starting from the best so far:
 #
 #  neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
-#  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/counts.py`)
+#  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/tighten.py`)
 #  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
 #  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
 #
@@ -94,7 +93,7 @@ class Tried:
 
 def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
     question: Question,
-    relaxed: Relaxed,
+    relaxed: Relaxation,
     bound: float,
     found: Recovered | None,
     solver: Solver,
@@ -121,7 +120,7 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
         bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
         is_cut = part.is_cut()
     if moves and found is not None and not _is_close(question, found, bound, gap):
-        shorter = shorten(bag, relaxed.relaxation, found.schedule, watch, rng)
+        shorter = shorten(bag, relaxed, found.schedule, watch, rng)
         found = _better(asked, found, examined_schedule(bag, shorter))
     return Tried(bound, found, search, is_cut)
 
@@ -155,7 +154,7 @@ def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Re
             return
         watch.count(RELAXING * len(bag.task_types) * len(bag.modes))
         with suppress(SolverError):  # what there is will do
-            yield best_rate(bag, solver, income=share * income, watch=watch).relaxation
+            yield best_rate(bag, solver, income=share * income, watch=watch)[0]
 
 
 # The stages in order: relax, price, recover, verify, report.
@@ -259,7 +258,7 @@ def answer_in_time(  # noqa: PLR0913 - the options of `solve`
     except NotFoundError:
         if question.bag.site.deadline_seconds is None or effort not in {Effort.AUTO, Effort.TIGHT}:
             raise
-    free = replace(question, bag=question.bag.without_deadline(), objective=Makespan())
+    free = replace(question, bag=question.bag.without_deadline(), objective=MAKESPAN)
     soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
     start = _in_time(question.bag, soonest)
     return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk, start=start)
@@ -354,7 +353,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
     found, missed, used, search, is_cut = None, None, Effort.FAST, None, False
     with timed(timings, "recover"):
         try:
-            found = recover(bag, asked, relaxed.relaxation, solver)
+            found = recover(bag, asked, relaxed, solver)
         except NotFoundError as error:
             found, missed = start, error
     if effort is not Effort.FAST and found is not None:

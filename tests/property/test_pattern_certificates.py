@@ -15,8 +15,7 @@ from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMake
 from lpsched.bag.certify import certificate_of
 from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
-from lpsched.bag.search.makespan_intervals import IntervalSearch
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError

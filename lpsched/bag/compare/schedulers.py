@@ -15,7 +15,7 @@ from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
 from lpsched.bag.heuristics import names
 from lpsched.bag.recovery.plans import ended
-from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, task_counts
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.io.rows import FAILED, plain_words, reason, unreadable
@@ -84,7 +84,7 @@ def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wa
 
 def _waiting(bag: Bag, schedule: Schedule) -> Schedule:
     """Return the same work with the earliest end that the cap allows."""
-    return ended(bag, task_counts(bag, schedule), schedule, late=False)
+    return ended(bag, schedule, late=False)
 
 
 def _plain(found: object, tasks: int) -> Schedule | list[TaskRow]:

@@ -22,7 +22,6 @@ from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Relaxed
     from lpsched.bag.profit import Money
     from lpsched.bag.relaxation import Relaxation, Scales
     from lpsched.lp.program import LinearProgram, Solver
@@ -49,7 +48,7 @@ MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solv
 TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 
 
-def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth | None:
+def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Worth | None:
     """Return the derivatives of the LP bound on profit; `None` if the program was not solved to the end.
 
     Without a relaxation the bag is better not run: nothing is scarce then, and the derivatives are exact.
@@ -59,7 +58,7 @@ def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth 
         return _with_fewer(worth, worth)
     if not relaxed.optimal:
         return None
-    smooth, shortest = _smooth(bag, relaxed.relaxation, solver)
+    smooth, shortest = _smooth(bag, relaxed, solver)
     worth = worth_of(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
     if bag.seconds.rows * bag.seconds.columns > MOST_PAIRS:
         return worth

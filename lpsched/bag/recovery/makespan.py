@@ -11,6 +11,7 @@ import numpy as np
 
 from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
+from lpsched.bag.schedule import numbered
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder
@@ -98,15 +99,12 @@ def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
 
 def counts_of(fleet: Fleet, schedule: Schedule) -> Integers:
     """Return how many tasks of each type run on each machine (T x H)."""
-    task_of = {task.name: i for i, task in enumerate(fleet.bag.task_types)}
-    type_of = {machine.name: j for j, machine in enumerate(fleet.bag.machine_types)}
-    free = np.searchsorted(fleet.machine_types, np.arange(len(type_of)))
+    free = np.searchsorted(fleet.machine_types, np.arange(len(fleet.bag.machine_types)))
     counts = np.zeros(fleet.lengths.shape, dtype=np.int64)
-    for group in schedule.groups:
-        j = type_of[group.machine_type]
-        first, free[j] = free[j], free[j] + group.machines
-        for run in group.runs:
-            counts[task_of[run.task_type], first : free[j]] += run.count
+    for j, machines, runs in numbered(fleet.bag, schedule):
+        first, free[j] = free[j], free[j] + machines
+        for i, _, count in runs:
+            counts[i, first : free[j]] += count
     return counts
 
 

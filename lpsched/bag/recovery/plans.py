@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
-from lpsched.model.fields import column_numbers
+from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of, task_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
@@ -35,13 +34,9 @@ def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int
     for (j, cells), number in sorted(alike.items()):
         if not cells:
             continue
-        machine = bag.machine_types[j]
-        runs = []
-        for (i, column), count in sorted(cells, key=lambda cell: (-(bag.seconds[cell[0]] or 0.0), cell[0])):
-            k = bag.modes[column][1]
-            p_state = machine.p_states[k] if machine.p_states is not None else None
-            runs.append(Run(bag.task_types[i].name, count, p_state))
-        groups.append(MachineGroup(machine.name, number, tuple(runs)))
+        longest_first = sorted(cells, key=lambda cell: (-(bag.seconds[cell[0]] or 0.0), cell[0]))
+        runs = tuple(run_of(bag, i, column, count) for (i, column), count in longest_first)
+        groups.append(MachineGroup(bag.machine_types[j].name, number, runs))
     return Schedule(tuple(groups))
 
 
@@ -89,25 +84,12 @@ class Plan:
 
     def schedule(self, bag: Bag) -> Schedule:
         """Return the schedule, with machines that run the same in groups."""
-        return grouped(bag, self._machines(bag))
-
-    def by_column(self, bag: Bag) -> list[dict[int, int]]:
-        """Return how many tasks of each type run in each column."""
-        totals: list[dict[int, int]] = [{} for _ in bag.task_types]
-        for _, cells in self._machines(bag):
-            for (i, column), count in cells.items():
-                totals[i][column] = totals[i].get(column, 0) + count
-        return totals
-
-    def _machines(self, bag: Bag) -> Iterator[tuple[int, dict[tuple[int, int], int]]]:
-        """Yield each machine's type, and what it runs by columns."""
         states, column_of = self.items.states, {mode: column for column, mode in enumerate(bag.modes)}
+        machines = []
         for j, row in zip(self.kinds.tolist(), self.counts, strict=True):
-            cells = {}
-            for item in np.flatnonzero(row).tolist():
-                i, k = divmod(item, states)
-                cells[i, column_of[j, k]] = int(row[item])
-            yield j, cells
+            used = np.flatnonzero(row).tolist()
+            machines.append((j, {(item // states, column_of[j, item % states]): int(row[item]) for item in used}))
+        return grouped(bag, machines)
 
     def _sums(self, table: Floats) -> Floats:
         sums: Floats = (self.counts * np.where(np.isfinite(table), table, 0.0).T[self.kinds]).sum(axis=1)
@@ -116,14 +98,10 @@ class Plan:
 
 def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
     """Return a plan whose machines run these patterns, corrected to run every task once."""
-    rows = sorted(chosen, key=lambda pattern: pattern.machine)
-    kinds = np.repeat(np.arange(len(items.machines)), items.machines)
-    counts = np.zeros((len(kinds), len(items.task_of)), dtype=np.int64)
-    firsts = np.concatenate(([0], np.cumsum(items.machines)))
-    for pattern in rows:
-        counts[firsts[pattern.machine]] = pattern.counts
+    plan, firsts = _idle(items)
+    for pattern in chosen:
+        plan.counts[firsts[pattern.machine]] = pattern.counts
         firsts[pattern.machine] += 1
-    plan = Plan(items, kinds, counts)
     _drop(plan)
     _place(plan, limit)
     return plan
@@ -131,20 +109,20 @@ def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
 
 def plan_of_schedule(bag: Bag, items: Items, schedule: Schedule) -> Plan:
     """Return the plan of a schedule of a bag whose items these are; machines in no group are idle."""
-    rows = {task.name: i for i, task in enumerate(bag.task_types)}
-    types = {machine.name: j for j, machine in enumerate(bag.machine_types)}
+    plan, firsts = _idle(items)
+    for j, machines, runs in numbered(bag, schedule):
+        own = slice(firsts[j], firsts[j] + machines)
+        for i, column, count in runs:
+            plan.counts[own, i * items.states + bag.modes[column][1]] += count
+        firsts[j] += machines
+    return plan
+
+
+def _idle(items: Items) -> tuple[Plan, Integers]:
+    """Return a plan that runs nothing, and the first machine of each type."""
     kinds = np.repeat(np.arange(len(items.machines)), items.machines)
     counts = np.zeros((len(kinds), len(items.task_of)), dtype=np.int64)
-    firsts = np.concatenate(([0], np.cumsum(items.machines)))
-    for group in schedule.groups:
-        j = types[group.machine_type]
-        states = bag.machine_types[j].p_states
-        own = slice(firsts[j], firsts[j] + group.machines)
-        for run in group.runs:
-            k = 0 if states is None or run.p_state is None else states.index(run.p_state)
-            counts[own, rows[run.task_type] * items.states + k] += run.count
-        firsts[j] += group.machines
-    return Plan(items, kinds, counts)
+    return Plan(items, kinds, counts), np.concatenate(([0], np.cumsum(items.machines)))
 
 
 def _drop(plan: Plan) -> None:
@@ -188,12 +166,12 @@ def _place(plan: Plan, limit: float) -> None:
 # (but no longer than D(x) / H where H < 0, which needs tasks that draw less than idle).
 #
 # All in exact fractions; the makespan is rounded once, to the side that keeps the cap.
-def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, late: bool) -> Schedule:
+def ended(bag: Bag, schedule: Schedule, *, late: bool) -> Schedule:
     """Return the schedule with the best end: the earliest that the cap allows, or (`late`) the latest."""
     site = bag.site
     if site.average_power_cap_watts is None and not late:
         return schedule
-    headroom, joules = _power(bag, counts)
+    headroom, joules = _power(bag, schedule)
     earliest, latest = largest_load(bag, schedule), site.deadline_seconds
     if headroom is not None and headroom > 0:
         earliest = max(earliest, _up(joules / headroom))
@@ -204,12 +182,12 @@ def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, 
     return replace(schedule, makespan_seconds=end)
 
 
-def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | None, Fraction]:
+def _power(bag: Bag, schedule: Schedule) -> tuple[Fraction | None, Fraction]:
     """Return H, or `None` without a cap, and D(x)."""
     machines, headroom, joules = bag.machine_types, exact_cost_model(bag).headroom, Fraction(0)
     if headroom is None or bag.watts is None:
         return None, joules
-    for i, row in enumerate(counts):
+    for i, row in enumerate(task_counts(bag, schedule)):
         for column, count in row.items():
             above = Fraction(_cell(bag.watts[i, column])) - Fraction(machines[bag.modes[column][0]].idle_watts)
             joules += count * Fraction(_cell(bag.seconds[i, column])) * above
@@ -218,14 +196,9 @@ def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | No
 
 def largest_load(bag: Bag, schedule: Schedule) -> float:
     """Return when the last task of a schedule ends, rounded up."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column = column_numbers(bag.machine_types)
     loads = (
-        sum(
-            run.count * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
-            for run in group.runs
-        )
-        for group in schedule.groups
+        sum(count * Fraction(_cell(bag.seconds[i, column])) for i, column, count in runs)
+        for _, _, runs in numbered(bag, schedule)
     )
     return _up(Fraction(max(loads)))
 

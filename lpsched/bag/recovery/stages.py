@@ -3,7 +3,7 @@
 A deadline may be met by the relaxation and missed by the whole tasks it is rounded to. In order, until one
 schedule is found that meets it:
 
-    relaxation   rounded and placed; if that is too late, its loads evened out (`bag/recovery/load_balancing.py`),
+    relaxation   rounded and placed; if that is too late, its loads evened out ,
                  then single tasks exchanged between machines of all types (`bag/recovery/exchange.py`)
     ladder       the same for relaxations that give a machine type which is too late so much less time
                  (`bag/recovery/deadline.py`), again and again; once a schedule is in time, the times between
@@ -26,18 +26,16 @@ import numpy as np
 
 from lpsched.bag.arrays import items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import Energy, Makespan
+from lpsched.bag.problem import ENERGY, MAKESPAN
 from lpsched.bag.proving import prover_of
 from lpsched.bag.recovery.deadline import search, shorter_deadlines
-from lpsched.bag.recovery.exchange import Exchange
-from lpsched.bag.recovery.load_balancing import levelled
+from lpsched.bag.recovery.exchange import Exchange, levelled
 from lpsched.bag.recovery.plans import ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import Takes, ease, moves_of, place, round_shares
-from lpsched.bag.schedule import NOTHING, Schedule, task_counts
+from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
-from lpsched.model.fields import column_numbers
 from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
     from lpsched.bag.recovery.plans import Plan
     from lpsched.bag.recovery.rounding import Known
-    from lpsched.bag.relaxation import Point, Relaxation, Scales
+    from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
@@ -75,21 +73,11 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class _Missed:
-    """No schedule was found within the limits.
+    """No schedule was found within the limits."""
 
-    Attributes
-    ----------
-    sentence
-        How the first one missed a limit.
-    shortest
-        The least makespan of those that were tried, in seconds, if a deadline was missed.
-    is_proved
-        Whether all assignments were searched, so that there is none.
-    """
-
-    sentence: str
-    shortest: float | None = None
-    is_proved: bool = False
+    sentence: str  # how the first one missed a limit
+    shortest: float | None = None  # the least makespan of those that were tried, if a deadline was missed
+    is_proved: bool = False  # whether all assignments were searched, so that there is none
 
 
 def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
@@ -144,8 +132,7 @@ def verified_schedule(
 ) -> Recovered | str:
     """Return the schedule of a relaxation, or the limit that it misses."""
     memory = memory if memory is not None else Memory(bag)
-    counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
-    schedule = ended(bag, counts, place(bag, counts, memory.placed), late=late)
+    schedule = ended(bag, place(bag, _rounded(bag, relaxation), memory.placed), late=late)
     return examined_schedule(bag, schedule, memory.tables)
 
 
@@ -157,8 +144,8 @@ def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> 
     own = verified_schedule(bag, vertex, memory=memory)
     if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
         return own
-    found = _within_deadline(bag, Energy(), vertex, solver)
-    return own if isinstance(found, _Missed) else best_of(Energy(), found)
+    found = _within_deadline(bag, ENERGY, vertex, solver)
+    return own if isinstance(found, _Missed) else best_of(ENERGY, found)
 
 
 def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
@@ -185,7 +172,6 @@ class _Attempts:
     items: Items
     late_too: bool  # a loss is spread until the deadline: a second ending to try
     memory: Memory
-    _seconds: dict[tuple[str, str, str | None], float] = field(init=False)
     found: list[Recovered] = field(default_factory=list)
     missed: str = ""
     shortest: float = math.inf  # the makespan that came nearest
@@ -193,14 +179,8 @@ class _Attempts:
     excess: Floats = field(init=False)  # of the last one, by machine type and last by waiting for the cap
 
     def __post_init__(self) -> None:
-        """Read the seconds by names."""
+        """Begin without an excess."""
         self.excess = np.zeros(len(self.bag.machine_types) + 1)
-        column = column_numbers(self.bag.machine_types)
-        self._seconds = {
-            (task.name, *key): self.bag.seconds[i, number] or 0.0
-            for i, task in enumerate(self.bag.task_types)
-            for key, number in column.items()
-        }
 
     def attempt(self, counts: Sequence[dict[int, int]]) -> bool:
         """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
@@ -228,10 +208,9 @@ class _Attempts:
         if self.excess.max() > ROUNDING and self.missed and not capped:  # no need to look exactly
             self.missing, self.shortest = schedule, min(self.shortest, longest)
             return False
-        counts = task_counts(self.bag, schedule)
         kept = False
         for late in (False, True) if self.late_too else (False,):
-            ending = ended(self.bag, counts, schedule, late=late)
+            ending = ended(self.bag, schedule, late=late)
             examined = examined_schedule(self.bag, ending, self.memory.tables)
             if isinstance(examined, Recovered):
                 self.found.append(examined)
@@ -245,12 +224,11 @@ class _Attempts:
 
     def _loads(self, schedule: Schedule) -> list[float]:
         """Return the largest load of each machine type, in doubles."""
-        largest = {machine.name: 0.0 for machine in self.bag.machine_types}
-        for group in schedule.groups:
-            name = group.machine_type
-            load = sum(run.count * self._seconds[run.task_type, name, run.p_state] for run in group.runs)
-            largest[name] = max(load, largest[name])
-        return list(largest.values())
+        largest = [0.0] * len(self.bag.machine_types)
+        for j, _, runs in numbered(self.bag, schedule):
+            load = sum(count * (self.bag.seconds[i, column] or 0.0) for i, column, count in runs)
+            largest[j] = max(load, largest[j])
+        return largest
 
 
 def repaired(bag: Bag, plan: Plan, limit: float, weight: float) -> Schedule:
@@ -332,20 +310,14 @@ def _rounded(bag: Bag, point: Point) -> list[dict[int, int]]:
 
 def _eased(bag: Bag, shorter: ShorterDeadlines, point: Shortened, shares: Floats) -> list[dict[int, int]]:
     """Round, then move tasks that cost little to move until no machine type has more than its share."""
-    counts, takes = _rounded(bag, point), _takes(shorter.scales)
+    scales, arrays, cap = shorter.scales, shorter.scales.arrays, shorter.scales.cap
+    counts, tasks = _rounded(bag, point), arrays.task_counts[:, np.newaxis]
+    under_cap = None if cap is None else cap.loads / tasks
+    takes = Takes(scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), under_cap)
     excess = takes.all_of(counts) - shorter.limits(shares)
     if excess.max() <= 0:
         return counts
     return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, takes), excess, point.weight)
-
-
-def _takes(scales: Scales) -> Takes:
-    """Return what a task takes of a machine type's time up to the deadline, and of the cap's joules."""
-    arrays, cap = scales.arrays, scales.cap
-    tasks = arrays.task_counts[:, np.newaxis]
-    return Takes(
-        scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), None if cap is None else cap.loads / tasks
-    )
 
 
 def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFoundError:
@@ -365,7 +337,7 @@ def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFo
             "give it more time, more machines or fewer tasks"
         )
     free = bag.without_deadline()
-    least = Makespan().prove(prover_of(free), Makespan().relax(free, solver).multipliers)
+    least = MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver).multipliers)
     return too_late(bag, shortest, least)
 
 

@@ -10,6 +10,7 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.recovery.patterns import Cover, choose, dive
 from lpsched.bag.recovery.plans import plan_of
+from lpsched.bag.schedule import task_counts
 from lpsched.bag.verify import measure, violations
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
@@ -45,7 +46,7 @@ def test_every_plan_is_a_schedule_whatever_the_limit(bag, limit, way):
     schedule = plan.schedule(free)
     assert violations(free, schedule) == ()
     assert measure(free, schedule).makespan_seconds == pytest.approx(float(plan.loads.max()))
-    for i, row in enumerate(plan.by_column(free)):
+    for i, row in enumerate(task_counts(free, plan.schedule(free))):
         assert sum(row.values()) == bag.task_types[i].count
 
 
@@ -78,7 +79,7 @@ def test_a_pattern_may_mix_p_states():
     machine = MachineType(name="m", count=1, p_states=("fast", "slow"))
     bag = Bag("two", (machine,), (TaskType(name="t", count=2),), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]]))
     plan = choose(cover_of(bag, 4.0), rng())
-    assert plan.by_column(bag) == [{0: 1, 1: 1}]
+    assert task_counts(bag, plan.schedule(bag)) == [{0: 1, 1: 1}]
     assert [run.p_state for run in plan.schedule(bag).groups[0].runs] == ["slow", "fast"]  # longest first
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from lpsched.bag.parts import Prices
 from lpsched.bag.problem import ask
-from lpsched.bag.search.makespan_intervals import IntervalSearch
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
