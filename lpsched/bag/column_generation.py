@@ -11,7 +11,7 @@ from lpsched.bag import front, profit
 from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import Columns, LinearProgram, LpStatus, array_module
+from lpsched.lp.program import Columns, LpBuilder, LpStatus, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Scales
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import Solver
+    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -111,25 +111,20 @@ class Pairs:
     def near(self, prices: Floats, number: int) -> tuple[Integers, Integers]:
         """Return the pairs that are cheapest for their task type, and the `number` nearest to that."""
         sizes = self.sizes(prices)
-        far = self._far(prices, sizes, number)
-        rows, columns = [], []
+        nearest, rows, columns = [], [], []
+        for part, totals in self._totals(prices):
+            least = totals.min(axis=1)[:, np.newaxis]
+            away = ((totals - least) / sizes[part][:, np.newaxis]).ravel()
+            last = min(number + len(least), away.size - 1)
+            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
+        ranked = np.sort(np.concatenate(nearest))
+        far = float(ranked[min(self.size + number, len(ranked) - 1)])  # from the cheapest, relative to its size
         for part, totals in self._totals(prices):
             limit = (totals.min(axis=1) + far * sizes[part])[:, np.newaxis]
             row, column = self.xp.nonzero(totals <= limit)
             rows.append(self._home(row) + part.start)
             columns.append(self._home(column))
         return np.concatenate(rows), np.concatenate(columns)
-
-    def _far(self, prices: Floats, sizes: Any, number: int) -> float:  # noqa: ANN401 - an array of either module
-        """Return how far from the cheapest, relative to its size, some `number` further pairs are."""
-        nearest = []
-        for rows, totals in self._totals(prices):
-            least = totals.min(axis=1)[:, np.newaxis]
-            away = ((totals - least) / sizes[rows][:, np.newaxis]).ravel()
-            last = min(number + len(least), away.size - 1)
-            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
-        ranked = np.sort(np.concatenate(nearest))
-        return float(ranked[min(self.size + number, len(ranked) - 1)])
 
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
         """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
@@ -223,8 +218,7 @@ class ChoiceOracle:
         """Return the prices of capacity and cap, scaled to what T seconds may cost."""
         prices = np.maximum(-multipliers[self.pairs.size :], 0.0)
         paid = float(self.pairs.supply @ prices)
-        scaled: Floats = prices * (self.budget / paid) if paid > 0 else prices
-        return scaled
+        return prices * (self.budget / paid) if paid > 0 else prices
 
     def labels(self, rows: Integers, columns: Integers) -> list[int]:
         """Return what these pairs are called."""
@@ -240,33 +234,17 @@ class ChoiceOracle:
         cells = [(rows, np.ones(len(rows))), (pairs.size + machine, loads)]
         if pairs.cap is not None:
             cells.append((np.full(len(rows), pairs.size + len(pairs.firsts)), pairs.cap[rows, columns]))
-        return Columns(
-            costs=costs,
-            upper=np.full(len(rows), 2.0),
-            starts=(len(cells) * np.arange(len(rows) + 1)).astype(np.int32),
-            rows=np.stack([row for row, _ in cells], axis=1).ravel().astype(np.int32),
-            values=np.stack([value for _, value in cells], axis=1).ravel(),
-        )
+        return Columns.alike(costs, np.full(len(rows), 2.0), cells)
 
     def master(self, last: float) -> LinearProgram:
         """Return the program with s alone; `last` is the largest s that can be of use."""
-        pairs, width = self.pairs, len(self.pairs.supply)
-        demands = tuple(f"demand[{i}]" for i in range(pairs.size))
-        capacities = tuple(f"capacity[{j}]" for j in range(len(pairs.firsts)))
-        starts = np.concatenate((np.zeros(pairs.size, dtype=int), np.arange(width + 1)))
-        return LinearProgram(
-            name=NAME,
-            costs=np.array([self.budget]),
-            offset=0.0,
-            upper=np.array([last]),
-            row_names=(*demands, *capacities, *(("cap",) if pairs.cap is not None else ())),
-            row_lower=np.append(np.ones(pairs.size), np.full(width, -np.inf)),
-            row_upper=np.append(np.ones(pairs.size), np.zeros(width)),
-            starts=starts.astype(np.int32),
-            columns=np.zeros(width, dtype=np.int32),
-            values=-pairs.supply,
-            blocks={"s": np.zeros(1, dtype=np.int32)},
-        )
+        pairs, lp, row = self.pairs, LpBuilder(NAME), np.arange(len(self.pairs.supply))
+        s = lp.variables("s", upper=np.array([last]))
+        lp.objective([(s, self.budget)])
+        lp.equal_each([f"demand[{i}]" for i in range(pairs.size)], [], 1.0)
+        names = [*(f"capacity[{j}]" for j in range(len(pairs.firsts))), *(("cap",) if pairs.cap is not None else ())]
+        lp.at_most_each(names, [(row, np.broadcast_to(s, row.shape), -pairs.supply)], 0.0)
+        return lp.build()
 
 
 # Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
@@ -394,8 +372,7 @@ class _Choice:
         missing = target - float(least.sum())
         rows = np.arange(pairs.size)
         spent = 0.0 if pairs.costs is None else float(pairs.costs[rows, columns].sum())
-        raised: Floats = prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
-        return raised
+        return prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
 
     def _shares(self, found: Generated[int]) -> Floats:
         amounts = np.zeros(self.scales.loads.size)
@@ -404,16 +381,6 @@ class _Choice:
         return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
 
     def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Relaxation:
-        scales = self.scales
-        machines = len(scales.arrays.machine_counts)
-        makespan = scales.makespan_of(shares)
-        per_second = prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
-        return Relaxation(
-            shares=shares,
-            makespan_seconds=makespan,
-            energy_joules=scales.energy_of(shares, makespan),
-            bound=self.unit * float(pairs.cheapest(prices)[0].sum()),
-            machine_prices=tuple(per_second.tolist()),
-            cap_price=0.0 if scales.cap is None else float(prices[-1]) * self.unit / scales.cap.joules,
-            optimal=optimal,
-        )
+        machines, cap_price = len(pairs.firsts), float(prices[-1])
+        bound = self.unit * float(pairs.cheapest(prices)[0].sum())
+        return self.scales.relaxation(shares, prices[:machines], cap_price, self.unit, bound, optimal=optimal)

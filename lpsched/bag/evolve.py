@@ -146,10 +146,7 @@ class BagScorer:
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
 # For each task of a chromosome all S samples are done before the next task, as in `online/evolve_sampled.py`. The
-# rules are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`):
-#
-#     load of a machine  =  sum of its seconds              makespan t  =  the largest load
-#     energy  =  sum of seconds x watts  +  sum over machines of idle watts x (t - load)
+# formulas are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`).
 #
 # Source: Friese, thesis of 2015, section 7.2.2.2, for makespan in place of utility.
 class SampledBag(NamedTuple):  # a tuple, because that is what compiled functions take apart

@@ -154,14 +154,5 @@ def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Rel
     p, q = scales.sound_prices(y_costs, solution)
     if scales.bag.site.deadline_seconds is None:
         p = scales.within_budget(y_costs, p, q, s_cost)
-    point = point_of(scales, solution)
-    prices = p * unit / (scales.arrays.machine_counts * scales.seconds)
-    return Relaxation(
-        shares=point.shares,
-        makespan_seconds=point.makespan_seconds,
-        energy_joules=point.energy_joules,
-        bound=solution.bound * unit,
-        machine_prices=tuple(prices.tolist()),
-        cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,
-        optimal=solution.status is LpStatus.OPTIMAL,
-    )
+    optimal = solution.status is LpStatus.OPTIMAL
+    return scales.relaxation(scales.shares_of(solution["y"]), p, q, unit, solution.bound * unit, optimal=optimal)

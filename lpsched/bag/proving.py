@@ -83,9 +83,7 @@ class PairScreen:
 
 def screen_of(bag: Bag) -> PairScreen | None:
     """Return a screen for a bag of very many pairs, `None` for any other."""
-    if len(bag.task_types) * len(bag.modes) <= MANY:
-        return None
-    return PairScreen(usable_arrays(bag))
+    return PairScreen(usable_arrays(bag)) if len(bag.task_types) * len(bag.modes) > MANY else None
 
 
 def _double(exact: Fraction) -> float:
@@ -108,6 +106,12 @@ class Proved:
 def prover_of(bag: Bag) -> Prover:
     """Return a prover that knows what whole tasks imply, and is spared the pairs that cannot matter."""
     return Prover(bag, screen_of(bag), Shortest(*least_makespan(bag)))
+
+
+def proved_makespan(bag: Bag, solver: Solver, watch: Watch | None = None) -> float:
+    """Return a makespan that no schedule of a bag undercuts, whatever its deadline is."""
+    free = bag.without_deadline()
+    return MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver, watch).multipliers)
 
 
 def prove(
@@ -189,9 +193,7 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
     if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
         # That proof is about schedules without a task beyond the deadline; what is told, about all schedules.
-        free = prover.bag.without_deadline()
-        every = Prover(free, screen_of(free), Shortest(*least_makespan(free)))
-        least = rounded_down(every.makespan(MAKESPAN.relax(free, solver, watch).multipliers))
+        least = proved_makespan(prover.bag, solver, watch)
         why = f"no schedule takes less than {lower_text(least)} s"
         if least <= deadline:
             least = rounded_down(prover.makespan(relaxed.multipliers))

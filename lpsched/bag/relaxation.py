@@ -144,6 +144,21 @@ class Scales:
         makespan = self.makespan_of(shares)
         return Point(shares, makespan, self.energy_of(shares, makespan))
 
+    def relaxation(  # noqa: PLR0913 - what a program answers
+        self, shares: Floats, p: Floats, q: float, unit: float, bound: float, *, optimal: bool
+    ) -> Relaxation:
+        """Return these shares with prices p of capacity and q of the cap; `unit` is what the program counts as 1."""
+        point, prices = self.point(shares), p * unit / (self.arrays.machine_counts * self.seconds)
+        return Relaxation(
+            shares,
+            point.makespan_seconds,
+            point.energy_joules,
+            bound,
+            machine_prices=tuple(prices.tolist()),
+            cap_price=0.0 if self.cap is None else q * unit / self.cap.joules,
+            optimal=optimal,
+        )
+
     def shares_of(self, amounts: Floats) -> Floats:
         """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
         shares = np.maximum(amounts, 0.0) * self.usable_units
@@ -152,8 +167,7 @@ class Scales:
             lost = ~((totals > 0) & np.isfinite(totals)).ravel()
             shares[lost] = _one_each(self.arrays, self.loads)[lost]
             totals[lost] = 1.0
-        whole: Floats = shares / totals
-        return whole
+        return np.asarray(shares / totals)
 
     @cached_property
     def usable_units(self) -> Floats:
@@ -163,8 +177,7 @@ class Scales:
     @cached_property
     def is_told(self) -> Mask:
         """Which pairs the solver hears of: those that can run, and are not heavier than it can tell."""
-        told: Mask = self.arrays.can_run & (self.units > LIGHTEST)
-        return told
+        return self.arrays.can_run & (self.units > LIGHTEST)
 
     def to_least(self, amounts: Floats) -> Floats:
         """Return the shares that send every task type whole where its amount is least."""
@@ -313,21 +326,15 @@ def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
     order = np.argsort(-soonest, kind="stable")
     seconds = np.concatenate((quickest, np.minimum.accumulate(quickest[order], axis=0)))
     counts = np.concatenate((arrays.task_counts, np.cumsum(arrays.task_counts[order])))
-    rows = np.flatnonzero(_may_be_largest(seconds, counts, arrays.machine_counts))
+    # For which rows may the least t be the largest? t / e - 1 < floor(t / e) <= t / e bounds each.
+    rates = (1.0 / seconds) @ arrays.machine_counts
+    rows = np.flatnonzero((counts + arrays.machine_counts.sum()) / rates >= (counts / rates).max())
     limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
     most = int(limits.argmax())
     at = int(rows[most])
     types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
     exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
     return max(best, (exact, types), key=lambda each: each[0])
-
-
-def _may_be_largest(seconds: Floats, counts: Floats, machines: Floats) -> Mask:
-    """Tell for which rows the least t may be the largest: t / e - 1 < floor(t / e) <= t / e bounds each."""
-    rates = (1.0 / seconds) @ machines
-    least, most = counts / rates, (counts + machines.sum()) / rates
-    largest: Mask = most >= least.max()
-    return largest
 
 
 def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
@@ -338,8 +345,7 @@ def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
         middle = 0.5 * (low + high)
         enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    limits: Floats = high
-    return limits
+    return high
 
 
 def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:

@@ -19,6 +19,8 @@ from lpsched.bag.recovery.stages import (
     Recovered,
     best_of,
     examined_schedule,
+    gap_of,
+    is_close,
     recover,
     too_late,
     verified_schedule,
@@ -34,7 +36,7 @@ from lpsched.cancellation import Watch, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import Status, provenance_of, relative_gap
+from lpsched.model.provenance import Status, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,16 +83,6 @@ def is_worthwhile(question: Question, distance: float | None, gap: float) -> boo
     return small and (distance is None or distance > max(gap, WORTHWHILE))
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A bound and a verified schedule, if there is one; and the search by patterns, if that was made."""
-
-    bound: float
-    found: Recovered | None
-    search: IntervalSearch | None = None
-    is_cut: bool = False  # whether the clock ended a part of the work
-
-
 def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
     question: Question,
     relaxed: Relaxation,
@@ -100,29 +92,28 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
     watch: Watch,
     gap: float,
     rng: np.random.Generator,
-) -> Tried:
+) -> tuple[float, Recovered | None, IntervalSearch | None, bool]:
     """Return a bound and a verified schedule, both at least as good as those given.
 
-    `watch` says how much work to count.
+    Then the search by patterns, if that was made, and whether the clock ended it. `watch` says how much work to count.
     """
     bag, asked = question.bag, question.objective
     for relaxation in _neighbours(question, solver, watch):
-        rounded = verified_schedule(bag, relaxation)
-        found = _better(asked, found, rounded)
-    if found is not None and fits_counting(bag) and not _is_close(question, found, bound, gap):
+        found = _better(asked, found, verified_schedule(bag, relaxation))
+    if found is not None and fits_counting(bag) and not is_close(question, found, bound, gap):
         with suppress(SolverError):  # what there is will do
             found = recount(question, found, solver, watch.share(COUNTING * watch.work_left()))
     moves, search, is_cut = _moves_single_tasks(question), None, False
-    if fits_patterns(bag) and not _is_close(question, found, bound, gap):
+    if fits_patterns(bag) and not is_close(question, found, bound, gap):
         part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
         if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
             part = part.part(WITH_PATTERNS * seconds)
         bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
         is_cut = part.is_cut()
-    if moves and found is not None and not _is_close(question, found, bound, gap):
+    if moves and found is not None and not is_close(question, found, bound, gap):
         shorter = shorten(bag, relaxed, found.schedule, watch, rng)
         found = _better(asked, found, examined_schedule(bag, shorter))
-    return Tried(bound, found, search, is_cut)
+    return bound, found, search, is_cut
 
 
 def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
@@ -134,13 +125,6 @@ def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -
 
 def _moves_single_tasks(question: Question) -> bool:
     return question.objective.name == "makespan" and fits_single_tasks(question.bag)
-
-
-def _is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
-    if found is None:
-        return False
-    distance = relative_gap(question.objective.value(found.measured), bound)
-    return distance is not None and distance <= gap
 
 
 def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Relaxation]:
@@ -260,7 +244,11 @@ def answer_in_time(  # noqa: PLR0913 - the options of `solve`
             raise
     free = replace(question, bag=question.bag.without_deadline(), objective=MAKESPAN)
     soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
-    start = _in_time(question.bag, soonest)
+    start = examined_schedule(question.bag, soonest.found.schedule)
+    if isinstance(start, str):
+        shortest = soonest.found.measured.makespan_seconds
+        assert shortest is not None
+        raise too_late(question.bag, shortest, soonest.bound)
     return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk, start=start)
 
 
@@ -280,9 +268,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     timings: dict[str, float] = {}
     best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings)
     found, bound, relaxed = best.found, best.bound, best.proved.relaxed
-    value = asked.value(found.measured)
-    distance = relative_gap(value, bound)
-    close = distance is not None and distance <= gap
+    value, distance = asked.value(found.measured), gap_of(question, found, bound)
     late = best.is_cut or (relaxed is not None and not relaxed.optimal)
     earns, sampled = asked.maximise, None
     if risk is not None and found.schedule.groups:
@@ -293,7 +279,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         unit=asked.unit(bag),
         effort=effort,
         effort_used=best.used,
-        status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
+        status=Status.OPTIMAL if is_close(question, found, bound, gap) else Status.LIMIT if late else Status.FEASIBLE,
         regime=regime_of(value, runs=bool(found.schedule.groups)) if earns else None,
         bound_regime=regime_of(bound, runs=relaxed is not None) if earns else None,
         value=value,
@@ -367,32 +353,18 @@ def find(  # noqa: PLR0913 - the options of `solve`
         budget = watch.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
             rng = np.random.default_rng(seed)
-            tried = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
-            bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
+            bound, found, search, is_cut = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
     if found is None:
         assert missed is not None
         raise missed
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
 
 
-def _in_time(bag: Bag, soonest: Best) -> Recovered:
-    """Return the schedule of the least makespan found, if it ends by the deadline of the bag."""
-    found = examined_schedule(bag, soonest.found.schedule)
-    if isinstance(found, str):
-        shortest = soonest.found.measured.makespan_seconds
-        assert shortest is not None
-        raise too_late(bag, shortest, soonest.bound)
-    return found
-
-
 def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
     """Tell whether to search for a better bound and schedule."""
-    if effort not in {Effort.AUTO, Effort.TIGHT}:
-        return False
-    distance = None if found is None else relative_gap(question.objective.value(found.measured), bound)
     if effort is Effort.TIGHT:
-        return distance is None or distance > gap
-    return is_worthwhile(question, distance, gap)
+        return not is_close(question, found, bound, gap)
+    return effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:

@@ -102,14 +102,9 @@ def climb(blocks: Blocks, cooling: Cooling, *, budget: float, target: float | No
     """Return soft prices: first of a sample of the blocks, then of all."""
     enough = SAMPLE * len(blocks.supply)
     sample = blocks.sample(enough) if blocks.size > 2 * enough else blocks
-    first = _climbed(sample, SoftPrices(_even(blocks, budget), budget, 0), SKETCH, target, watch)
-    return _climbed(blocks, first, cooling, target, watch)
-
-
-def _even(blocks: Blocks, budget: float) -> Floats:
     weights = np.where(blocks.supply > 0, 1.0, 1e-3)
-    even: Floats = weights * (budget / float(blocks.supply @ weights))
-    return even
+    even = SoftPrices(weights * (budget / float(blocks.supply @ weights)), budget, 0)
+    return _climbed(blocks, _climbed(sample, even, SKETCH, target, watch), cooling, target, watch)
 
 
 def _climbed(blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, watch: Watch) -> SoftPrices:

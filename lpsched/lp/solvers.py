@@ -99,11 +99,11 @@ class PulpSolver:
             raise SolverError(f"{self.name} failed on {program.name}: {error}") from error
         status = _STATUSES.get(int(getattr(outcome, "status", outcome)), LpStatus.FAILED)
         values = np.array([variable.value() or 0.0 for variable in x])
-        duals = [_dual(row) for row in model.constraints()]
+        duals = [getattr(row, "pi", None) for row in model.constraints()]
         if status is LpStatus.OPTIMAL and all(dual is None for dual in duals):
             raise SolverError(f"{self.name} returns no dual values, and without them nothing is proved")
         multipliers = np.zeros(len(program.row_names))
-        np.add.at(multipliers, np.array(owners, dtype=np.int64), np.array([dual or 0.0 for dual in duals]))
+        np.add.at(multipliers, np.array(owners, dtype=np.int64), np.array([float(dual or 0.0) for dual in duals]))
         return LpSolution(program, status, values, multipliers, program.dual_bound(multipliers))
 
     def sweep(self, program: LinearProgram) -> Sweep:
@@ -203,11 +203,6 @@ def _named(solver: str, **options: float) -> Any:  # noqa: ANN401 - PuLP has no 
     with warnings.catch_warnings():  # that PuLP 4 will drop one is not for our users to hear at each solve
         warnings.simplefilter("ignore", DeprecationWarning)
         return _pulp().getSolver(solver, msg=False, **options)
-
-
-def _dual(row: Any) -> float | None:  # noqa: ANN401 - PuLP has no types
-    dual = getattr(row, "pi", None)
-    return None if dual is None else float(dual)
 
 
 def _pulp() -> Any:  # noqa: ANN401 - PuLP has no types

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.program import Floats, LinearProgram, LpSolution, Solver, Sweep
+    from lpsched.lp.program import Floats, LinearProgram, LpSolution, Solver
 
 
 # Many objectives over one program, each answer checked: hot where that works, cold where it does not.
@@ -26,20 +26,13 @@ AGREEMENT: Final = 1e-7  # of value and bound, relative to the terms that the va
 KEPT: Final = 1e-7  # how far a point may leave its rows
 
 
-@dataclass(slots=True)
 class CheckedSweep:
     """Solves one program for one objective after the other; counts how often it had to start from cold."""
 
-    solver: Solver
-    program: LinearProgram
-    solves: int = 0
-    colds: int = 0
-    _sweep: Sweep = field(init=False)
-    _is_hot: bool = False
-
-    def __post_init__(self) -> None:
-        """Hand the program to the solver."""
-        self._sweep = self.solver.sweep(self.program)
+    def __init__(self, solver: Solver, program: LinearProgram) -> None:
+        self.solver, self.program = solver, program
+        self.solves = self.colds = 0
+        self._sweep, self._is_hot = solver.sweep(program), False
 
     def solve(self, costs: Floats) -> LpSolution:
         """Return the optimal solution for these costs."""
@@ -123,7 +116,8 @@ class DualFace:
             unit = gradient / size
             key = tuple(np.round(unit, 12).tolist())
             if key not in known:
-                found = float(unit @ _joined(sweep.solve(np.concatenate([unit, -unit])).values))
+                plus, minus = np.split(sweep.solve(np.concatenate([unit, -unit])).values, 2)
+                found = float(unit @ (plus - minus))
                 known[key] = None if found <= -ENDLESS else found
             lowest = known[key]
             return None if lowest is None else size * lowest
@@ -146,11 +140,9 @@ class DualFace:
                 (row, np.broadcast_to(plus, self.slopes.shape), self.slopes),
                 (row, np.broadcast_to(minus, self.slopes.shape), -self.slopes),
             ],
-            np.inf,
+            self.limits,
         )
-        program = lp.build()
-        program.row_upper[:] = self.limits
-        return program
+        return lp.build()
 
 
 def dual_face(program: LinearProgram, x: Floats) -> DualFace | None:
@@ -193,9 +185,3 @@ def dual_face(program: LinearProgram, x: Floats) -> DualFace | None:
         np.concatenate([moved[usable & at_zero], -moved[at_most], sides[one_sided, np.newaxis] * free[one_sided]]),
         np.concatenate([reduced[usable & at_zero], -reduced[at_most], -sides[one_sided] * origin[one_sided]]),
     )
-
-
-def _joined(values: Floats) -> Floats:
-    half = len(values) // 2
-    joined: Floats = values[:half] - values[half:]
-    return joined

@@ -147,7 +147,7 @@ def searched(case: Case, objective: str, steps: int) -> tuple[Question, Proved, 
     except (InfeasibleError, NotFoundError):
         return None
     scoring, high = scoring_of(question), case.bag.site.deadline_seconds or math.inf
-    low = float(scoring.prover.longest)
+    low = float(max(min(each.seconds for each in row) for row in scoring.prover.tasks))
     if proved.relaxed is None or low >= high:
         return None
     search = IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)

@@ -26,8 +26,8 @@ import numpy as np
 
 from lpsched.bag.arrays import items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import ENERGY, MAKESPAN
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import ENERGY
+from lpsched.bag.proving import proved_makespan
 from lpsched.bag.recovery.deadline import search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange, levelled
 from lpsched.bag.recovery.plans import ended, plan_of_schedule
@@ -36,6 +36,7 @@ from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.model.provenance import relative_gap
 from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Objective
+    from lpsched.bag.problem import Objective, Question
     from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
     from lpsched.bag.recovery.plans import Plan
     from lpsched.bag.recovery.rounding import Known
@@ -94,6 +95,17 @@ def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
     return max(found, key=lambda each: sign * objective.value(each.measured))
 
 
+def gap_of(question: Question, found: Recovered | None, bound: float) -> float | None:
+    """Return the relative gap between a schedule and the bound; `None` if it is not known."""
+    return None if found is None else relative_gap(question.objective.value(found.measured), bound)
+
+
+def is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
+    """Tell whether a schedule is known to be as near to the bound as the gap."""
+    distance = gap_of(question, found, bound)
+    return distance is not None and distance <= gap
+
+
 def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
     """Return verified schedules to choose from, waiting included where it may be; or the limit all miss.
 
@@ -127,12 +139,10 @@ class Memory:
         self.tables = Tables(bag)
 
 
-def verified_schedule(
-    bag: Bag, relaxation: Point, *, late: bool = False, memory: Memory | None = None
-) -> Recovered | str:
+def verified_schedule(bag: Bag, relaxation: Point, *, memory: Memory | None = None) -> Recovered | str:
     """Return the schedule of a relaxation, or the limit that it misses."""
     memory = memory if memory is not None else Memory(bag)
-    schedule = ended(bag, place(bag, _rounded(bag, relaxation), memory.placed), late=late)
+    schedule = ended(bag, place(bag, _rounded(bag, relaxation), memory.placed), late=False)
     return examined_schedule(bag, schedule, memory.tables)
 
 
@@ -172,32 +182,26 @@ class _Attempts:
     items: Items
     late_too: bool  # a loss is spread until the deadline: a second ending to try
     memory: Memory
+    excess: Floats  # of the last one, by machine type and last by waiting for the cap
     found: list[Recovered] = field(default_factory=list)
     missed: str = ""
     shortest: float = math.inf  # the makespan that came nearest
     missing: Schedule | None = None  # the last schedule that was too late
-    excess: Floats = field(init=False)  # of the last one, by machine type and last by waiting for the cap
-
-    def __post_init__(self) -> None:
-        """Begin without an excess."""
-        self.excess = np.zeros(len(self.bag.machine_types) + 1)
 
     def attempt(self, counts: Sequence[dict[int, int]]) -> bool:
         """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
-        bag = self.bag
-        schedule = place(bag, counts, self.memory.placed)
+        schedule = place(self.bag, counts, self.memory.placed)
         if max(self._loads(schedule)) > self.deadline:
-            schedule = levelled(bag, schedule, self.deadline)
+            schedule = levelled(self.bag, schedule, self.deadline)
         return self.keep(schedule)
 
-    def exchange(self, limit: float) -> bool:
-        """Exchange single tasks of the last schedule that was too late; tell whether it then is in time."""
+    def exchange(self) -> None:
+        """Exchange single tasks of the last schedule that was too late, and keep it if it then is in time."""
         bag, schedule = self.bag, self.missing
-        if schedule is None or not self.excess[:-1].any() or not fits_exchanges(bag):
-            return False
-        plan = plan_of_schedule(bag, self.items, schedule)
-        second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
-        return self.keep(levelled(bag, repaired(bag, plan, limit, OVERLOAD * second), self.deadline))
+        if schedule is not None and self.excess[:-1].any() and fits_exchanges(bag):
+            plan = plan_of_schedule(bag, self.items, schedule)
+            second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
+            self.keep(levelled(bag, repaired(bag, plan, self.deadline, OVERLOAD * second), self.deadline))
 
     def keep(self, schedule: Schedule) -> bool:
         """Verify a schedule with its endings, and keep those in time; tell whether there is one."""
@@ -253,7 +257,8 @@ def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: 
     earns = objective.name == "profit"
     per_joule = cost_model(bag).energy_price if earns else float(bag.watts is not None)
     items = items_of(bag, per_joule=per_joule, wear=earns)
-    attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag))
+    excess = np.zeros(len(bag.machine_types) + 1)
+    attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag), excess)
     if attempts.attempt(_rounded(bag, relaxation)):
         return attempts.found
     shorter = shorter_deadlines(bag, objective.name, solver)
@@ -263,7 +268,7 @@ def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: 
             _climb_down(attempts, shorter, min(1.0, relaxation.makespan_seconds / deadline))
             fastest = None if attempts.found else shorter.fastest()
     if fastest is not None and not attempts.attempt(_rounded(bag, fastest)):
-        attempts.exchange(deadline)
+        attempts.exchange()
     if attempts.found:
         return attempts.found
     costs = np.zeros((bag.seconds.rows, bag.seconds.columns)) if shorter is None else shorter.costs
@@ -295,7 +300,7 @@ def _climb_down(attempts: _Attempts, shorter: ShorterDeadlines, top: float) -> N
         least = 2.0 * more if rung > EVEN_RUNGS else 0.0
         more = np.where(late, np.maximum(attempts.excess + LEAST_CUT, least), 0.0)
         too_long, cut = cut, cut + more
-    attempts.exchange(attempts.deadline)
+    attempts.exchange()
     for _ in range((BISECTIONS if met else FAR_BISECTIONS) if cut.any() else 0):
         between = 0.5 * (cut + too_long)
         if is_in_time(between) is False:
@@ -327,18 +332,15 @@ def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFo
         return NotFoundError(
             f"{bag.name}: no schedule was found within the limits, and none proved impossible: {missed.sentence}"
         )
+    if not missed.is_proved:
+        return too_late(bag, shortest, proved_makespan(bag, solver))
     under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
-    reached = f"the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
-    if missed.is_proved:
-        after = f"; {reached}" if reached else ""
-        return InfeasibleError(
-            f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
-            f"{under} (proved: all assignments were searched){after}; "
-            "give it more time, more machines or fewer tasks"
-        )
-    free = bag.without_deadline()
-    least = MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver).multipliers)
-    return too_late(bag, shortest, least)
+    reached = f"; the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
+    return InfeasibleError(
+        f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
+        f"{under} (proved: all assignments were searched){reached}; "
+        "give it more time, more machines or fewer tasks"
+    )
 
 
 def too_late(bag: Bag, shortest: float, least: float) -> InfeasibleError | NotFoundError:

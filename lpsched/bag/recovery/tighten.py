@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.problem import MAKESPAN
-from lpsched.bag.proving import prover_of
+from lpsched.bag.proving import proved_makespan
 from lpsched.bag.recovery.exchange import OVERLOAD, levelled, polish
-from lpsched.bag.recovery.patterns import FIRST_ROUNDS, Cover, choose, dive
-from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
+from lpsched.bag.recovery.plans import FIRST_ROUNDS, Cover, Plan, choose, dive, ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import place
-from lpsched.bag.recovery.stages import Recovered, best_of, examined_schedule, fits_exchanges, repaired
+from lpsched.bag.recovery.stages import (
+    Recovered,
+    best_of,
+    examined_schedule,
+    fits_exchanges,
+    gap_of,
+    is_close,
+    repaired,
+)
 from lpsched.bag.search.makespan_intervals import IntervalSearch, Scoring, scoring_of
 from lpsched.errors import SolverError
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder
-from lpsched.model.fixed_point import rounded_down
-from lpsched.model.provenance import relative_gap
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -53,17 +57,12 @@ ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what ex
 
 def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
     """Return a verified schedule that is at least as good as the one given."""
-    bag, asked = question.bag, question.objective
-
-    def is_enough() -> bool:
-        distance = relative_gap(asked.value(found.measured), bound)
-        return watch.is_over() or (distance is not None and distance <= gap)
-
-    if not found.schedule.groups or is_enough():  # no groups: waiting is best
+    bag = question.bag
+    if not found.schedule.groups or watch.is_over() or is_close(question, found, bound, gap):  # no groups: waiting
         return found
     level = levelled(bag, found.schedule)
     found = better_ending(question, found, level)
-    if is_enough() or not fits_exchanges(bag):
+    if watch.is_over() or is_close(question, found, bound, gap) or not fits_exchanges(bag):
         return found
     items = scoring_of(question).items
     plan = plan_of_schedule(bag, items, level)
@@ -92,12 +91,8 @@ def better_ending(question: Question, found: Maybe, schedule: Schedule) -> Maybe
 # What is lost then is lost in the counts: rounded ones leave a machine type with a task too many or too few,
 # and with a deadline all types have to fit at once.
 #
-# Data       n_i    tasks of type i                m_j  machines of type j
-#            e_ijk  seconds in P-state k           kappa_ijk  what a task costs above idle
-#            d_ijk  joules above idle              H    P - I, what the power cap leaves above the idle floor
-#            w      what a second costs            D    deadline
-#            f_j    slack that levelling needs, as a share of the makespan: a little more than 0
-# Variables  x_ijk  whole tasks of type i on machine type j in P-state k,  t  makespan
+# With n, m, e, d, t and x, which is whole, of `bag/front.py`, kappa, H and D of `bag/recovery/deadline.py`, and besides
+# w, what a second costs, and f_j, slack that levelling needs, as a share of the makespan, a little more than 0:
 #
 #     min   kappa x + w t
 #     s.t.  sum_jk x_ijk        =  n_i            for each task type i      (demand)
@@ -206,7 +201,7 @@ def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) 
     if not found.schedule.groups:  # waiting is best
         return found
     slack = np.full(len(items.machines), LEAST_SLACK)
-    program = _program(bag, items, found, solver)
+    program = _around(bag, items, found, solver)
     for _ in range(MOST_ROUNDS):
         if watch.work_left() < LEAST_ROUND:
             break
@@ -217,14 +212,14 @@ def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) 
         better = better_ending(question, found, schedule)
         excess = _excess(plan_of_schedule(bag, items, schedule), slack)
         if better is not found:
-            found, program = better, _program(bag, items, better, solver)
+            found, program = better, _around(bag, items, better, solver)
         elif not excess.any():
             break
         slack = np.where(excess > 0, slack + excess + LEAST_SLACK, slack)
     return found
 
 
-def _program(bag: Bag, items: Items, found: Recovered, solver: Solver) -> WholeCounts:
+def _around(bag: Bag, items: Items, found: Recovered, solver: Solver) -> WholeCounts:
     """Return the program around a schedule."""
     plan = plan_of_schedule(bag, items, found.schedule)
     own = np.eye(len(items.machines), dtype=np.int64)[plan.kinds]
@@ -237,8 +232,7 @@ def _excess(plan: Plan, slack: Floats) -> Floats:
     firsts = np.concatenate(([0], np.cumsum(items.machines)[:-1]))
     means = np.add.reduceat(loads, firsts) / items.machines
     limit = items.latest if np.isfinite(items.latest) else float((means / (1.0 - slack)).max())
-    excess: Floats = np.maximum(np.maximum.reduceat(loads, firsts) / limit - 1.0, 0.0)
-    return excess
+    return np.maximum(np.maximum.reduceat(loads, firsts) / limit - 1.0, 0.0)
 
 
 def _by_column(bag: Bag, counts: Integers) -> list[dict[int, int]]:
@@ -289,42 +283,41 @@ class Tightening:
     gap: float
     plan: Plan | None = None  # that of the schedule, once it is ours
     search: IntervalSearch | None = None
-    work: float = field(init=False)  # all that may be counted
-
-    def __post_init__(self) -> None:
-        """Look how much work there is."""
-        self.work = self.watch.work_left()
+    work: float = 0.0  # all that may be counted
 
     def run(self) -> None:
         """Search until bound and value meet, the work is done, or nothing more is to be gained."""
-        scoring = self.scoring
-        self._polish_first()
-        low, high = self._least_makespan(), self.question.bag.site.deadline_seconds or math.inf
+        scoring, bag = self.scoring, self.question.bag
+        self.work = self.watch.work_left()
+        if self.found is not None and self.found.schedule.groups:  # first around the schedule that is there
+            plan = plan_of_schedule(bag, _workable(scoring.items), self.found.schedule)
+            self._polish(plan, float(plan.loads.max()), FIRST)
+            self.plan = self.plan if self.plan is not None else plan
+        low, high = proved_makespan(bag, self.solver, self.watch), bag.site.deadline_seconds or math.inf
         if low < high:
             standing = float(scoring.standing)
             self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
             self._search(self.search)
-        self._deepen()
-
-    @property
-    def value(self) -> float | None:
-        """What the best schedule achieves; `None` if there is none yet."""
-        return None if self.found is None else self.question.objective.value(self.found.measured)
-
-    @property
-    def gap_left(self) -> float | None:
-        """The relative gap between value and bound."""
-        return None if self.value is None else relative_gap(self.value, self.bound)
+        fails = 0  # what is left is spent on the best plan, while that helps
+        while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
+            if self._is_enough(self.plan):
+                return
+            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
+            fails = 0 if better else fails + 1
 
     def _is_closed(self) -> bool:
-        gap_left = self.gap_left
-        return gap_left is not None and gap_left <= self.gap
+        return is_close(self.question, self.found, self.bound, self.gap)
+
+    def _tell(self) -> None:
+        self.watch.tell(STAGE, gap_of(self.question, self.found, self.bound))
 
     def _search(self, search: IntervalSearch) -> None:
         """Raise the bound, and look for schedules where it is least certain."""
         watch = self.watch.share(SEARCHING * self.watch.work_left())
         while not self._is_closed():
-            value = -math.inf if self.value is None else self.scoring.of_value(self.value)
+            value = -math.inf
+            if self.found is not None:
+                value = self.scoring.of_value(self.question.objective.value(self.found.measured))
             leaf = search.refine(value, self.gap, watch)
             self._take(search.bound)
             if leaf is None or self._is_closed():
@@ -343,29 +336,12 @@ class Tightening:
             if plan is not None:
                 self._polish(plan, leaf.end, POLISHING)
 
-    def _polish_first(self) -> None:
-        """Search around the schedule that is there."""
-        if self.found is not None and self.found.schedule.groups:
-            items = _workable(self.scoring.items)
-            plan = plan_of_schedule(self.question.bag, items, self.found.schedule)
-            self._polish(plan, float(plan.loads.max()), FIRST)
-            self.plan = self.plan if self.plan is not None else plan
-
-    def _deepen(self) -> None:
-        """Spend what is left on the best plan, while that helps."""
-        fails = 0
-        while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
-            if self._is_enough(self.plan):
-                return
-            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
-            fails = 0 if better else fails + 1
-
     def _polish(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
         """Polish a plan and keep what comes of it, if that is better; tell whether it is."""
         part = self.watch.share(min(share[0], share[1] * self.work))
         polished = polish(plan, limit, self._is_enough, part, self.rng)
         better = self._keep(polished)
-        self.watch.tell(STAGE, self.gap_left)
+        self._tell()
         return better
 
     def _keep(self, plan: Plan) -> bool:
@@ -382,18 +358,12 @@ class Tightening:
         away = abs(self.bound - self.scoring.to_value(score))
         return away <= self.gap * abs(self.bound)
 
-    def _least_makespan(self) -> float:
-        """Return a makespan that no schedule undercuts."""
-        bag = self.question.bag.without_deadline()
-        prices = MAKESPAN.relax(bag, self.solver, self.watch).multipliers
-        return rounded_down(prover_of(bag).makespan(prices))
-
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""
         if score is not None:
             proved = self.scoring.to_bound(score)
             self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
-            self.watch.tell(STAGE, self.gap_left)
+            self._tell()
 
 
 def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
 
 
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What is best at some price: money (C) or watts (B) used, for so many bags (r) or so much money (A), a second."""
+
+    relaxation: Relaxation
+    used: float
+    gained: float
+    runs: bool
+
+
 class _RateSearch:
     """The profit program of one bag, to be solved at one price after the other; all share one set of rows."""
 
@@ -59,15 +69,6 @@ class Piece:
     relaxation: Relaxation | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """What is best at some income: r bags per second, at C money per second."""
-
-    relaxation: Relaxation
-    bags: float
-    cost: float
-
-
 class PriceSearch(_RateSearch):
     """Solves the profit program of one bag for one income after the other."""
 
@@ -89,12 +90,12 @@ class PriceSearch(_RateSearch):
 
         def minimise(cost_weight: float, bags_weight: float) -> Corner[_Best]:
             best = self._best(cost_weight, bags_weight + cost_weight * from_income)
-            return Corner(best.cost - from_income * best.bags, -best.bags, best)
+            return Corner(best.used - from_income * best.gained, -best.gained, best)
 
         left = minimise(1.0, 0.0)
         right = minimise(0.0, 1.0) if to_income is None else minimise(1.0, to_income - from_income)
         if self.bag.site.deadline_seconds is None and left.first >= 0:
-            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0))  # r = 0, C = 0: do not run
+            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0, runs=False))  # r = 0, C = 0
         found, _ = corners(minimise, left, right, flat=FINE if self._apart else FLAT)
         breaks = [
             from_income + (after.first - before.first) / (before.second - after.second)
@@ -102,7 +103,7 @@ class PriceSearch(_RateSearch):
         ]
         starts, stops = [from_income, *breaks], [*breaks, to_income]
         return [
-            Piece(start, stop, best.bags, best.cost, best.relaxation if best.bags else None)
+            Piece(start, stop, best.gained, best.used, best.relaxation if best.runs else None)
             for best, start, stop in zip((each.source for each in found), starts, stops, strict=True)
         ]
 
@@ -118,7 +119,7 @@ class PriceSearch(_RateSearch):
         return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
 
     def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
-        return _Best(relaxation, bags, self._spent(relaxation) * bags)
+        return _Best(relaxation, self._spent(relaxation) * bags, bags, runs=bags != 0)
 
 
 # The most profit as a function of the price of electricity: every piece, exactly.
@@ -149,16 +150,6 @@ class PowerPiece:
     at_from: Relaxation
 
 
-@dataclass(frozen=True, slots=True)
-class _BestAt:
-    """What is best at some price of a joule: A money per second at B watts."""
-
-    relaxation: Relaxation
-    money: float
-    watts: float
-    runs: bool
-
-
 class ElectricitySearch(_RateSearch):
     """Solves the profit program of one bag for one price of electricity after the other; it is free at first."""
 
@@ -176,13 +167,13 @@ class ElectricitySearch(_RateSearch):
     def pieces(self) -> list[PowerPiece]:
         """Return the pieces by rising price, from free electricity on."""
 
-        def minimise(watts_weight: float, money_weight: float) -> Corner[_BestAt]:
+        def minimise(watts_weight: float, money_weight: float) -> Corner[_Best]:
             best = self._best(watts_weight, money_weight)
-            return Corner(best.watts, -best.money, best)
+            return Corner(best.used, -best.gained, best)
 
         thrifty, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
         if self.bag.site.deadline_seconds is None and thrifty.first >= 0:  # nothing draws less than nothing
-            thrifty = Corner(0.0, 0.0, _BestAt(thrifty.source.relaxation, 0.0, 0.0, runs=False))
+            thrifty = Corner(0.0, 0.0, _Best(thrifty.source.relaxation, 0.0, 0.0, runs=False))
         found, edges = corners(minimise, thrifty, free, flat=FINE if self._apart else FLAT)
         found.reverse()
         edges.reverse()
@@ -195,13 +186,13 @@ class ElectricitySearch(_RateSearch):
             same = math.isclose(joule, edge.first_weight / edge.second_weight, rel_tol=1e-12)
             sources.append(edge.source.relaxation if same else self.at(price))
         return [
-            PowerPiece(start, stop, best.money, best.watts, best.relaxation if best.runs else None, source)
+            PowerPiece(start, stop, best.gained, best.used, best.relaxation if best.runs else None, source)
             for best, start, stop, source in zip(
                 (each.source for each in found), starts, [*starts[1:], None], sources, strict=True
             )
         ]
 
-    def _best(self, watts_weight: float, money_weight: float) -> _BestAt:
+    def _best(self, watts_weight: float, money_weight: float) -> _Best:
         """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
         per_joule = watts_weight / money_weight if money_weight else 1.0
         if self._apart and money_weight and watts_weight:
@@ -217,9 +208,9 @@ class ElectricitySearch(_RateSearch):
         rho = float(solution["rho"][0])
         return self._with_rates(relaxation, rho / self._scales.seconds if rho > profit.SLOWEST else 0.0)
 
-    def _with_rates(self, relaxation: Relaxation, bags: float) -> _BestAt:
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
         watts = float((self._joules * relaxation.shares).sum()) * bags
-        return _BestAt(relaxation, (self._money.income - self._spent(relaxation)) * bags, watts, runs=bags > 0)
+        return _Best(relaxation, watts, (self._money.income - self._spent(relaxation)) * bags, runs=bags > 0)
 
 
 def with_electricity(bag: Bag, per_kwh: float) -> Bag:
@@ -302,7 +293,6 @@ class CountSearch:
         longest = Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0]))
         self._program = plain.with_rows(longest)  # with v = 0
         self._present = require_optimal(solver.solve(self._program))
-        self.solves = 1
 
     def present(self) -> CountPrices:
         """Return the prices with the machines there are."""
@@ -313,7 +303,6 @@ class CountSearch:
 
         What the machines cost is not in that program.
         """
-        self.solves += 1
         machine, tasks, cap = self.bag.machine_types[j], len(self.bag.task_types), self._scales.cap
         row_upper = self._program.row_upper.copy()
         row_upper[tasks + j] += more / machine.count
@@ -328,7 +317,6 @@ class CountSearch:
 
     def best(self, j: int, *, most: int) -> tuple[float, CountPrices]:
         """Return how many more machines of type j are best, at most so many, and the prices there."""
-        self.solves += 1
         solution = require_optimal(self.solver.solve(self._with_more(j, most)))
         return float(solution.values[-1]) * self.bag.machine_types[j].count, self._prices(solution)
 
@@ -351,7 +339,6 @@ class CountSearch:
         lost_now = self._present.value * self._money.unit / self._scales.seconds
         now, best = Corner(0.0, lost_now, self._present), minimise(0.0, 1.0)
         found, edges = corners(minimise, now, best)
-        self.solves += sweep.solves
         return [
             CountPiece(before.first, after.first, self._prices(edge.source))
             for (before, after), edge in zip(itertools.pairwise(found), edges, strict=True)
@@ -363,18 +350,12 @@ class CountSearch:
         machine, tasks = self.bag.machine_types[j], len(self.bag.task_types)
         everything = float(scales.loads[:, scales.arrays.machine_of == j].max(axis=1).sum())
         useful = SLACK * program.row_upper[-1] * everything  # all that it can run, as soon as the longest task
-        rows, values = [tasks + j], [-1.0]
+        cells = {tasks + j: -1.0}
         if scales.cap is not None:
-            rows.append(tasks + len(self.bag.machine_types))
-            values.append(machine.idle_watts * machine.count * scales.seconds / scales.cap.joules)
-        more = Columns(
-            costs=np.array([cost_model(self.bag).own_rate(machine) * self._price_unit(j)]),
-            upper=np.array([min(most / machine.count, useful)]),
-            starts=np.array([0, len(rows)], dtype=np.int32),
-            rows=np.array(rows, dtype=np.int32),
-            values=np.array(values),
-        )
-        return program.with_columns(more)
+            drawn = machine.idle_watts * machine.count * scales.seconds
+            cells[tasks + len(self.bag.machine_types)] = drawn / scales.cap.joules
+        cost = cost_model(self.bag).own_rate(machine) * self._price_unit(j)
+        return program.with_columns(Columns.of([cost], np.array([min(most / machine.count, useful)]), [cells]))
 
     def _price_unit(self, j: int) -> float:
         """Return what v costs in the program if one machine costs 1 a second."""

@@ -325,8 +325,7 @@ class _FrontSearch:
         energy, makespan = multipliers
         joules = weights.joules * front.unit_of(self.scales, front.ENERGY)
         seconds = weights.seconds * front.unit_of(self.scales, front.MAKESPAN)
-        mixed: Floats = (joules * energy + seconds * makespan) / front.unit_of(self.scales, weights)
-        return mixed
+        return (joules * energy + seconds * makespan) / front.unit_of(self.scales, weights)
 
 
 # Everything that a bag can take: all pairs of energy and makespan that some way to run it has, exactly.

@@ -164,11 +164,6 @@ class PackingProver:
             found.append(row)
         return found
 
-    @property
-    def longest(self) -> Fraction:
-        """No schedule is shorter than the task that takes longest, where that is done soonest."""
-        return max(min(each.seconds for each in row) for row in self.tasks)
-
     def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
         """Return A and B: cost >= A - t B for makespans t up to an end; by knapsacks, if there is a grid of cells."""
         omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
@@ -282,9 +277,11 @@ CELL: Final = 5e-9  # and for each of its cells, where it has a grid
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What proves a bound: prices, on a grid of cells; on none if tasks may be split."""
+    """What proves a bound: prices, for an interval, on a grid of cells; on none if tasks may be split."""
 
     prices: Prices
+    start: float
+    end: float
     line: tuple[Fraction, Fraction]  # A and B: all that they say, for any makespan up to the end
     cells: int = 0
 
@@ -346,13 +343,12 @@ class IntervalSearch:
     def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
         """Return patterns that fit into a leaf, those first that cost least at its prices."""
         prices = leaf.proof.prices
-        items = self.items.with_cap_price(prices.cap)
         fitting = [each for each in self.patterns if each.seconds <= leaf.end]
         reduced = [
             each.cost
             + prices.cap * each.joules
             + prices.machines[each.machine] * each.seconds
-            - prices.tasks @ items.tasks_in(each.counts)
+            - prices.tasks @ self.items.tasks_in(each.counts)
             for each in fitting
         ]
         order = np.argsort(reduced, kind="stable")[:most]
@@ -428,7 +424,7 @@ class IntervalSearch:
         prices = oracle.prices(self._plain.solve(watch).multipliers)
         watch.count(EXACT * self.items.seconds.size)
         line = self.proofs.line(prices, end)
-        leaf = Leaf(start, end, self.proofs.score(*line, start, end), 0, Proof(prices, line))
+        leaf = Leaf(start, end, self.proofs.score(*line, start, end), 0, Proof(prices, start, end, line))
         if parent is None:
             return leaf
         own = Leaf(start, end, self.proofs.score(*parent.proof.line, start, end), 0, parent.proof)
@@ -453,7 +449,8 @@ class IntervalSearch:
         watch.count((EXACT + CELL * oracle.cells) * self.items.seconds.size)
         if bound is None or (leaf.bound is not None and bound >= leaf.bound):
             return replace(leaf, level=level)
-        return Leaf(leaf.start, leaf.end, bound, level, Proof(prices, line, oracle.cells))
+        proof = Proof(prices, leaf.start, leaf.end, line, oracle.cells)
+        return Leaf(leaf.start, leaf.end, bound, level, proof)
 
     def _limit(self, master: Master, upper: Floats) -> None:
         """Set the interval of a program, and how often its patterns or pairs may be used."""

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from lpsched.bag.arrays import items_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.recovery.patterns import Cover, choose, dive
-from lpsched.bag.recovery.plans import plan_of
+from lpsched.bag.recovery.plans import Cover, choose, dive, plan_of
 from lpsched.bag.schedule import task_counts
 from lpsched.bag.verify import measure, violations
 from lpsched.cancellation import Watch
@@ -98,6 +97,6 @@ def test_a_watch_that_is_over_gives_no_plan(way):
 
 def test_the_last_machines_are_settled_by_an_integer_program(monkeypatch):
     # 6 + 3 + 3 and 4 + 4 + 4 fill two machines of 12 s; longest first would begin with 6 + 4, and be late.
-    monkeypatch.setattr("lpsched.bag.recovery.patterns._next_kept", lambda _: {})
+    monkeypatch.setattr("lpsched.bag.recovery.plans._next_kept", lambda _: {})
     plan = dive(cover_of(simple_bag([[6.0], [4.0], [3.0]], [1, 3, 2], [2]), 12.0), rng())
     assert plan.loads.tolist() == [12.0, 12.0]

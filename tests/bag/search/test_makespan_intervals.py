@@ -20,7 +20,7 @@ def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     """Return the search with exact proofs, from the longest task on."""
     solver = HighsSolver()
     scoring = scoring_of(ask(bag, Terms(objective=objective), solver))
-    low = low or float(scoring.prover.longest)
+    low = low or float(max(min(each.seconds for each in row) for row in scoring.prover.tasks))
     return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 
 
