@@ -122,11 +122,7 @@ class Lowest:
 
 
 def lowest(streams: Sequence[Stream], count: int) -> Lowest:
-    """Take the `count` smallest times, at least one.
-
-    >>> lowest([Stream(3, 3, 2), Stream(5, 5, 1)], 4)  # 3 3 5 6 6 ...
-    Lowest(rounds=[1, 1], split=(0, 1), last=6)
-    """
+    """Take the `count` smallest times, at least one."""
     enough = min(each.first + (-(-count // each.machines) - 1) * each.step for each in streams)
     near = [k for k, each in enumerate(streams) if each.first <= enough]
     low, high = _bracket([streams[k] for k in near], count, enough)

@@ -228,15 +228,7 @@ class _Memory:
 def descend(
     smooth: Callable[[Floats], tuple[float, Floats]], start: Floats, *, steps: int, settled: float, watch: Watch
 ) -> Floats:
-    """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late.
-
-    The nearest point to (3, -1) that is not negative:
-
-    >>> from lpsched.cancellation import Watch
-    >>> away = lambda x: (float(((x - [3.0, -1.0]) ** 2).sum()), 2.0 * (x - [3.0, -1.0]))
-    >>> descend(away, np.array([1.0, 1.0]), steps=20, settled=1e-9, watch=Watch()).round(6).tolist()
-    [3.0, 0.0]
-    """
+    """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late."""
     here, memory = start, _Memory()
     value, slope = smooth(here)
     heights = deque([value], maxlen=LOOK_BACK + 1)

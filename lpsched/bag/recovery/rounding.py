@@ -108,10 +108,6 @@ def ease(
     What is lowered is cost + weight * sum of max(0, excess), where `excess` is how far each sum is above its
     limit. Of all sets of up to two moves the best is made, or of up to three where none of these helps, again
     and again.
-
-    >>> to_slow = Move(0, 0, 1, cost=1.0, change=np.array([-2.0, 1.0]))
-    >>> ease([{0: 3, 1: 2}], [to_slow], np.array([2.0, -2.0]), weight=10.0)
-    [{0: 2, 1: 3}]
     """
     eased = [dict(row) for row in counts]
     changes = np.vstack([*(move.change for move in moves), np.zeros_like(excess)])

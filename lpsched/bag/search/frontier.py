@@ -171,13 +171,6 @@ def corners(
     `minimise` returns a point that is best for two weights; `left` has the least of the first criterion, `right` of
     the second. A corner must be `flat` beyond the line, as a share of the triangle over the pair. `settle` returns
     what a known corner proves for two weights, a bound of the weighted sum; or nothing.
-
-    >>> points = [(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0), (4.0, 4.0)]
-    >>> def best(a, b):
-    ...     return Corner(*min(points, key=lambda point: a * point[0] + b * point[1]), None)
-    >>> found, edges = corners(best, best(1, 0), best(0, 1))
-    >>> [(each.first, each.second) for each in found], len(edges)
-    ([(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0)], 3)
     """
     found: list[Corner[Payload]] = [left]
     edges: list[CornerEdge[Payload]] = []
