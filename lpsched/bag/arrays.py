@@ -35,6 +35,11 @@ class BagArrays:
     seconds: Floats  # T x C
     watts: Floats | None  # T x C
 
+    @property
+    def firsts(self) -> Integers:
+        """M: the first column of each machine type; the columns of one are neighbours."""
+        return np.searchsorted(self.machine_of, np.arange(len(self.machine_counts)))
+
 
 def arrays_of(bag: Bag) -> BagArrays:
     """Return the views; counts are exact in a double, because a bag holds at most 10^15 of anything."""
@@ -151,8 +156,7 @@ class Items:
     @property
     def cheapest(self) -> Floats:
         """What a task of each type costs where that is nearest to nothing."""
-        cheapest: Floats = np.abs(self.costs).min(axis=1).reshape(len(self.tasks), -1).min(axis=1)
-        return cheapest
+        return np.asarray(np.abs(self.costs).min(axis=1).reshape(len(self.tasks), -1).min(axis=1))
 
     def size(self, seconds: float) -> float:
         """Return an amount of the order of what the bag brings or costs in so many seconds."""
@@ -183,8 +187,13 @@ class Items:
 
     def tasks_in(self, counts: Integers) -> Integers:
         """Return how many tasks of each type these counts of items are, along the last axis."""
-        by_task: Integers = counts.reshape(*counts.shape[:-1], len(self.tasks), self.states).sum(axis=-1)
-        return by_task
+        return np.asarray(counts.reshape(*counts.shape[:-1], len(self.tasks), self.states).sum(axis=-1))
+
+    def demand_met(self, pattern: Pattern) -> dict[int, float]:
+        """Return how many tasks of each type a pattern runs, without those of which it runs none."""
+        tasks = self.tasks_in(pattern.counts)
+        use = np.flatnonzero(tasks)
+        return dict(zip(use.tolist(), tasks[use].tolist(), strict=True))
 
     def pattern(self, machine: int, counts: Integers, limit: float = np.inf) -> Pattern:
         """Return a pattern that was found for a limit."""
@@ -219,33 +228,34 @@ def items_of(  # noqa: PLR0913 - what an objective counts
     `headroom` is what a power cap leaves above the idle floor, in watts; `None` without a cap.
     """
     arrays = usable_arrays(bag)
-    own = np.where(arrays.can_run, arrays.seconds, np.inf)
     costs = np.where(arrays.can_run, 0.0, np.inf)
+    above = np.zeros_like(costs)  # joules above idle
     if arrays.watts is not None:
-        above = arrays.watts - arrays.idle_watts[arrays.machine_of]
-        costs += per_joule * arrays.seconds * above
+        watts = arrays.watts - arrays.idle_watts[arrays.machine_of]
+        costs += per_joule * arrays.seconds * watts
+        above = arrays.seconds * watts
     if wear:
         prices = cost_model(bag)
         worn = np.array([prices.wear(each) for each in bag.machine_types])
         costs += arrays.seconds * worn[arrays.machine_of]
     types, states = len(bag.task_types), max(each.modes for each in bag.machine_types)
-    seconds_by_item = np.full((types, states, len(bag.machine_types)), np.inf)
-    costs_by_item = seconds_by_item.copy()
-    above_by_item = np.zeros_like(seconds_by_item)
-    for column, (j, k) in enumerate(bag.modes):
-        seconds_by_item[:, k, j], costs_by_item[:, k, j] = own[:, column], costs[:, column]
-        if arrays.watts is not None:
-            above_by_item[:, k, j] = arrays.seconds[:, column] * (arrays.watts[:, column] - arrays.idle_watts[j])
+    j, k = np.array(bag.modes).T
+
+    def by_item(table: Floats, absent: float) -> Floats:
+        cells = np.full((types, states, len(bag.machine_types)), absent)
+        cells[:, k, j] = table
+        return cells.reshape(types * states, -1)
+
     return Items(
         tasks=arrays.task_counts.astype(np.int64),
         machines=arrays.machine_counts.astype(np.int64),
         task_of=np.repeat(np.arange(types), states),
-        seconds=seconds_by_item.reshape(types * states, -1),
-        costs=costs_by_item.reshape(types * states, -1),
+        seconds=by_item(np.where(arrays.can_run, arrays.seconds, np.inf), np.inf),
+        costs=by_item(costs, np.inf),
         income=income,
         per_second=per_second,
         latest=bag.site.deadline_seconds or np.inf,
-        joules=None if headroom is None else above_by_item.reshape(types * states, -1),
+        joules=None if headroom is None else by_item(above, 0.0),
         headroom=headroom or 0.0,
     )
 
@@ -266,11 +276,7 @@ def heterogeneity(bag: Bag) -> Heterogeneity:
 
 
 def affinity(speeds: Floats) -> float | None:
-    """Return the task-machine affinity of a table of positive speeds, `None` if it has one row or column.
-
-    >>> affinity(np.array([[25.0, 10.0, 5.0]] * 3)) < 1e-12
-    True
-    """
+    """Return the task-machine affinity of a table of positive speeds, `None` if it has one row or column."""
     if min(speeds.shape) < 2:  # noqa: PLR2004 - the mean of no singular values
         return None
     types, machines = speeds.shape

@@ -21,15 +21,14 @@ from lpsched.bag.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import Makespan, ask
+from lpsched.bag.problem import MAKESPAN, ask
 from lpsched.bag.proving import prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import NotFoundError, SolverError
-from lpsched.lp.pulp import model_text
-from lpsched.lp.solvers import default_solver
+from lpsched.lp.solvers import default_solver, model_text
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
@@ -302,7 +301,7 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
         return replace(longest, seconds=Fraction(low))
     with suppress(SolverError):
         free = bag.without_deadline()
-        prices = Makespan().relax(free, solver).multipliers
+        prices = MAKESPAN.relax(free, solver).multipliers
         seconds = min(low, rounded_down(Prover(free).makespan(prices)))
         if seconds > longest.seconds:
             names = [machine.name for machine in bag.machine_types]

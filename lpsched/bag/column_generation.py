@@ -11,8 +11,7 @@ from lpsched.bag import front, profit
 from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.master import with_columns
-from lpsched.lp.program import Columns, LinearProgram, LpStatus, array_module
+from lpsched.lp.program import Columns, LpBuilder, LpStatus, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Scales
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import Solver
+    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -50,24 +49,14 @@ SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs, and the rows that tie them together; on the CPU in doubles, on a GPU in single precision.
+    """All pairs, and the rows that tie them together; on the CPU in doubles, on a GPU in single precision."""
 
-    Attributes
-    ----------
-    xp
-        The module of the arrays: numpy or cupy.
-    costs
-        c, infinite where a pair cannot run; `None` where all can and none costs anything.
-    firsts
-        The first column of each machine type; the columns of one are neighbours.
-    """
-
-    xp: Any
+    xp: Any  # the module of the arrays: numpy or cupy
     loads: Any
-    costs: Any | None
+    costs: Any | None  # c, infinite where a pair cannot run; `None` where all can and none costs anything
     cap: Any | None  # delta
     headroom: float  # sigma
-    firsts: Integers
+    firsts: Integers  # the first column of each machine type; the columns of one are neighbours
     cells: int = CACHED
 
     @property
@@ -93,15 +82,8 @@ class Pairs:
         """Return every so-manieth task type, heavier by as much."""
         step = max(1, self.size // number)
         share = self.size / len(range(0, self.size, step))
-        return Pairs(
-            self.xp,
-            self.loads[::step] * share,
-            None if self.costs is None else self.costs[::step] * share,
-            None if self.cap is None else self.cap[::step] * share,
-            self.headroom,
-            self.firsts,
-            self.cells,
-        )
+        loads, costs, cap = (None if a is None else a[::step] * share for a in (self.loads, self.costs, self.cap))
+        return replace(self, loads=loads, costs=costs, cap=cap)
 
     def sizes(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
         """Return how large the terms of each task type's cheapest pair are."""
@@ -129,25 +111,20 @@ class Pairs:
     def near(self, prices: Floats, number: int) -> tuple[Integers, Integers]:
         """Return the pairs that are cheapest for their task type, and the `number` nearest to that."""
         sizes = self.sizes(prices)
-        far = self._far(prices, sizes, number)
-        rows, columns = [], []
+        nearest, rows, columns = [], [], []
+        for part, totals in self._totals(prices):
+            least = totals.min(axis=1)[:, np.newaxis]
+            away = ((totals - least) / sizes[part][:, np.newaxis]).ravel()
+            last = min(number + len(least), away.size - 1)
+            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
+        ranked = np.sort(np.concatenate(nearest))
+        far = float(ranked[min(self.size + number, len(ranked) - 1)])  # from the cheapest, relative to its size
         for part, totals in self._totals(prices):
             limit = (totals.min(axis=1) + far * sizes[part])[:, np.newaxis]
             row, column = self.xp.nonzero(totals <= limit)
             rows.append(self._home(row) + part.start)
             columns.append(self._home(column))
         return np.concatenate(rows), np.concatenate(columns)
-
-    def _far(self, prices: Floats, sizes: Any, number: int) -> float:  # noqa: ANN401 - an array of either module
-        """Return how far from the cheapest, relative to its size, some `number` further pairs are."""
-        nearest = []
-        for rows, totals in self._totals(prices):
-            least = totals.min(axis=1)[:, np.newaxis]
-            away = ((totals - least) / sizes[rows][:, np.newaxis]).ravel()
-            last = min(number + len(least), away.size - 1)
-            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
-        ranked = np.sort(np.concatenate(nearest))
-        return float(ranked[min(self.size + number, len(ranked) - 1)])
 
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
         """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
@@ -241,8 +218,7 @@ class ChoiceOracle:
         """Return the prices of capacity and cap, scaled to what T seconds may cost."""
         prices = np.maximum(-multipliers[self.pairs.size :], 0.0)
         paid = float(self.pairs.supply @ prices)
-        scaled: Floats = prices * (self.budget / paid) if paid > 0 else prices
-        return scaled
+        return prices * (self.budget / paid) if paid > 0 else prices
 
     def labels(self, rows: Integers, columns: Integers) -> list[int]:
         """Return what these pairs are called."""
@@ -258,33 +234,17 @@ class ChoiceOracle:
         cells = [(rows, np.ones(len(rows))), (pairs.size + machine, loads)]
         if pairs.cap is not None:
             cells.append((np.full(len(rows), pairs.size + len(pairs.firsts)), pairs.cap[rows, columns]))
-        return Columns(
-            costs=costs,
-            upper=np.full(len(rows), 2.0),
-            starts=(len(cells) * np.arange(len(rows) + 1)).astype(np.int32),
-            rows=np.stack([row for row, _ in cells], axis=1).ravel().astype(np.int32),
-            values=np.stack([value for _, value in cells], axis=1).ravel(),
-        )
+        return Columns.alike(costs, np.full(len(rows), 2.0), cells)
 
     def master(self, last: float) -> LinearProgram:
         """Return the program with s alone; `last` is the largest s that can be of use."""
-        pairs, width = self.pairs, len(self.pairs.supply)
-        demands = tuple(f"demand[{i}]" for i in range(pairs.size))
-        capacities = tuple(f"capacity[{j}]" for j in range(len(pairs.firsts)))
-        starts = np.concatenate((np.zeros(pairs.size, dtype=int), np.arange(width + 1)))
-        return LinearProgram(
-            name=NAME,
-            costs=np.array([self.budget]),
-            offset=0.0,
-            upper=np.array([last]),
-            row_names=(*demands, *capacities, *(("cap",) if pairs.cap is not None else ())),
-            row_lower=np.append(np.ones(pairs.size), np.full(width, -np.inf)),
-            row_upper=np.append(np.ones(pairs.size), np.zeros(width)),
-            starts=starts.astype(np.int32),
-            columns=np.zeros(width, dtype=np.int32),
-            values=-pairs.supply,
-            blocks={"s": np.zeros(1, dtype=np.int32)},
-        )
+        pairs, lp, row = self.pairs, LpBuilder(NAME), np.arange(len(self.pairs.supply))
+        s = lp.variables("s", upper=np.array([last]))
+        lp.objective([(s, self.budget)])
+        lp.equal_each([f"demand[{i}]" for i in range(pairs.size)], [], 1.0)
+        names = [*(f"capacity[{j}]" for j in range(len(pairs.firsts))), *(("cap",) if pairs.cap is not None else ())]
+        lp.at_most_each(names, [(row, np.broadcast_to(s, row.shape), -pairs.supply)], 0.0)
+        return lp.build()
 
 
 # Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
@@ -304,14 +264,6 @@ MOST_RATES: Final = 30
 LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A relaxation, and whether it was solved to the end."""
-
-    relaxation: Relaxation
-    optimal: bool
-
-
 def is_huge(bag: Bag) -> bool:
     """Tell whether prices and columns are the faster way."""
     types, columns = len(bag.task_types), len(bag.modes)
@@ -321,7 +273,7 @@ def is_huge(bag: Bag) -> bool:
 
 def least_by_columns(
     bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
-) -> Chosen | None:
+) -> Relaxation | None:
     """Return the least weighted sum of energy and makespan; `None` where a second costs nothing."""
     scales = front.scales_for(bag, weights, whole=whole)
     costs, budget = front.costs_of(scales, weights)
@@ -333,7 +285,7 @@ def least_by_columns(
     return choice.answer(budget)
 
 
-def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Chosen | None:
+def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxation | None:
     """Return the best profit rate; `None` where the bag brings no more than its tasks cost."""
     scales = scales_of(bag)
     money = profit.money_of(scales)
@@ -343,12 +295,11 @@ def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Cho
         return None
     budget = left * scales.seconds / scales.makespan_of(cheapest)  # some rate that can be had
     choice = _Choice(scales, profit.costs_of(money), money.unit, solver, watch or Watch())
-    chosen = choice.answer(budget, target=money.income / money.unit)
-    relaxation = chosen.relaxation
+    relaxation = choice.answer(budget, target=money.income / money.unit)
     rate = float(scales.arrays.machine_counts @ relaxation.machine_prices) - money.standing
     if scales.cap is not None:
         rate += scales.cap.headroom_watts * relaxation.cap_price
-    return replace(chosen, relaxation=replace(relaxation, bound=rate))
+    return replace(relaxation, bound=rate)
 
 
 def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
@@ -357,10 +308,9 @@ def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
     if not arrays.can_run.all():
         free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
         costs = np.where(arrays.can_run, free, np.inf)
-    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
     if cap is None:
-        return Pairs(np, scales.loads, costs, None, 0.0, firsts)
-    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, firsts)
+        return Pairs(np, scales.loads, costs, None, 0.0, arrays.firsts)
+    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, arrays.firsts)
 
 
 def _has_no_headroom(scales: Scales) -> bool:
@@ -377,7 +327,7 @@ class _Choice:
     solver: Solver
     watch: Watch
 
-    def answer(self, budget: float, target: float | None = None) -> Chosen:
+    def answer(self, budget: float, target: float | None = None) -> Relaxation:
         pairs = pairs_of(self.scales, self.costs)
         too_many = pairs.loads.size > MOST_EXACT
         cooling = CLOSE if too_many else NEAR
@@ -389,7 +339,7 @@ class _Choice:
             return self._read(pairs, soft.prices, shares, optimal=not self.watch.is_over())
         oracle = ChoiceOracle(pairs, soft.budget)
         rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
-        program = with_columns(oracle.master(LAST * makespan), oracle.columns(rows, columns))
+        program = oracle.master(LAST * makespan).with_columns(oracle.columns(rows, columns))
         engine = ColumnGeneration(self.solver, program, oracle, [-1, *oracle.labels(rows, columns)])
         centre = np.append(np.zeros(pairs.size), -soft.prices)
         found = self._settle(engine, oracle, centre, target)
@@ -422,8 +372,7 @@ class _Choice:
         missing = target - float(least.sum())
         rows = np.arange(pairs.size)
         spent = 0.0 if pairs.costs is None else float(pairs.costs[rows, columns].sum())
-        raised: Floats = prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
-        return raised
+        return prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
 
     def _shares(self, found: Generated[int]) -> Floats:
         amounts = np.zeros(self.scales.loads.size)
@@ -431,17 +380,7 @@ class _Choice:
         np.add.at(amounts, labels, found.solution.values[1:])
         return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
 
-    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Chosen:
-        scales = self.scales
-        machines = len(scales.arrays.machine_counts)
-        makespan = scales.makespan_of(shares)
-        per_second = prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
-        relaxation = Relaxation(
-            shares=shares,
-            makespan_seconds=makespan,
-            energy_joules=scales.energy_of(shares, makespan),
-            bound=self.unit * float(pairs.cheapest(prices)[0].sum()),
-            machine_prices=tuple(per_second.tolist()),
-            cap_price=0.0 if scales.cap is None else float(prices[-1]) * self.unit / scales.cap.joules,
-        )
-        return Chosen(relaxation, optimal)
+    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Relaxation:
+        machines, cap_price = len(pairs.firsts), float(prices[-1])
+        bound = self.unit * float(pairs.cheapest(prices)[0].sum())
+        return self.scales.relaxation(shares, prices[:machines], cap_price, self.unit, bound, optimal=optimal)

@@ -11,7 +11,7 @@ import numpy as np
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Schedule, run_of
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
@@ -22,9 +22,10 @@ from lpsched.model.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lpsched.bag.schedule import Run
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws, TaskDraws
+    from lpsched.model.draws import Draws
     from lpsched.model.risk import RiskOptions
 
 
@@ -33,87 +34,48 @@ if TYPE_CHECKING:
 # A schedule does not tell tasks of a type apart, nor machines; a chromosome numbers both. So the way there
 # gives the numbers out in turn, and the way back joins machines that do the same.
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
-    """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
-
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
-    >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
-    >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))
-    >>> genes_of(bag, Schedule((MachineGroup("cpu", 2, (Run("a", 2),)),))).machines.tolist()
-    [0, 0, 1, 1]
-    """
+    """Return the chromosome of N genes that does what a schedule does; it does not wait at the end."""
     kinds = {machine.name: j for j, machine in enumerate(bag.machine_types)}
+    rows = {task.name: i for i, task in enumerate(bag.task_types)}
+    numbers = column_numbers(bag.machine_types)
     free = first_machines([machine.count for machine in bag.machine_types], bag.tasks).tolist()
     last = free[1:]
-    giver = _Giver(bag)
+    ends = np.cumsum([task.count for task in bag.task_types]).tolist()
+    after = [0, *ends[:-1]]
+    machines, columns, orders = (np.full(bag.tasks, -1, dtype=np.int32) for _ in range(3))
+    given = 0
     for group in schedule.groups:
-        j = kinds.get(group.machine_type)
+        kind = group.machine_type
+        j = kinds.get(kind)
         if j is None:
-            raise ValueError(f"there is no machine type {group.machine_type!r}")
+            raise ValueError(f"there is no machine type {kind!r}")
         for _ in range(group.machines if group.runs else 0):
             if free[j] == last[j]:
-                raise ValueError(f"there are not so many machines of type {group.machine_type!r}, or tasks")
+                raise ValueError(f"there are not so many machines of type {kind!r}, or tasks")
             for run in group.runs:
-                giver.give(run, free[j], group.machine_type)
+                i, column = rows.get(run.task_type), numbers.get((kind, run.p_state))
+                if i is None or column is None or bag.seconds[i, column] is None:
+                    raise ValueError(f"{run.task_type!r} on {kind!r} in P-state {run.p_state!r} cannot run")
+                own = slice(after[i], after[i] + run.count)
+                if run.count < 1 or own.stop > ends[i]:
+                    raise ValueError(f"there are not so many tasks of type {run.task_type!r}")
+                machines[own], columns[own], orders[own] = free[j], column, range(given, given + run.count)
+                after[i], given = own.stop, given + run.count
             free[j] += 1
-    return giver.genes()
-
-
-class _Giver:
-    """Gives out the numbers of the tasks, type by type."""
-
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
-        self.row = {task.name: i for i, task in enumerate(bag.task_types)}
-        self.column = column_numbers(bag.machine_types)
-        ends = np.cumsum([task.count for task in bag.task_types]).tolist()
-        self.next, self.end = [0, *ends[:-1]], ends
-        self.machines, self.columns, self.orders = (np.full(bag.tasks, -1, dtype=np.int32) for _ in range(3))
-        self.given = 0
-
-    def give(self, run: Run, machine: int, kind: str) -> None:
-        """Let a machine run some tasks, after what it has."""
-        i, column = self.row.get(run.task_type), self.column.get((kind, run.p_state))
-        if i is None or column is None or self.bag.seconds[i, column] is None:
-            raise ValueError(f"{run.task_type!r} on {kind!r} in P-state {run.p_state!r} cannot run")
-        first, after = self.next[i], self.next[i] + run.count
-        if run.count < 1 or after > self.end[i]:
-            raise ValueError(f"there are not so many tasks of type {run.task_type!r}")
-        self.machines[first:after] = machine
-        self.columns[first:after] = column
-        self.orders[first:after] = range(self.given, self.given + run.count)
-        self.next[i], self.given = after, self.given + run.count
-
-    def genes(self) -> Genes:
-        """Return them all."""
-        if self.given < len(self.machines):
-            raise ValueError(f"it runs {self.given} of {len(self.machines)} tasks")
-        return Genes(self.machines, self.columns, self.orders)
+    if given < bag.tasks:
+        raise ValueError(f"it runs {given} of {bag.tasks} tasks")
+    return Genes(machines, columns, orders)
 
 
 def to_schedule(bag: Bag, genes: Genes) -> Schedule:
-    """Return what a chromosome of N genes says, in the bag's words; equal machines of a type make a group.
-
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
-    >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
-    >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))
-    >>> numbers = np.array([0, 3, 3, 0], dtype=np.int32)
-    >>> to_schedule(bag, Genes(numbers, numbers * 0, numbers)).groups
-    (MachineGroup(machine_type='cpu', machines=2, runs=(Run(task_type='a', count=2, p_state=None),)),)
-    """
-    names = [task.name for task in bag.task_types]
-    rows = np.repeat(np.arange(len(names)), [task.count for task in bag.task_types]).tolist()
-    machines, columns = genes.machines.tolist(), genes.columns.tolist()
-    states = [state for machine in bag.machine_types for state in machine.p_states or (None,)]
+    """Return what a chromosome of N genes says, in the bag's words; equal machines of a type make a group."""
+    rows, machines, columns = _task_types(bag).tolist(), genes.machines.tolist(), genes.columns.tolist()
     groups: Counter[tuple[str, tuple[Run, ...]]] = Counter()
     in_turn = np.lexsort((genes.orders, genes.machines)).tolist()  # it is stable: ties by task number
     for _, tasks in groupby(in_turn, key=machines.__getitem__):
         own = list(tasks)
         runs = tuple(
-            Run(names[i], len(list(same)), states[column])
+            run_of(bag, i, column, len(list(same)))
             for (i, column), same in groupby(own, key=lambda task: (rows[task], columns[task]))
         )
         groups[bag.machine_types[bag.modes[columns[own[0]]][0]].name, runs] += 1
@@ -135,11 +97,11 @@ class BagTables(NamedTuple):  # a tuple, because that is what compiled functions
     """What the loops need to know of a bag: T task types x C columns, N tasks."""
 
     task_type: Integers  # N
-    seconds: Floats  # T x C
-    joules: Floats  # T x C
     first_machine: Integers  # M + 1
     idle_watts: Floats  # M
     others: Floats  # M: machines of a type that have no number, because they never work
+    seconds: Floats  # T x C
+    joules: Floats  # T x C
 
 
 @compiled
@@ -171,20 +133,8 @@ class BagScorer:
     name = "energy and makespan"
 
     def __init__(self, bag: Bag) -> None:
-        arrays = arrays_of(bag)
-        if arrays.watts is None:
-            fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
-            raise InstanceError(bag.name, (fault,))
-        counts = [machine.count for machine in bag.machine_types]
-        first_machine = first_machines(counts, bag.tasks)
-        self.tables = BagTables(
-            task_type=np.repeat(np.arange(len(bag.task_types)), [task.count for task in bag.task_types]),
-            seconds=arrays.seconds,
-            joules=arrays.seconds * arrays.watts,
-            first_machine=first_machine,
-            idle_watts=arrays.idle_watts,
-            others=arrays.machine_counts - np.diff(first_machine),
-        )
+        seconds, watts = _pairs(bag)
+        self.tables = BagTables(*_tasks_and_machines(bag), seconds, seconds * watts)
 
     def __call__(self, genes: Genes) -> Floats:
         """Return S x 2 scores."""
@@ -195,10 +145,7 @@ class BagScorer:
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
 # For each task of a chromosome all S samples are done before the next task, as in `online/evolve.py`. The
-# rules are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`):
-#
-#     load of a machine  =  sum of its seconds              makespan t  =  the largest load
-#     energy  =  sum of seconds x watts  +  sum over machines of idle watts x (t - load)
+# formulas are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`).
 #
 # Source: Friese, thesis of 2015, section 7.2.2.2, for makespan in place of utility.
 class SampledBag(NamedTuple):  # a tuple, because that is what compiled functions take apart
@@ -249,23 +196,25 @@ def bag_samples(  # noqa: C901 - plain loops, one thing each
     return joules, makespans
 
 
-def sampled_bag(bag: Bag, draws: TaskDraws) -> SampledBag:
-    """Return what the loops need to know."""
-    counts = [machine.count for machine in bag.machine_types]
-    first_machine = first_machines(counts, bag.tasks)
-    return SampledBag(
-        task_type=np.repeat(np.arange(len(bag.task_types)), [task.count for task in bag.task_types]),
-        first_machine=first_machine,
-        idle_watts=np.array([machine.idle_watts for machine in bag.machine_types]),
-        others=np.array(counts, dtype=float) - np.diff(first_machine),
-        seconds=draws.seconds,
-        watts=draws.watts,
-        bins=draws.bins,
-        time_spread=draws.time_spread,
-        power_spread=draws.power_spread,
-        time_draws=draws.time_draws,
-        power_draws=draws.power_draws,
-    )
+def _task_types(bag: Bag) -> Integers:
+    """Return the type of each task."""
+    return np.repeat(np.arange(len(bag.task_types)), [task.count for task in bag.task_types])
+
+
+def _tasks_and_machines(bag: Bag) -> tuple[Integers, Integers, Floats, Floats]:
+    """Return the first four tables of the loops."""
+    arrays = arrays_of(bag)
+    first_machine = first_machines([machine.count for machine in bag.machine_types], bag.tasks)
+    return _task_types(bag), first_machine, arrays.idle_watts, arrays.machine_counts - np.diff(first_machine)
+
+
+def _pairs(bag: Bag) -> tuple[Floats, Floats]:
+    """Return seconds and watts, which energy needs."""
+    arrays = arrays_of(bag)
+    if arrays.watts is None:
+        fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
+        raise InstanceError(bag.name, (fault,))
+    return arrays.seconds, arrays.watts
 
 
 class BagProblem:
@@ -284,9 +233,8 @@ class BagProblem:
 
     def pairs(self) -> Pairs:
         """Return which machine can run which task."""
-        bag = arrays_of(self.bag)
-        tasks = [task.count for task in self.bag.task_types]
-        return pairs_of(np.repeat(np.arange(len(tasks)), tasks), self.machine_counts, bag.machine_of, bag.can_run)
+        arrays = arrays_of(self.bag)
+        return pairs_of(_task_types(self.bag), self.machine_counts, arrays.machine_of, arrays.can_run)
 
     def scorer(self) -> BagScorer:
         """Return energy and makespan."""
@@ -317,13 +265,18 @@ class SampledBagScorer(SampledScorer):
     """Energy and makespan by samples; see `SampledScorer`."""
 
     def __init__(self, bag: Bag, options: RiskOptions, *, seed: int) -> None:
-        problem = BagProblem(bag)
-        super().__init__(problem, options, f"energy and makespan: {self.of_samples(options, seed)}")
-        arrays = arrays_of(bag)
-        if arrays.watts is None:
-            fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
-            raise InstanceError(bag.name, (fault,))
-        self.bag = sampled_bag(bag, task_draws(bag.tasks, arrays.seconds, arrays.watts, options, seed))
+        super().__init__(BagProblem(bag), options, f"energy and makespan: {self.of_samples(options, seed)}")
+        draws = task_draws(bag.tasks, *_pairs(bag), options, seed)
+        self.bag = SampledBag(
+            *_tasks_and_machines(bag),
+            seconds=draws.seconds,
+            watts=draws.watts,
+            bins=draws.bins,
+            time_spread=draws.time_spread,
+            power_spread=draws.power_spread,
+            time_draws=draws.time_draws,
+            power_draws=draws.power_draws,
+        )
         self.compile(bag.tasks)
 
     def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:  # noqa: ARG002 - days need orders

@@ -6,16 +6,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import ask, missing_data
 from lpsched.bag.proving import prover_of, require_power, require_time
-from lpsched.bag.recovery.load_balancing import levelled
+from lpsched.bag.recovery.exchange import levelled
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
 from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
-from lpsched.bag.schedule import task_counts
-from lpsched.bag.search.frontier import Edge, frontier, region, sampled
+from lpsched.bag.search.frontier import frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch, timed
@@ -28,8 +26,8 @@ from lpsched.model.provenance import provenance_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.bag.certificate.bounds import Prover
     from lpsched.bag.relaxation import Point as Split
+    from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
 
 
@@ -111,7 +109,11 @@ def front(  # noqa: PLR0913 - options are keyword-only
         require_time(prover, solver)
         found = frontier(asked, solver)
     with timed(timings, "prove"):
-        proofs = [_proof(prover, edge) for edge in found.edges]
+        proofs = []
+        for edge in found.edges:
+            joules, seconds = edge.weights.joules, edge.weights.seconds
+            bound = prover.cost(edge.relaxation().multipliers, joules, seconds)
+            proofs.append(HalfPlane(joules, seconds, rounded_down(bound)))
     with timed(timings, "recover"):
         memory = Memory(asked)
         rounded = [vertex_schedule(asked, corner, solver, memory) for corner in found.corners]
@@ -124,14 +126,14 @@ def front(  # noqa: PLR0913 - options are keyword-only
                 question = ask(bag, replace(terms, objective=objective), solver)
                 with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
                     best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
-                    proofs[place] = _stronger(proofs[place], best.bound)
+                    proofs[place] = replace(proofs[place], bound=max(proofs[place].bound, best.bound))
                     recovered[place] = _better_end(objective, recovered[place], best.found)
     return FrontResult(
-        vertices=tuple(_vertex(corner) for corner in found.corners),
-        measured=tuple(None if each is None else _measured(each) for each in recovered),
+        vertices=tuple(_point(corner) for corner in found.corners),
+        measured=tuple(None if each is None else _point(each.measured) for each in recovered),
         schedules=tuple(None if each is None else each.schedule for each in recovered),
         proofs=tuple(proofs),
-        sample=tuple(_vertex(point) for point in sampled(asked, solver, sample)) if sample else (),
+        sample=tuple(_point(point) for point in sampled(asked, solver, sample)) if sample else (),
         solves=found.solves,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
@@ -144,10 +146,10 @@ def _levelled(bag: Bag, found: Recovered | None, memory: Memory, watch: Watch) -
     if found is None or watch.is_over():
         return found
     level = levelled(bag, found.schedule)
-    other = examined_schedule(bag, ended(bag, task_counts(bag, level), level, late=False), memory.tables)
+    other = examined_schedule(bag, ended(bag, level, late=False), memory.tables)
     if isinstance(other, str):
         return found
-    before, after = _measured(found), _measured(other)
+    before, after = _point(found.measured), _point(other.measured)
     saves = after.energy_joules <= before.energy_joules and after.makespan_seconds <= before.makespan_seconds
     return other if saves else found
 
@@ -156,36 +158,17 @@ def _better_end(objective: str, found: Recovered | None, other: Recovered) -> Re
     """Return the schedule that is better in one criterion; of equally good ones, in the other."""
 
     def rank(each: Recovered) -> tuple[float, float]:
-        point = _measured(each)
+        point = _point(each.measured)
         both = point.energy_joules, point.makespan_seconds
         return both if objective == "energy" else both[::-1]
 
     return other if found is None else min(found, other, key=rank)
 
 
-def _stronger(proof: HalfPlane, bound: float) -> HalfPlane:
-    """Return the better of two proofs of one criterion alone."""
-    assert {proof.joules_weight, proof.seconds_weight} == {0.0, 1.0}
-    return replace(proof, bound=max(proof.bound, bound))
-
-
-def _proof(prover: Prover, edge: Edge) -> HalfPlane:
-    relaxation, weights = edge.relaxation(), edge.weights
-    prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
-    bound = prover.cost(prices, weights.joules, weights.seconds)
-    return HalfPlane(weights.joules, weights.seconds, rounded_down(bound))
-
-
-def _vertex(corner: Split) -> Point:
-    assert corner.energy_joules is not None
-    return Point(corner.energy_joules, corner.makespan_seconds)
-
-
-def _measured(recovered: Recovered) -> Point:
-    measured = recovered.measured
-    assert measured.energy_joules is not None
-    assert measured.makespan_seconds is not None
-    return Point(measured.energy_joules, measured.makespan_seconds)
+def _point(taken: Split | Measurement) -> Point:
+    assert taken.energy_joules is not None
+    assert taken.makespan_seconds is not None
+    return Point(taken.energy_joules, taken.makespan_seconds)
 
 
 def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> FeasibleRegion:
@@ -218,7 +201,7 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
     with timed(timings, "relax"):
         found = region(bag, solver)
     return FeasibleRegion(
-        corners=tuple(Point(each.energy_joules or 0.0, each.makespan_seconds) for each in found.corners),
+        corners=tuple(_point(each) for each in found.corners),
         idle_watts=found.idle_watts,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),

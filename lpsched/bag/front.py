@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, Relaxation, Scales, scales_of
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LpBuilder, LpStatus
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -67,7 +67,7 @@ def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
     A makespan beyond that of the way with the least joules above idle is dominated. For given weights, a
     longer one also costs more than a way that is known, whatever its tasks take.
     """
-    thrifty = scales.to_least_energy()
+    thrifty = scales.to_least(scales.loads if scales.joules is None else scales.joules)
     slowest = scales.makespan_of(thrifty)
     no_headroom = scales.cap is not None and scales.cap.headroom_watts <= 0  # only the thrifty way may keep it
     if weights is not None and weights.joules == 0 and not no_headroom:
@@ -144,9 +144,7 @@ def unit_of(scales: Scales, weights: Weights) -> float:
 
 def point_of(scales: Scales, solution: LpSolution) -> Point:
     """Return where a solution sends the tasks, and what that takes."""
-    shares = scales.shares_of(solution["y"])
-    makespan = scales.makespan_of(shares)
-    return Point(shares, makespan, scales.energy_of(shares, makespan))
+    return scales.point(scales.shares_of(solution["y"]))
 
 
 def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
@@ -156,13 +154,5 @@ def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Rel
     p, q = scales.sound_prices(y_costs, solution)
     if scales.bag.site.deadline_seconds is None:
         p = scales.within_budget(y_costs, p, q, s_cost)
-    point = point_of(scales, solution)
-    prices = p * unit / (scales.arrays.machine_counts * scales.seconds)
-    return Relaxation(
-        shares=point.shares,
-        makespan_seconds=point.makespan_seconds,
-        energy_joules=point.energy_joules,
-        bound=solution.bound * unit,
-        machine_prices=tuple(prices.tolist()),
-        cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,
-    )
+    optimal = solution.status is LpStatus.OPTIMAL
+    return scales.relaxation(scales.shares_of(solution["y"]), p, q, unit, solution.bound * unit, optimal=optimal)

@@ -134,23 +134,13 @@ class PackingOracle:
         """Return patterns as columns of the master."""
         items = self.items
         types, machines = len(items.tasks), len(items.machines)
-        rows, values, starts = [], [], [0]
+        cells = []
         for each in patterns:
-            tasks = items.tasks_in(each.counts)
-            use = np.flatnonzero(tasks)
-            rows += [*use.tolist(), types + each.machine, types + machines + each.machine]
-            values += [*tasks[use].tolist(), 1.0, each.seconds / self.unit_seconds]
+            cells.append(items.demand_met(each) | {types + each.machine: 1.0})
+            cells[-1][types + machines + each.machine] = each.seconds / self.unit_seconds
             if items.joules is not None and each.joules:
-                rows.append(types + 2 * machines)
-                values.append(each.joules / self.joules_unit)
-            starts.append(len(rows))
-        return Columns(
-            costs=np.array([each.cost / self.unit for each in patterns]),
-            upper=self.upper(patterns),
-            starts=np.array(starts, dtype=np.int32),
-            rows=np.array(rows, dtype=np.int32),
-            values=np.array(values, dtype=float),
-        )
+                cells[-1][types + 2 * machines] = each.joules / self.joules_unit
+        return Columns.of([each.cost / self.unit for each in patterns], self.upper(patterns), cells)
 
     def upper(self, patterns: Sequence[Pattern]) -> Floats:
         """Return how often each pattern may be run: never, if it is too long for the interval."""
@@ -162,24 +152,18 @@ class PackingOracle:
         items = self.items
         item, machine = np.nonzero(np.isfinite(items.seconds))
         types, machines, size = len(items.tasks), len(items.machines), len(item)
-        rows = [items.task_of[item], types + machines + machine]
-        values = [np.ones(size), items.seconds[item, machine] / self.unit_seconds]
+        cells = [
+            (items.task_of[item], np.ones(size)),
+            (types + machines + machine, items.seconds[item, machine] / self.unit_seconds),
+        ]
         if items.joules is not None:
-            rows.append(np.full(size, types + 2 * machines))
-            values.append(items.joules[item, machine] / self.joules_unit)
-        return Columns(
-            costs=items.costs[item, machine] / self.unit,
-            upper=self.pairs_upper(),
-            starts=(len(rows) * np.arange(size + 1)).astype(np.int32),
-            rows=np.stack(rows, axis=1).ravel().astype(np.int32),
-            values=np.stack(values, axis=1).ravel(),
-        )
+            cells.append((np.full(size, types + 2 * machines), items.joules[item, machine] / self.joules_unit))
+        return Columns.alike(items.costs[item, machine] / self.unit, self.pairs_upper(), cells)
 
     def pairs_upper(self) -> Floats:
         """Return how often each pair may be run: never, if it is too long for the interval."""
         seconds, most = self.items.seconds, SLACK * self.items.limits[:, np.newaxis]
-        found: Floats = np.where(seconds <= self.end, most, 0.0)[np.isfinite(seconds)]
-        return found
+        return np.where(seconds <= self.end, most, 0.0)[np.isfinite(seconds)]
 
     def interval(self) -> tuple[float, float]:
         """Return the least and the largest z."""
@@ -201,13 +185,15 @@ class PackingOracle:
         paid = items.per_second * self.unit_seconds if items.income is None else -items.income
         lp.objective([(z, paid / self.unit), (s, items.dear(self.unit_seconds) / self.unit)])
         most = seconds if (items.costs < 0).any() else np.inf
-        for i in range(len(n)):
-            terms = [(s[i : i + 1], 1.0), (z, -bags * n[i])]
-            lp.between(f"demand[{i}]", terms, seconds * n[i], most * n[i])
-        for j in range(len(m)):
-            lp.at_most(f"machines[{j}]", [(z, -bags * m[j])], seconds * m[j])
-        for j in range(len(m)):
-            lp.at_most(f"capacity[{j}]", [(z, -seconds * m[j])], bags * m[j])
+        i, j = np.arange(len(n)), np.arange(len(m))
+        lp.between_each(
+            [f"demand[{each}]" for each in i],
+            [(i, s, 1.0), (i, np.broadcast_to(z, n.shape), -bags * n)],
+            seconds * n,
+            most * n,
+        )
+        for name, there, here in (("machines", bags, seconds), ("capacity", seconds, bags)):
+            lp.at_most_each([f"{name}[{each}]" for each in j], [(j, np.broadcast_to(z, m.shape), -there * m)], here * m)
         if items.joules is not None:
             left = items.headroom * self.unit_seconds / self.joules_unit
             lp.at_most("cap", [(z, -seconds * left)], bags * left)

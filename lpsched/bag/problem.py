@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from lpsched.bag import front
-from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.front import ENERGY
-from lpsched.bag.search.objectives import best_rate, least_cost
+from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.errors import Fault, InstanceError
-from lpsched.lp.master import is_sound
-from lpsched.lp.program import LpStatus, Solver
+from lpsched.lp.sweep import is_sound
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from lpsched.bag.certificate.bounds import Multipliers, Prover
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.verify import Measurement
     from lpsched.cancellation import Watch
+    from lpsched.lp.program import Solver
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
         faults.append(Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead"))
     if faults:
         raise InstanceError(bag.name, tuple(faults))
-    least = relaxed_front(bag.without_limits(), ENERGY, solver, whole=False).relaxation.energy_joules
+    least = relaxed_front(bag.without_limits(), front.ENERGY, solver, whole=False).energy_joules
     assert least is not None
     cost = cost_model(bag).energy_price * least
     if cost <= 0:
@@ -114,133 +113,67 @@ TIE: Final = 1e-7  # what the other criterion counts where the first one ties
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
-    """A relaxation, and whether its linear program was solved to the end."""
-
-    relaxation: Relaxation
-    optimal: bool = True
-
-    @property
-    def multipliers(self) -> Multipliers:
-        """The prices, for the certificate."""
-        return Multipliers(self.relaxation.machine_prices, self.relaxation.cap_price)
-
-
-class Objective(Protocol):
+class Objective:
     """One question; the answers are doubles in its unit, rounded to the side that stays true."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
+    name: str
+    weights: front.Weights | None = None  # of energy and makespan, which are to be small; `None`: of profit, most
 
     @property
     def maximise(self) -> bool:
         """Whether more is better."""
+        return self.weights is None
 
     def unit(self, bag: Bag) -> str:
         """Return what value and bound are told in."""
+        return {"makespan": "seconds", "energy": "joules"}.get(self.name) or f"{bag.prices.currency}/hour"
 
-    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:
+    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxation:
         """Solve the linear program."""
+        if self.weights is not None:
+            return relaxed_front(bag, self.weights, solver, watch)
+        chosen = rate_by_columns(bag, solver, watch) if is_huge(bag) else None
+        return best_rate(bag, solver, watch=watch)[0] if chosen is None else chosen
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:
         """Return the bound that these prices prove."""
+        if self.weights is None:
+            return rounded_up(SECONDS_PER_HOUR * prover.rate(prices))
+        return rounded_down(prover.energy(prices) if self.weights.joules else prover.makespan(prices))
 
     def value(self, measured: Measurement) -> float:
         """Return what a verified schedule achieves."""
+        least = {"makespan": measured.makespan_seconds, "energy": measured.energy_joules}
+        value = least.get(self.name, measured.profit_per_hour)
+        assert value is not None
+        return value
 
 
-@dataclass(frozen=True, slots=True)
-class Makespan:
-    """The least seconds."""
-
-    name: str = "makespan"
-    maximise: bool = False
-
-    def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
-        return "seconds"
-
-    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
-        return relaxed_front(bag, front.MAKESPAN, solver, watch)
-
-    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
-        return rounded_down(prover.makespan(prices))
-
-    def value(self, measured: Measurement) -> float:  # noqa: D102
-        assert measured.makespan_seconds is not None
-        return measured.makespan_seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Energy:
-    """The least joules."""
-
-    name: str = "energy"
-    maximise: bool = False
-
-    def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
-        return "joules"
-
-    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
-        return relaxed_front(bag, front.ENERGY, solver, watch)
-
-    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
-        return rounded_down(prover.energy(prices))
-
-    def value(self, measured: Measurement) -> float:  # noqa: D102
-        assert measured.energy_joules is not None
-        return measured.energy_joules
-
-
-@dataclass(frozen=True, slots=True)
-class Profit:
-    """The most money per hour."""
-
-    name: str = "profit"
-    maximise: bool = True
-
-    def unit(self, bag: Bag) -> str:  # noqa: D102
-        return f"{bag.prices.currency}/hour"
-
-    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
-        chosen = rate_by_columns(bag, solver, watch) if is_huge(bag) else None
-        if chosen is not None:
-            return Relaxed(chosen.relaxation, chosen.optimal)
-        rated = best_rate(bag, solver, watch=watch)
-        return Relaxed(rated.relaxation, rated.optimal)
-
-    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
-        return rounded_up(SECONDS_PER_HOUR * prover.rate(prices))
-
-    def value(self, measured: Measurement) -> float:  # noqa: D102
-        assert measured.profit_per_hour is not None
-        return measured.profit_per_hour
-
-
-OBJECTIVES: Final[dict[str, Objective]] = {objective.name: objective for objective in (Profit(), Makespan(), Energy())}
+PROFIT: Final = Objective("profit")
+MAKESPAN: Final = Objective("makespan", front.MAKESPAN)
+ENERGY: Final = Objective("energy", front.ENERGY)
+OBJECTIVES: Final = {each.name: each for each in (PROFIT, MAKESPAN, ENERGY)}
 
 
 def relaxed_front(
     bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
-) -> Relaxed:
+) -> Relaxation:
     """Relax a weighted sum of energy and makespan, for `whole` tasks or split ones."""
     chosen = least_by_columns(bag, weights, solver, watch, whole=whole) if is_huge(bag) else None
     if chosen is not None:
-        return Relaxed(chosen.relaxation, chosen.optimal)
+        return chosen
     scales, solution = least_cost(bag, weights, solver, watch=watch, whole=whole)
     best = front.read_solution(scales, weights, solution)
-    if solution.status is LpStatus.LIMIT:
-        return Relaxed(best, optimal=False)
-    if scales.joules is None:
-        return Relaxed(best)
+    if not best.optimal or scales.joules is None:
+        return best
     tied = front.Weights(
         weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
         weights.seconds or TIE * scales.least_joules / scales.seconds,
     )
     again = solver.solve(solution.program.with_costs(front.all_costs(scales, tied)), watch=watch)
     if not is_sound(again):
-        return Relaxed(best)
+        return best
     among = front.point_of(scales, again)
-    return Relaxed(
-        replace(best, shares=among.shares, makespan_seconds=among.makespan_seconds, energy_joules=among.energy_joules)
+    return replace(
+        best, shares=among.shares, makespan_seconds=among.makespan_seconds, energy_joules=among.energy_joules
     )

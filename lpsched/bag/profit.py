@@ -38,7 +38,7 @@ import numpy as np
 
 from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import DEAREST, SLACK, Relaxation
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LpBuilder, LpStatus
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -89,8 +89,10 @@ def unit_of(scales: Scales, income: float, costs: Floats) -> float:
 def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     """Return the program above as a minimum; its block names are the letters of the formulas."""
     bag, arrays = scales.bag, scales.arrays
-    most = _most_bags(scales)
-    fastest = np.where(scales.is_told, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0)
+    speeds = 1.0 / np.where(arrays.can_run, scales.loads, 1.0)
+    quickest = np.maximum.reduceat(np.where(arrays.can_run, speeds, 0.0), arrays.firsts, axis=1)
+    most = float(quickest.sum(axis=1).min())  # no task type is done faster than by all machines at once
+    fastest = np.where(scales.is_told, np.minimum(most, speeds), 0.0)
 
     lp = LpBuilder(NAME)
     w = lp.variables("w", upper=SLACK * fastest / scales.units)
@@ -138,17 +140,8 @@ def read_solution(scales: Scales, money: Money, solution: LpSolution) -> Relaxat
         bound=-solution.bound * per_second - money.standing,
         machine_prices=tuple((p * per_second / scales.arrays.machine_counts).tolist()),
         cap_price=q * money.unit / scales.cap.joules if scales.cap is not None else 0.0,
+        optimal=solution.status is LpStatus.OPTIMAL,
     )
-
-
-def _most_bags(scales: Scales) -> float:
-    """Return an upper bound of rho: no task type is done faster than by all machines at once."""
-    arrays = scales.arrays
-    speeds = np.where(arrays.can_run, 1.0 / np.where(arrays.can_run, scales.loads, 1.0), 0.0)
-    quickest = np.zeros((len(arrays.task_counts), len(arrays.machine_counts)))
-    for column, j in enumerate(arrays.machine_of):
-        quickest[:, j] = np.maximum(quickest[:, j], speeds[:, column])
-    return float(quickest.sum(axis=1).min())
 
 
 def worths(

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.bag.arrays import usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.bag.problem import Makespan, Relaxed
+from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.relaxation import least_makespan
 from lpsched.cancellation import timed
 from lpsched.errors import InfeasibleError, InfeasibleProgramError, NotFoundError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
     from lpsched.bag.problem import Question
+    from lpsched.bag.relaxation import Relaxation
     from lpsched.cancellation import Watch
     from lpsched.lp.program import Solver
 
@@ -76,16 +77,13 @@ class PairScreen:
         """Return the task type that all machines together finish slowest."""
         arrays = self.arrays
         speeds = np.where(arrays.can_run, 1.0 / np.where(arrays.can_run, arrays.seconds, 1.0), 0.0)
-        firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
-        rates = np.maximum.reduceat(speeds, firsts, axis=1) @ arrays.machine_counts / arrays.task_counts
+        rates = np.maximum.reduceat(speeds, arrays.firsts, axis=1) @ arrays.machine_counts / arrays.task_counts
         return int(rates.argmin())
 
 
 def screen_of(bag: Bag) -> PairScreen | None:
     """Return a screen for a bag of very many pairs, `None` for any other."""
-    if len(bag.task_types) * len(bag.modes) <= MANY:
-        return None
-    return PairScreen(usable_arrays(bag))
+    return PairScreen(usable_arrays(bag)) if len(bag.task_types) * len(bag.modes) > MANY else None
 
 
 def _double(exact: Fraction) -> float:
@@ -100,7 +98,7 @@ def _double(exact: Fraction) -> float:
 class Proved:
     """A bound and the prices that prove it; no relaxation where the bag is better not run."""
 
-    relaxed: Relaxed | None
+    relaxed: Relaxation | None
     prices: Multipliers
     bound: float
 
@@ -108,6 +106,12 @@ class Proved:
 def prover_of(bag: Bag) -> Prover:
     """Return a prover that knows what whole tasks imply, and is spared the pairs that cannot matter."""
     return Prover(bag, screen_of(bag), Shortest(*least_makespan(bag)))
+
+
+def proved_makespan(bag: Bag, solver: Solver, watch: Watch | None = None) -> float:
+    """Return a makespan that no schedule of a bag undercuts, whatever its deadline is."""
+    free = bag.without_deadline()
+    return MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver, watch).multipliers)
 
 
 def prove(
@@ -125,7 +129,7 @@ def prove(
     return Proved(relaxed, prices, bound)
 
 
-def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | None) -> Relaxed | None:
+def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | None) -> Relaxation | None:
     """Return the relaxation; `None` if the bag is better not run, which needs no linear program."""
     bag, asked = question.bag, question.objective
     require_power(prover)
@@ -140,7 +144,7 @@ def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | No
     except InfeasibleProgramError as error:
         if fastest is None:
             raise
-        least = lower_text(fastest.relaxation.makespan_seconds)
+        least = lower_text(fastest.makespan_seconds)
         raise NotFoundError(
             f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of the "
             f"relaxation {least} s; that is too close for the solver to tell; give it a little more time"
@@ -170,14 +174,14 @@ def require_power(prover: Prover) -> None:
     )
 
 
-def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> Relaxed | None:
+def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> Relaxation | None:
     """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met."""
     deadline = prover.bag.site.deadline_seconds
     if deadline is None and (prover.headroom is None or prover.headroom > 0):
         return None
     usable = usable_bag(prover.bag)
     try:
-        relaxed = Makespan().relax(usable, solver, watch)
+        relaxed = MAKESPAN.relax(usable, solver, watch)
     except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
@@ -189,9 +193,7 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
     if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
         # That proof is about schedules without a task beyond the deadline; what is told, about all schedules.
-        free = prover.bag.without_deadline()
-        every = Prover(free, screen_of(free), Shortest(*least_makespan(free)))
-        least = rounded_down(every.makespan(Makespan().relax(free, solver, watch).multipliers))
+        least = proved_makespan(prover.bag, solver, watch)
         why = f"no schedule takes less than {lower_text(least)} s"
         if least <= deadline:
             least = rounded_down(prover.makespan(relaxed.multipliers))

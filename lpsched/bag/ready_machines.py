@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Schedule, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import Run
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -39,25 +41,16 @@ class PairTimes:
 
     @classmethod
     def of(cls, bag: Bag) -> PairTimes:
-        """Choose the fastest P-state of every pair.
-
-        >>> from lpsched.bag.model import Bag
-        >>> from lpsched.bag.parts import MachineType, TaskType
-        >>> from lpsched.model.table import Table
-        >>> gpu = MachineType(name="gpu", count=1, p_states=("P0", "P1"))
-        >>> bag = Bag("b", (gpu,), (TaskType(name="t", count=1),), Table.of([[1.5, 0.75]]))
-        >>> times = PairTimes.of(bag)
-        >>> times.columns[0, 0], times.shift, times.ticks(0, 0)
-        (np.int64(1), 2, 3)
-        """
+        """Choose the fastest P-state of every pair."""
         arrays = arrays_of(bag)
-        seconds = np.full((len(bag.task_types), len(bag.machine_types)), np.inf)
+        usable = np.where(arrays.can_run, arrays.seconds, np.inf)
+        drawn = np.zeros_like(usable) if arrays.watts is None else arrays.watts
+        seconds = np.minimum.reduceat(usable, arrays.firsts, axis=1)
         columns = np.zeros(seconds.shape, dtype=np.int64)
-        first = np.searchsorted(arrays.machine_of, np.arange(len(bag.machine_types)))
-        for j, machine in enumerate(bag.machine_types):
-            own = slice(first[j], first[j] + machine.modes)
-            columns[:, j] = first[j] + fastest(arrays, own)
-            seconds[:, j] = np.where(arrays.can_run[:, own], arrays.seconds[:, own], np.inf).min(axis=1)
+        for j, first in enumerate(arrays.firsts.tolist()):
+            own = slice(first, first + bag.machine_types[j].modes)
+            quickest = usable[:, own] == seconds[:, j : j + 1]
+            columns[:, j] = first + np.where(quickest, drawn[:, own], np.inf).argmin(axis=1)
         return cls(seconds, columns, shift_of(arrays.seconds[arrays.can_run]))
 
     def ticks(self, i: int, j: int) -> int:
@@ -82,21 +75,8 @@ class PairTimes:
         return Way(j, int(self.columns[i, j]), self.ticks(i, j))
 
 
-def fastest(arrays: BagArrays, own: slice) -> Integers:
-    """Return which of a machine type's own columns runs each task type fastest."""
-    seconds = np.where(arrays.can_run[:, own], arrays.seconds[:, own], np.inf)
-    quickest = seconds == seconds.min(axis=1, keepdims=True)
-    drawn = np.zeros_like(seconds) if arrays.watts is None else arrays.watts[:, own]
-    chosen: Integers = np.where(quickest, drawn, np.inf).argmin(axis=1)
-    return chosen
-
-
 def shift_of(seconds: Floats) -> int:
-    """Return the least s >= 0 for which all these are whole numbers of 2^-s.
-
-    >>> shift_of(np.array([3.0, 0.5, 1.25]))
-    2
-    """
+    """Return the least s >= 0 for which all these are whole numbers of 2^-s."""
     mantissas, exponents = np.frexp(seconds)
     whole = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
     zeros = np.frexp((whole & -whole).astype(float))[1] - 1  # at the end of each mantissa
@@ -142,11 +122,7 @@ class Lowest:
 
 
 def lowest(streams: Sequence[Stream], count: int) -> Lowest:
-    """Take the `count` smallest times, at least one.
-
-    >>> lowest([Stream(3, 3, 2), Stream(5, 5, 1)], 4)  # 3 3 5 6 6 ...
-    Lowest(rounds=[1, 1], split=(0, 1), last=6)
-    """
+    """Take the `count` smallest times, at least one."""
     enough = min(each.first + (-(-count // each.machines) - 1) * each.step for each in streams)
     near = [k for k, each in enumerate(streams) if each.first <= enough]
     low, high = _bracket([streams[k] for k in near], count, enough)
@@ -163,7 +139,11 @@ def lowest(streams: Sequence[Stream], count: int) -> Lowest:
             break
         rounds[k] += 1
         left -= streams[k].machines
-    return Lowest(rounds, split, _last(streams, rounds, split))
+    taken = [streams[k].first + (number - 1) * streams[k].step for k, number in enumerate(rounds) if number > 0]
+    if split is not None:
+        k = split[0]
+        taken = [streams[k].first + rounds[k] * streams[k].step]
+    return Lowest(rounds, split, max(taken))
 
 
 def _bracket(streams: Sequence[Stream], count: int, enough: int) -> tuple[int, int]:
@@ -171,7 +151,7 @@ def _bracket(streams: Sequence[Stream], count: int, enough: int) -> tuple[int, i
     low, high = min(each.first for each in streams) - 1, enough
     below, above = 0, sum(each.machines * each.rounds(high) for each in streams)
     halve = False
-    while below < count and _rounds_between(streams, low, high) > FEW * len(streams):
+    while below < count and sum(each.rounds(high) - each.rounds(low) for each in streams) > FEW * len(streams):
         share = (count - below) * (high - low) // (above - below)
         middle = (low + high) // 2 if halve else min(max(low + share, low + 1), high - 1)
         there = sum(each.machines * each.rounds(middle) for each in streams)
@@ -181,20 +161,6 @@ def _bracket(streams: Sequence[Stream], count: int, enough: int) -> tuple[int, i
             high, above = middle, there
         halve = not halve
     return low, low if below == count else high
-
-
-def _rounds_between(streams: Sequence[Stream], low: int, high: int) -> int:
-    return sum(each.rounds(high) - each.rounds(low) for each in streams)
-
-
-def _last(streams: Sequence[Stream], rounds: Sequence[int], split: tuple[int, int] | None) -> int:
-    """Return the latest time taken."""
-    if split is not None:
-        k = split[0]
-        return streams[k].first + rounds[k] * streams[k].step
-    return max(
-        each.first + (number - 1) * each.step for each, number in zip(streams, rounds, strict=True) if number > 0
-    )
 
 
 # Machines while a rule hands out tasks: groups that have done the same so far, and when they are ready.
@@ -253,7 +219,7 @@ class ReadyMachines:
 
     def owners(self, ways: Sequence[Way]) -> list[tuple[Group, Way]]:
         """Return the groups that could run a task in these ways, in the order in which ties are broken."""
-        return [(group, way) for way in ways for group in sorted(self.groups[way.j], key=_age)]
+        return [(group, way) for way in ways for group in sorted(self.groups[way.j], key=attrgetter("age"))]
 
     def give(self, i: int, ways: Sequence[Way], count: int, *, by_start: bool = False) -> None:
         """Hand out equal tasks one after the other, each to the machine that ends it first.
@@ -265,13 +231,14 @@ class ReadyMachines:
 
     def take(self, i: int, owners: Sequence[tuple[Group, Way]], taken: Lowest) -> None:
         """Let groups run the rounds that were taken of their streams, and split the last one if need be."""
+        changed = set()
         if taken.split is not None:
             k, machines = taken.split
             group, way = owners[k]
             part = self._part(group, way.j, machines)
             part.run(i, way, taken.rounds[k] + 1)
             self.groups[way.j].append(part)
-        changed = set() if taken.split is None else {owners[taken.split[0]][1].j}
+            changed.add(way.j)
         for (group, way), number in zip(owners, taken.rounds, strict=True):
             if number:
                 group.run(i, way, number)
@@ -294,12 +261,12 @@ class ReadyMachines:
 
     def schedule(self) -> Schedule:
         """Return what every machine runs; machines that run the same are one group."""
-        alike: dict[tuple[str, tuple[Run, ...]], int] = {}
+        alike: Counter[tuple[str, tuple[Run, ...]]] = Counter()
         for machine, own in zip(self.bag.machine_types, self.groups, strict=True):
-            for group in sorted(own, key=_age):
-                runs = tuple(self._named(run) for run in group.runs)
+            for group in sorted(own, key=attrgetter("age")):
+                runs = tuple(run_of(self.bag, *run) for run in group.runs)
                 if runs:
-                    alike[machine.name, runs] = alike.get((machine.name, runs), 0) + group.machines
+                    alike[machine.name, runs] += group.machines
         return Schedule(tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items()))
 
     def _part(self, group: Group, j: int, machines: int) -> Group:
@@ -307,17 +274,7 @@ class ReadyMachines:
         group.machines -= machines
         return Group(len(self.groups[j]), machines, group.ready, list(group.runs))
 
-    def _named(self, run: tuple[int, int, int]) -> Run:
-        i, column, count = run
-        j, k = self.bag.modes[column]
-        states = self.bag.machine_types[j].p_states
-        return Run(self.bag.task_types[i].name, count, None if states is None else states[k])
-
 
 def streams_of(owners: Sequence[tuple[Group, Way]], *, by_start: bool = False) -> list[Stream]:
     """Return the ends (or starts) of tasks that these groups would run one after the other."""
     return [Stream(group.ready + (0 if by_start else way.ticks), way.ticks, group.machines) for group, way in owners]
-
-
-def _age(group: Group) -> int:
-    return group.age

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import BagArrays, arrays_of, usable_arrays
+from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import exact_cost_model
 
 if TYPE_CHECKING:
@@ -29,38 +30,26 @@ class Regime(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One way to run the bag, if tasks could be split.
+    """One way to run the bag, if tasks could be split, and what that takes."""
 
-    Attributes
-    ----------
-    shares
-        For each task type, the share of its tasks that each column (machine type and P-state) gets.
-    makespan_seconds, energy_joules
-        What that takes; no energy without watts.
-    """
-
-    shares: Floats
+    shares: Floats  # of the tasks of each type, what each column (machine type and P-state) gets
     makespan_seconds: float
-    energy_joules: float | None
+    energy_joules: float | None  # none without watts
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxation(Point):
-    """The answer of a relaxation, back in the terms of the bag: a point, and the prices there.
+    """The answer of a relaxation, back in the terms of the bag: a point, and the prices there."""
 
-    Attributes
-    ----------
-    bound
-        What the solver's multipliers prove, in floating point. Reports use the certificate instead.
-    machine_prices
-        What a second on one machine of each type is worth, in the unit of the objective.
-    cap_price
-        What a joule above the idle floor is worth under the power cap.
-    """
+    bound: float  # what the solver's multipliers prove, in floating point; reports use the certificate instead
+    machine_prices: tuple[float, ...]  # of a second on one machine of each type, in the unit of the objective
+    cap_price: float = 0.0  # of a joule above the idle floor, under the power cap
+    optimal: bool = True  # whether the program was solved to the end
 
-    bound: float
-    machine_prices: tuple[float, ...]
-    cap_price: float = 0.0
+    @property
+    def multipliers(self) -> Multipliers:
+        """The prices, for the certificate."""
+        return Multipliers(self.machine_prices, self.cap_price)
 
 
 # Pure numbers for the solver: what all bag formulations count in.
@@ -150,6 +139,26 @@ class Scales:
             return None
         return float((self.joules * shares).sum()) + self.idle_floor_watts * makespan_seconds
 
+    def point(self, shares: Floats) -> Point:
+        """Return these shares with what they take."""
+        makespan = self.makespan_of(shares)
+        return Point(shares, makespan, self.energy_of(shares, makespan))
+
+    def relaxation(  # noqa: PLR0913 - what a program answers
+        self, shares: Floats, p: Floats, q: float, unit: float, bound: float, *, optimal: bool
+    ) -> Relaxation:
+        """Return these shares with prices p of capacity and q of the cap; `unit` is what the program counts as 1."""
+        point, prices = self.point(shares), p * unit / (self.arrays.machine_counts * self.seconds)
+        return Relaxation(
+            shares,
+            point.makespan_seconds,
+            point.energy_joules,
+            bound,
+            machine_prices=tuple(prices.tolist()),
+            cap_price=0.0 if self.cap is None else q * unit / self.cap.joules,
+            optimal=optimal,
+        )
+
     def shares_of(self, amounts: Floats) -> Floats:
         """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
         shares = np.maximum(amounts, 0.0) * self.usable_units
@@ -158,8 +167,7 @@ class Scales:
             lost = ~((totals > 0) & np.isfinite(totals)).ravel()
             shares[lost] = _one_each(self.arrays, self.loads)[lost]
             totals[lost] = 1.0
-        whole: Floats = shares / totals
-        return whole
+        return np.asarray(shares / totals)
 
     @cached_property
     def usable_units(self) -> Floats:
@@ -169,16 +177,11 @@ class Scales:
     @cached_property
     def is_told(self) -> Mask:
         """Which pairs the solver hears of: those that can run, and are not heavier than it can tell."""
-        told: Mask = self.arrays.can_run & (self.units > LIGHTEST)
-        return told
+        return self.arrays.can_run & (self.units > LIGHTEST)
 
     def to_least(self, amounts: Floats) -> Floats:
         """Return the shares that send every task type whole where its amount is least."""
         return _one_each(self.arrays, amounts)
-
-    def to_least_energy(self) -> Floats:
-        """Return the shares that take the fewest joules above idle."""
-        return _one_each(self.arrays, self.loads if self.joules is None else self.joules)
 
     def sound_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
         """Return prices of capacity and cap at which no pair is cheaper than its demand row says.
@@ -299,19 +302,10 @@ KEY: Final = "_least_makespan"  # beside the cached properties of a bag
 
 
 def least_makespan(bag: Bag) -> tuple[Fraction, tuple[int, ...]]:
-    """Return L, exactly, and the task types that show it.
-
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
-    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
-    >>> least_makespan(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
-    (Fraction(9, 1), (0,))
-    """
-    known = vars(bag).get(KEY)
-    if known is None:
-        known = vars(bag)[KEY] = _found(arrays_of(bag))
-    found: tuple[Fraction, tuple[int, ...]] = known
+    """Return L, exactly, and the task types that show it: 9 s for 5 tasks of 3 s on 2 machines."""
+    if KEY not in vars(bag):
+        vars(bag)[KEY] = _found(arrays_of(bag))
+    found: tuple[Fraction, tuple[int, ...]] = vars(bag)[KEY]
     return found
 
 
@@ -322,7 +316,8 @@ def is_redundant(arrays: BagArrays, seconds: float) -> bool:
 
 
 def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
-    quickest = _by_machine_type(arrays)
+    # The shortest time of each task type on each machine type; infinite where it cannot run.
+    quickest = np.minimum.reduceat(np.where(arrays.can_run, arrays.seconds, np.inf), arrays.firsts, axis=1)
     soonest = quickest.min(axis=1)
     longest = int(soonest.argmax())
     best = (Fraction(float(soonest[longest])), (longest,))
@@ -331,29 +326,15 @@ def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
     order = np.argsort(-soonest, kind="stable")
     seconds = np.concatenate((quickest, np.minimum.accumulate(quickest[order], axis=0)))
     counts = np.concatenate((arrays.task_counts, np.cumsum(arrays.task_counts[order])))
-    rows = np.flatnonzero(_may_be_largest(seconds, counts, arrays.machine_counts))
+    # For which rows may the least t be the largest? t / e - 1 < floor(t / e) <= t / e bounds each.
+    rates = (1.0 / seconds) @ arrays.machine_counts
+    rows = np.flatnonzero((counts + arrays.machine_counts.sum()) / rates >= (counts / rates).max())
     limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
     most = int(limits.argmax())
     at = int(rows[most])
     types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
     exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
     return max(best, (exact, types), key=lambda each: each[0])
-
-
-def _by_machine_type(arrays: BagArrays) -> Floats:
-    """Return the shortest time of each task type on each machine type; infinite where it cannot run."""
-    seconds = np.where(arrays.can_run, arrays.seconds, np.inf)
-    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
-    quickest: Floats = np.minimum.reduceat(seconds, firsts, axis=1)
-    return quickest
-
-
-def _may_be_largest(seconds: Floats, counts: Floats, machines: Floats) -> Mask:
-    """Tell for which rows the least t may be the largest: t / e - 1 < floor(t / e) <= t / e bounds each."""
-    rates = (1.0 / seconds) @ machines
-    least, most = counts / rates, (counts + machines.sum()) / rates
-    largest: Mask = most >= least.max()
-    return largest
 
 
 def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
@@ -364,8 +345,7 @@ def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
         middle = 0.5 * (low + high)
         enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    limits: Floats = high
-    return limits
+    return high
 
 
 def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:

@@ -88,33 +88,45 @@ class TaskRow:
 def expand(bag: Bag | Path | str, schedule: Schedule) -> Iterator[TaskRow]:
     """Yield every task of a valid schedule, machine by machine, in the order of its start."""
     bag = Bag.given(bag)
+    used = [0] * len(bag.machine_types)
+    for j, machines, runs in numbered(bag, schedule):
+        starts: list[tuple[Fraction, float, Run]] = []
+        ready = Fraction(0)
+        for i, column, count in runs:
+            seconds = bag.seconds[i, column]
+            assert seconds is not None, "only valid schedules are expanded"
+            starts.append((ready, seconds, run_of(bag, i, column, count)))
+            ready += count * Fraction(seconds)
+        for number in range(used[j] + 1, used[j] + machines + 1):
+            for first, seconds, run in starts:
+                begin = float(first)
+                for k in range(run.count):
+                    start = begin + k * seconds
+                    yield TaskRow(run.task_type, bag.machine_types[j].name, number, run.p_state, start)
+        used[j] += machines
+
+
+def numbered(bag: Bag, schedule: Schedule) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+    """Yield each group of a valid schedule by numbers: machine type, machines, and (i, column, count) of each run."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}
+    kind = {machine.name: j for j, machine in enumerate(bag.machine_types)}
     column = column_numbers(bag.machine_types)
-    used = dict.fromkeys((machine.name for machine in bag.machine_types), 0)
     for group in schedule.groups:
         name = group.machine_type
-        starts: list[tuple[Fraction, float, str, str | None, int]] = []
-        ready = Fraction(0)
-        for run in group.runs:
-            seconds = bag.seconds[row[run.task_type], column[name, run.p_state]]
-            assert seconds is not None, "only valid schedules are expanded"
-            starts.append((ready, seconds, run.task_type, run.p_state, run.count))
-            ready += run.count * Fraction(seconds)
-        for number in range(used[name] + 1, used[name] + group.machines + 1):
-            for first, seconds, task_type, p_state, count in starts:
-                begin = float(first)
-                for k in range(count):
-                    yield TaskRow(task_type, name, number, p_state, begin + k * seconds)
-        used[name] += group.machines
+        yield kind[name], group.machines, [(row[r.task_type], column[name, r.p_state], r.count) for r in group.runs]
+
+
+def run_of(bag: Bag, i: int, column: int, count: int) -> Run:
+    """Return so many tasks of type i in the mode of a column."""
+    j, k = bag.modes[column]
+    states = bag.machine_types[j].p_states
+    return Run(bag.task_types[i].name, count, None if states is None else states[k])
 
 
 def task_counts(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
     """Return ``counts[i][column]`` of a valid schedule, as recovery starts from."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column = column_numbers(bag.machine_types)
     counts: list[dict[int, int]] = [{} for _ in bag.task_types]
-    for group in schedule.groups:
-        for run in group.runs:
-            own, cell = counts[row[run.task_type]], column[group.machine_type, run.p_state]
-            own[cell] = own.get(cell, 0) + group.machines * run.count
+    for _, machines, runs in numbered(bag, schedule):
+        for i, column, count in runs:
+            counts[i][column] = counts[i].get(column, 0) + machines * count
     return counts

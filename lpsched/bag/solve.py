@@ -12,36 +12,37 @@ from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import Makespan, Question, ask
+from lpsched.bag.problem import MAKESPAN, Question, ask
 from lpsched.bag.proving import prove
-from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
     Recovered,
     best_of,
     examined_schedule,
+    gap_of,
+    is_close,
     recover,
     too_late,
     verified_schedule,
     waiting,
 )
-from lpsched.bag.recovery.tighten import balance, fits_patterns, tighten
+from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
-from lpsched.bag.search.objectives import best_rate
+from lpsched.bag.search.frontier import best_rate
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import Status, provenance_of, relative_gap
+from lpsched.model.provenance import Status, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lpsched.bag.problem import Objective, Relaxed
+    from lpsched.bag.problem import Objective
     from lpsched.bag.proving import Proved
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.search.makespan_intervals import IntervalSearch
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 # In order, each starting from the best so far:
 #
 #  neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
-#  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/counts.py`)
+#  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/tighten.py`)
 #  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
 #  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
 #
@@ -82,48 +83,37 @@ def is_worthwhile(question: Question, distance: float | None, gap: float) -> boo
     return small and (distance is None or distance > max(gap, WORTHWHILE))
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A bound and a verified schedule, if there is one; and the search by patterns, if that was made."""
-
-    bound: float
-    found: Recovered | None
-    search: IntervalSearch | None = None
-    is_cut: bool = False  # whether the clock ended a part of the work
-
-
 def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
     question: Question,
-    relaxed: Relaxed,
+    relaxed: Relaxation,
     bound: float,
     found: Recovered | None,
     solver: Solver,
     watch: Watch,
     gap: float,
     rng: np.random.Generator,
-) -> Tried:
+) -> tuple[float, Recovered | None, IntervalSearch | None, bool]:
     """Return a bound and a verified schedule, both at least as good as those given.
 
-    `watch` says how much work to count.
+    Then the search by patterns, if that was made, and whether the clock ended it. `watch` says how much work to count.
     """
     bag, asked = question.bag, question.objective
     for relaxation in _neighbours(question, solver, watch):
-        rounded = verified_schedule(bag, relaxation)
-        found = _better(asked, found, rounded)
-    if found is not None and fits_counting(bag) and not _is_close(question, found, bound, gap):
+        found = _better(asked, found, verified_schedule(bag, relaxation))
+    if found is not None and fits_counting(bag) and not is_close(question, found, bound, gap):
         with suppress(SolverError):  # what there is will do
             found = recount(question, found, solver, watch.share(COUNTING * watch.work_left()))
     moves, search, is_cut = _moves_single_tasks(question), None, False
-    if fits_patterns(bag) and not _is_close(question, found, bound, gap):
+    if fits_patterns(bag) and not is_close(question, found, bound, gap):
         part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
         if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
             part = part.part(WITH_PATTERNS * seconds)
         bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
         is_cut = part.is_cut()
-    if moves and found is not None and not _is_close(question, found, bound, gap):
-        shorter = shorten(bag, relaxed.relaxation, found.schedule, watch, rng)
+    if moves and found is not None and not is_close(question, found, bound, gap):
+        shorter = shorten(bag, relaxed, found.schedule, watch, rng)
         found = _better(asked, found, examined_schedule(bag, shorter))
-    return Tried(bound, found, search, is_cut)
+    return bound, found, search, is_cut
 
 
 def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
@@ -137,13 +127,6 @@ def _moves_single_tasks(question: Question) -> bool:
     return question.objective.name == "makespan" and fits_single_tasks(question.bag)
 
 
-def _is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
-    if found is None:
-        return False
-    distance = relative_gap(question.objective.value(found.measured), bound)
-    return distance is not None and distance <= gap
-
-
 def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Relaxation]:
     """Yield the relaxations of other incomes: neighbouring points of the energy/makespan front."""
     bag = question.bag
@@ -155,7 +138,7 @@ def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Re
             return
         watch.count(RELAXING * len(bag.task_types) * len(bag.modes))
         with suppress(SolverError):  # what there is will do
-            yield best_rate(bag, solver, income=share * income, watch=watch).relaxation
+            yield best_rate(bag, solver, income=share * income, watch=watch)[0]
 
 
 # The stages in order: relax, price, recover, verify, report.
@@ -259,9 +242,13 @@ def answer_in_time(  # noqa: PLR0913 - the options of `solve`
     except NotFoundError:
         if question.bag.site.deadline_seconds is None or effort not in {Effort.AUTO, Effort.TIGHT}:
             raise
-    free = replace(question, bag=question.bag.without_deadline(), objective=Makespan())
+    free = replace(question, bag=question.bag.without_deadline(), objective=MAKESPAN)
     soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
-    start = _in_time(question.bag, soonest)
+    start = examined_schedule(question.bag, soonest.found.schedule)
+    if isinstance(start, str):
+        shortest = soonest.found.measured.makespan_seconds
+        assert shortest is not None
+        raise too_late(question.bag, shortest, soonest.bound)
     return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk, start=start)
 
 
@@ -281,9 +268,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     timings: dict[str, float] = {}
     best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings)
     found, bound, relaxed = best.found, best.bound, best.proved.relaxed
-    value = asked.value(found.measured)
-    distance = relative_gap(value, bound)
-    close = distance is not None and distance <= gap
+    value, distance = asked.value(found.measured), gap_of(question, found, bound)
     late = best.is_cut or (relaxed is not None and not relaxed.optimal)
     earns, sampled = asked.maximise, None
     if risk is not None and found.schedule.groups:
@@ -294,7 +279,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         unit=asked.unit(bag),
         effort=effort,
         effort_used=best.used,
-        status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
+        status=Status.OPTIMAL if is_close(question, found, bound, gap) else Status.LIMIT if late else Status.FEASIBLE,
         regime=regime_of(value, runs=bool(found.schedule.groups)) if earns else None,
         bound_regime=regime_of(bound, runs=relaxed is not None) if earns else None,
         value=value,
@@ -354,7 +339,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
     found, missed, used, search, is_cut = None, None, Effort.FAST, None, False
     with timed(timings, "recover"):
         try:
-            found = recover(bag, asked, relaxed.relaxation, solver)
+            found = recover(bag, asked, relaxed, solver)
         except NotFoundError as error:
             found, missed = start, error
     if effort is not Effort.FAST and found is not None:
@@ -368,32 +353,18 @@ def find(  # noqa: PLR0913 - the options of `solve`
         budget = watch.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
             rng = np.random.default_rng(seed)
-            tried = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
-            bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
+            bound, found, search, is_cut = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
     if found is None:
         assert missed is not None
         raise missed
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
 
 
-def _in_time(bag: Bag, soonest: Best) -> Recovered:
-    """Return the schedule of the least makespan found, if it ends by the deadline of the bag."""
-    found = examined_schedule(bag, soonest.found.schedule)
-    if isinstance(found, str):
-        shortest = soonest.found.measured.makespan_seconds
-        assert shortest is not None
-        raise too_late(bag, shortest, soonest.bound)
-    return found
-
-
 def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
     """Tell whether to search for a better bound and schedule."""
-    if effort not in {Effort.AUTO, Effort.TIGHT}:
-        return False
-    distance = None if found is None else relative_gap(question.objective.value(found.measured), bound)
     if effort is Effort.TIGHT:
-        return distance is None or distance > gap
-    return is_worthwhile(question, distance, gap)
+        return not is_close(question, found, bound, gap)
+    return effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.lp.master import with_columns
 from lpsched.lp.program import Columns
 from lpsched.units import KILO
 
@@ -395,7 +394,7 @@ class NodeMarket:
 
     def begun(self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]) -> tuple[LinearProgram, list[Run]]:
         """Return a program with columns for these patterns, and what all its columns stand for."""
-        return with_columns(master, self.columns(runs)), [*[None] * len(master.costs), *runs]
+        return master.with_columns(self.columns(runs)), [*[None] * len(master.costs), *runs]
 
     def prices(  # noqa: PLR0913 - one for each kind of limit
         self, *, worths: Floats, cap: float, redlines: Floats, crac_redlines: Floats, cooling: Floats, nodes: Floats

@@ -28,7 +28,7 @@ from lpsched.lp.program import LpSolution, LpStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.program import Columns, Floats, Indices, Integers, LinearProgram, Master, Rows, Solver
+    from lpsched.lp.program import Columns, Floats, Integers, LinearProgram, Master, Rows, Solver
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not
@@ -77,25 +77,15 @@ class Generated(Generic[Label]):
 
 @dataclass(slots=True)
 class ColumnGeneration(Generic[Label]):
-    """One master and its oracle; `run` may be called again after costs have changed.
-
-    Parameters
-    ----------
-    program
-        The master to begin with. It must have a solution.
-    labels
-        What its columns stand for.
-    mixed
-        How much of the master's multipliers is in those that the oracle sees first.
-    """
+    """One master and its oracle; `run` may be called again after costs have changed."""
 
     solver: Solver
-    program: LinearProgram
+    program: LinearProgram  # the master to begin with; it must have a solution
     oracle: Oracle[Label]
-    labels: list[Label]
+    labels: list[Label]  # what its columns stand for
     separator: Separator | None = None
     stage: str | None = "columns"  # what progress is told as; `None`: not at all
-    mixed: float = MIXED
+    mixed: float = MIXED  # how much of the master's multipliers is in those that the oracle sees first
     master: Master = field(init=False)
     size: float = field(init=False)
     seen: dict[bytes, int] = field(init=False, default_factory=dict)  # columns that were added, and where
@@ -195,25 +185,19 @@ class ColumnGeneration(Generic[Label]):
         columns, labels = priced.columns, list(priced.labels)
         if multipliers is not None:
             reduced = columns.reduced_costs(multipliers)
-            chosen = np.flatnonzero(reduced < -IMPROVES * self.size).astype(np.int32)
-            chosen = self._new(columns, chosen)
-            columns, labels = columns.take(chosen), [labels[each] for each in chosen]
+            new: list[int] = []
+            for each in np.flatnonzero(reduced < -IMPROVES * self.size).tolist():
+                cells = slice(columns.starts[each], columns.starts[each + 1])
+                parts = columns.costs[each], columns.rows[cells], columns.values[cells]
+                key = b"".join(part.tobytes() for part in parts)
+                if key not in self.seen:  # within its tolerances the master may ask for a column again
+                    self.seen[key] = len(self.labels) + len(new)
+                    new.append(each)
+            columns, labels = columns.take(np.array(new, dtype=np.int32)), [labels[each] for each in new]
         if len(columns):
             self.master.add_columns(columns)
             self.labels += labels
         return len(columns)
-
-    def _new(self, columns: Columns, chosen: Indices) -> Indices:
-        """Return those that the master has not got: within its tolerances it may ask for a column again."""
-        new: list[int] = []
-        for each in chosen.tolist():
-            cells = slice(columns.starts[each], columns.starts[each + 1])
-            parts = columns.costs[each], columns.rows[cells], columns.values[cells]
-            key = b"".join(part.tobytes() for part in parts)
-            if key not in self.seen:
-                self.seen[key] = len(self.labels) + len(new)
-                new.append(each)
-        return np.array(new, dtype=np.int32)
 
 
 @dataclass(slots=True)

@@ -10,13 +10,13 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.master import with_columns, with_cost, with_limits, with_rows
 from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, LpSolution, LpStatus, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.cancellation import Watch
+    from lpsched.lp.program import Master, Sweep
 
 
 # HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
@@ -53,20 +53,17 @@ class HighsSolver:
         """Solve from cold."""
         return self.sweep(program).solve(program.costs, watch=watch)
 
-    def sweep(self, program: LinearProgram) -> HighsSweep:
+    def sweep(self, program: LinearProgram) -> Sweep:
         """Return a solver of this one program that starts each solve from the basis of the last."""
-        highs, small = self._loaded(program)
-        highs.HandleUserInterrupt = not small
-        return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
+        columns = np.arange(len(program.costs), dtype=np.int32)
+        return _HighsSweep(self._loaded(program, grows=False), program, columns)
 
-    def master(self, program: LinearProgram) -> HighsMaster:
+    def master(self, program: LinearProgram) -> Master:
         """Return a solver of this program as it grows, each time from the basis of the last solve."""
-        highs, _ = self._loaded(program)
-        highs.HandleUserInterrupt = True  # however small it is now
-        return HighsMaster(highs, program)
+        return _HighsMaster(self._loaded(program, grows=True), program)
 
-    def _loaded(self, program: LinearProgram) -> tuple[highspy.Highs, bool]:
-        """Return HiGHS with the program and our options in it, and whether the program is small."""
+    def _loaded(self, program: LinearProgram, *, grows: bool) -> highspy.Highs:
+        """Return HiGHS with the program and our options in it; one that grows can be stopped, small as it is now."""
         highs = highspy.Highs()
         small = len(program.values) <= SMALL
         options: dict[str, bool | float | str] = {
@@ -77,16 +74,17 @@ class HighsSolver:
         }
         if small:
             options |= {"presolve": "off", "simplex_scale_strategy": 0, "parallel": "off"}
-        if small and program.allows_nothing():
+        if small and np.all(program.row_lower <= 0) and np.all(program.row_upper >= 0):  # all may be 0
             options["simplex_strategy"] = _PRIMAL
         for option, value in options.items():
             check(highs.setOptionValue(option, value), program, option)
         check(pass_program(highs, program), program, "the program")
-        return highs, small
+        highs.HandleUserInterrupt = grows or not small
+        return highs
 
 
 @dataclass(slots=True)
-class HighsSweep:
+class _HighsSweep:
     """One program in HiGHS, and the basis of its last solve."""
 
     highs: highspy.Highs
@@ -94,7 +92,6 @@ class HighsSweep:
     columns: Indices
 
     def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
-        """Solve for these costs."""
         highs = self.highs
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
@@ -110,8 +107,7 @@ class HighsSweep:
             return _answer(highs, self.program)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
-        """Return the multipliers that the last basis has for each of these costs: B'y = c_B."""
-        highs: Any = self.highs  # its types leave out the basis
+        highs: Any = self.highs  # its types leave out the basis, of which these are the y with B'y = c_B
         status, basic = highs.getBasicVariables()
         if status != highspy.HighsStatus.kOk:
             return None
@@ -128,44 +124,39 @@ class HighsSweep:
 
 
 @dataclass(slots=True)
-class HighsMaster:
+class _HighsMaster:
     """A growing program in HiGHS, and the basis of its last solve."""
 
     highs: highspy.Highs
     program: LinearProgram
 
     def add_columns(self, columns: Columns) -> None:
-        """Add variables after the others."""
         size = len(columns)
         cells = (len(columns.values), columns.starts[:-1], columns.rows, columns.values)
         status = self.highs.addCols(size, columns.costs, np.zeros(size), columns.upper, *cells)
         check(status, self.program, "new columns")
-        self.program = with_columns(self.program, columns)
+        self.program = self.program.with_columns(columns)
 
     def add_rows(self, rows: Rows) -> None:
-        """Add rows after the others."""
         cells = (len(rows.values), rows.starts[:-1], rows.columns, rows.values)
         check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
-        self.program = with_rows(self.program, rows)
+        self.program = self.program.with_rows(rows)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def change_cost(self, column: int, cost: float) -> None:
-        """Change what one variable costs."""
         self.highs.changeColCost(column, cost)
-        self.program = with_cost(self.program, column, cost)
+        self.program = self.program.with_cost(column, cost)
 
     def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
-        """Change the limits of all variables and rows."""
         highs: Any = self.highs  # its types leave out the rows
         size, height = len(upper), len(row_lower)
         columns, rows = np.arange(size, dtype=np.int32), np.arange(height, dtype=np.int32)
         check(highs.changeColsBounds(size, columns, np.zeros(size), upper), self.program, "the limits")
         check(highs.changeRowsBounds(height, rows, row_lower, row_upper), self.program, "the limits")
-        self.program = with_limits(self.program, upper, row_lower, row_upper)
+        self.program = self.program.with_limits(upper, row_lower, row_upper)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def solve(self, watch: Watch | None = None) -> LpSolution:
-        """Solve the program as it stands."""
         run_highs(self.highs, self.program, watch)
         self.highs.setOptionValue("simplex_strategy", _PRIMAL)  # new columns leave the basis feasible
         return _answer(self.highs, self.program)
@@ -285,13 +276,7 @@ def whole_point(
     `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
     """
     highs = highspy.Highs()
-    options: dict[str, bool | float | str] = {
-        "output_flag": False,
-        "mip_rel_gap": gap,
-        "random_seed": 0,
-        "parallel": "off",
-    }
-    for option, value in options.items():
+    for option, value in (("output_flag", False), ("mip_rel_gap", gap), ("random_seed", 0), ("parallel", "off")):
         highs.setOptionValue(option, value)
     pass_program(highs, program)
     size = len(program.costs)

@@ -21,18 +21,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from lpsched.lp.program import Floats, Integers
 
-Number = TypeVar("Number", float, Fraction)
 TOTAL_BITS: Final = 30
 FEW_ITEMS: Final = 12  # for which a kinder grid is sought
 MORE_CELLS: Final = 1.25
@@ -85,9 +82,6 @@ def surely_most(sizes: Floats, values: Floats, limits: Integers, capacity: float
 
     Doubles do for the rest as well: sizes are rounded down, and values and limits up by more than the
     rounding of a product or a quotient.
-
-    >>> surely_most(np.array([3.0]), np.array([2.0]), np.array([9]), 10.0, 10) - 6 < Fraction(1, 10**6)
-    True
     """
     use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
     if not use:
@@ -102,21 +96,21 @@ def _grown(  # noqa: PLR0913 - a knapsack and its grid
 ) -> tuple[_Table, int]:
     """Return the table of a knapsack in doubles, on the safe side, and the exponent of its unit."""
     most = np.minimum(limits, np.floor(capacity / sizes + 1e-9)).astype(np.int64)
-    small = _rounded_down(sizes, capacity, cells)
-    exponent = _exponent(values, small, most, cells)
+    # Sizes in whole cells: exactly, also where doubles cannot tell, as for whole seconds.
+    amounts = sizes * (cells / capacity)
+    nearest = np.rint(amounts).astype(np.int64)
+    small = np.floor(amounts).astype(np.int64)
+    for k in np.flatnonzero(np.abs(amounts - nearest) <= ROUNDING * np.maximum(amounts, 1.0)).tolist():
+        fits = Fraction(sizes[k]) * cells >= int(nearest[k]) * Fraction(capacity)
+        small[k] = nearest[k] if fits else nearest[k] - 1
+    # With a unit of 2^-exponent no total reaches 2^30, rounding up of values included.
+    dense = float((values / np.maximum(small, 1)).max()) * cells
+    total = dense + float((values * most)[small == 0].sum())
+    copies = cells + int(most[small == 0].sum())
+    assert copies < 1 << (TOTAL_BITS - 1), "rounding up adds one unit for each copy"
+    exponent = TOTAL_BITS - 1 - math.frexp(total)[1]
     whole = np.floor(np.ldexp(values, exponent)).astype(np.int64) + 1
     return _Table(small, whole, most, cells, keep=keep), exponent
-
-
-def _rounded_down(sizes: Floats, capacity: float, cells: int) -> Integers:
-    """Return sizes in whole cells: exactly, also where doubles cannot tell, as for whole seconds."""
-    amounts = sizes * (cells / capacity)
-    whole = np.rint(amounts).astype(np.int64)
-    small: Integers = np.floor(amounts).astype(np.int64)
-    for k in np.flatnonzero(np.abs(amounts - whole) <= ROUNDING * np.maximum(amounts, 1.0)).tolist():
-        fits = Fraction(sizes[k]) * cells >= int(whole[k]) * Fraction(capacity)
-        small[k] = whole[k] if fits else whole[k] - 1
-    return small
 
 
 class _Table:
@@ -148,7 +142,11 @@ class _Table:
         for trace in range(TRACES + 2 * wanted):
             if cell <= 0 or len(found) >= wanted:
                 break
-            counts = self._trace(cell)
+            counts, at = np.zeros(self.width, dtype=np.int64), cell
+            for item, lot, size, taken in reversed(self.steps):
+                if at >= size and taken[at - size]:
+                    counts[item] += lot
+                    at -= size
             over = float(counts @ sizes) - capacity
             if over > 0:
                 if grid.overfull and trace == 0:
@@ -163,20 +161,12 @@ class _Table:
             cell -= self.cells // APART if wanted > 1 else 0
         return found
 
-    def _trace(self, cell: int) -> Integers:
-        counts = np.zeros(self.width, dtype=np.int64)
-        for item, lot, size, taken in reversed(self.steps):
-            if cell >= size and taken[cell - size]:
-                counts[item] += lot
-                cell -= size
-        return counts
 
-
-def _useful(sizes: Sequence[Number], values: Sequence[Number], limits: Sequence[int], capacity: Number) -> list[int]:
+def _useful(sizes: list[float], values: list[float], limits: list[int], capacity: float) -> list[int]:
     """Return the items that fit, are worth something, and that no other can stand in for."""
     use = [k for k, size in enumerate(sizes) if size <= capacity and values[k] > 0 and limits[k] > 0]
     kept: list[int] = []
-    highest: Number | int = 0
+    highest = 0.0
     for k in sorted(use, key=lambda k: (sizes[k], -values[k])):
         if values[k] > highest:
             kept.append(k)
@@ -197,14 +187,4 @@ def _kind(sizes: Floats, capacity: float, cells: int) -> int:
 @cache
 def _grids(cells: int) -> Integers:
     """Return the numbers of cells to choose from."""
-    found: Integers = np.unique(np.linspace(cells, MORE_CELLS * cells, GRIDS).astype(np.int64))
-    return found
-
-
-def _exponent(values: Floats, sizes: Integers, limits: Integers, cells: int) -> int:
-    """Return e for a unit of 2^-e: then no total reaches 2^30, rounding up of values included."""
-    dense = float((values / np.maximum(sizes, 1)).max()) * cells
-    total = dense + float((values * limits)[sizes == 0].sum())
-    copies = cells + int(limits[sizes == 0].sum())
-    assert copies < 1 << (TOTAL_BITS - 1), "rounding up adds one unit for each copy"
-    return TOTAL_BITS - 1 - math.frexp(total)[1]
+    return np.unique(np.linspace(cells, MORE_CELLS * cells, GRIDS).astype(np.int64))

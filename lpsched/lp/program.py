@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -54,20 +54,53 @@ class LinearProgram:
     def with_costs(self, costs: Floats) -> LinearProgram:
         """Return the same rows with another objective; what is known of the rows is kept."""
         other = replace(self, costs=costs)
-        other.cache["matrix"] = self._matrix
+        other.cache["matrix"] = self.matrix
         return other
+
+    def with_columns(self, columns: Columns) -> LinearProgram:
+        """Return the program with more variables, after the others."""
+        size, height = len(self.costs), len(self.row_names)
+        new = size + np.repeat(np.arange(len(columns)), np.diff(columns.starts))
+        rows = np.concatenate((np.repeat(np.arange(height), np.diff(self.starts)), columns.rows))
+        order = np.argsort(rows, kind="stable")
+        return replace(
+            self,
+            costs=np.append(self.costs, columns.costs),
+            upper=np.append(self.upper, columns.upper),
+            starts=np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=height)))).astype(np.int32),
+            columns=np.append(self.columns, new)[order].astype(np.int32),
+            values=np.append(self.values, columns.values)[order],
+        )
+
+    def with_rows(self, rows: Rows) -> LinearProgram:
+        """Return the program with more rows, after the others."""
+        return replace(
+            self,
+            row_names=self.row_names + rows.names,
+            row_lower=np.append(self.row_lower, rows.lower),
+            row_upper=np.append(self.row_upper, rows.upper),
+            starts=np.append(self.starts, self.starts[-1] + rows.starts[1:]).astype(np.int32),
+            columns=np.append(self.columns, rows.columns).astype(np.int32),
+            values=np.append(self.values, rows.values),
+        )
+
+    def with_cost(self, column: int, cost: float) -> LinearProgram:
+        """Return the program with another cost of one variable."""
+        costs = self.costs.copy()
+        costs[column] = cost
+        return self.with_costs(costs)
+
+    def with_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> LinearProgram:
+        """Return the program with other limits of variables and rows."""
+        return replace(self, upper=upper, row_lower=row_lower, row_upper=row_upper)
 
     def value(self, x: Floats) -> float:
         """Return the objective at a point."""
         return self.offset + float(self.costs @ x)
 
-    def allows_nothing(self) -> bool:
-        """Tell whether all variables may be 0."""
-        return bool(np.all(self.row_lower <= 0) and np.all(self.row_upper >= 0))
-
     def infeasibility(self, x: Floats) -> float:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
-        sums, sizes = self._matrix.times(x), np.maximum(self._matrix.sizes(x), 1.0)
+        sums, sizes = self.matrix.times(x), np.maximum(self.matrix.sizes(x), 1.0)
         low = ((self.row_lower - sums) / sizes).max(initial=0.0)
         high = ((sums - self.row_upper) / sizes).max(initial=0.0)
         beyond = ((x - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
@@ -79,15 +112,12 @@ class LinearProgram:
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = (self.costs if costs is None else costs) - self._matrix.transposed_times(y)
+        reduced = (self.costs if costs is None else costs) - self.matrix.transposed_times(y)
         return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
 
-    def rows_by_columns(self) -> _Matrix:
-        """Return what multiplies by A."""
-        return self._matrix
-
     @property
-    def _matrix(self) -> _Matrix:
+    def matrix(self) -> _Matrix:
+        """What multiplies by A."""
         if "matrix" not in self.cache:
             self.cache["matrix"] = _Matrix(self)
         return self.cache["matrix"]
@@ -108,27 +138,22 @@ class _Matrix:
 
     def times(self, x: Floats) -> Floats:
         """Return A x."""
-        if self.dense is not None:
-            product: Floats = self.dense @ x
-            return product
-        terms = self.values * x[self.columns]
-        return np.bincount(self.rows, weights=terms, minlength=self.height).astype(float)
+        return self.dense @ x if self.dense is not None else self._by_row(self.values * x[self.columns])
 
     def sizes(self, x: Floats) -> Floats:
         """Return |A| |x|."""
-        if self.dense is not None:
-            size: Floats = self.absolute @ np.abs(x)
-            return size
-        terms = np.abs(self.values * x[self.columns])
-        return np.bincount(self.rows, weights=terms, minlength=self.height).astype(float)
+        return (
+            self.absolute @ np.abs(x) if self.dense is not None else self._by_row(np.abs(self.values * x[self.columns]))
+        )
 
     def transposed_times(self, y: Floats) -> Floats:
         """Return A'y."""
         if self.dense is not None:
-            product: Floats = y @ self.dense
-            return product
-        terms = self.values * y[self.rows]
-        return np.bincount(self.columns, weights=terms, minlength=self.width).astype(float)
+            return y @ self.dense
+        return np.bincount(self.columns, weights=self.values * y[self.rows], minlength=self.width).astype(float)
+
+    def _by_row(self, terms: Floats) -> Floats:
+        return np.bincount(self.rows, weights=terms, minlength=self.height).astype(float)
 
 
 class LpStatus(Enum):
@@ -158,8 +183,7 @@ class LpSolution:
 
     def __getitem__(self, block: str) -> Floats:
         """Return the values of a block of variables, in its shape."""
-        shaped: Floats = self.values[self.program.blocks[block]]
-        return shaped
+        return self.values[self.program.blocks[block]]
 
 
 class Solver(Protocol):
@@ -259,17 +283,18 @@ class LpBuilder:
 
     def between(self, name: str, terms: Terms, lower: float, upper: float) -> None:
         """Add the row: the sum of the terms is between two limits, which may be infinite."""
-        self._add([name], [(0, *term) for term in terms], lower, upper)
+        self.between_each([name], [(0, *term) for term in terms], lower, upper)
 
-    def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: float) -> None:
+    def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: Floats | float) -> None:
         """Add rows, one for each name: a term says for each of its variables in which row it stands."""
-        self._add(names, terms, -np.inf, limit)
+        self.between_each(names, terms, -np.inf, limit)
 
     def equal_each(self, names: Sequence[str], terms: RowTerms, target: float) -> None:
         """Add rows, one for each name, with the sum of the terms equal to `target` in each."""
-        self._add(names, terms, target, target)
+        self.between_each(names, terms, target, target)
 
-    def _add(self, names: Sequence[str], terms: RowTerms, lower: float, upper: float) -> None:
+    def between_each(self, names: Sequence[str], terms: RowTerms, lower: Floats | float, upper: Floats | float) -> None:
+        """Add rows, one for each name, with the sum of the terms between two limits, which may be infinite."""
         first = len(self._names)
         for rows, block, coefficients in terms:
             columns, values = _flat(block, coefficients)
@@ -340,6 +365,21 @@ class Columns:
     rows: Indices
     values: Floats
 
+    @classmethod
+    def of(cls, costs: Sequence[float], upper: Floats, cells: Sequence[Mapping[int, float]]) -> Columns:
+        """Return columns whose coefficients are told by their rows."""
+        starts = np.cumsum([0, *map(len, cells)]).astype(np.int32)
+        rows = np.array([row for own in cells for row in own], dtype=np.int32)
+        values = np.array([value for own in cells for value in own.values()], dtype=float)
+        return cls(np.array(costs, dtype=float), upper, starts, rows, values)
+
+    @classmethod
+    def alike(cls, costs: Floats, upper: Floats, cells: Sequence[tuple[Integers, Floats]]) -> Columns:
+        """Return columns with as many coefficients each: the rows and the values of all first ones, second ones, ..."""
+        starts = (len(cells) * np.arange(len(costs) + 1)).astype(np.int32)
+        rows = np.stack([rows for rows, _ in cells], axis=1).ravel().astype(np.int32)
+        return cls(costs, upper, starts, rows, np.stack([values for _, values in cells], axis=1).ravel())
+
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.costs)
@@ -348,8 +388,7 @@ class Columns:
         """Return c - A'y for each column."""
         owners = np.repeat(np.arange(len(self)), np.diff(self.starts))
         terms = self.values * multipliers[self.rows]
-        reduced: Floats = self.costs - np.bincount(owners, weights=terms, minlength=len(self))
-        return reduced
+        return self.costs - np.bincount(owners, weights=terms, minlength=len(self))
 
     def take(self, chosen: Indices) -> Columns:
         """Return some of the columns."""

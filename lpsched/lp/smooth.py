@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -42,13 +41,6 @@ TIGHTEST: Final = 1e-9  # arithmetic ends not far below
 ENOUGH: Final = 100.0  # tolerances within which a point is taken where Ipopt gets no further
 NO_FURTHER: Final = 1e-6  # relative change of the objective that is none
 FOREVER: Final = 1e9  # seconds, or steps
-_SOLVED: Final = {"Solve_Succeeded", "Solved_To_Acceptable_Level", "Feasible_Point_Found"}
-_LIMIT: Final = {
-    "User_Requested_Stop",
-    "Maximum_WallTime_Exceeded",
-    "Maximum_CpuTime_Exceeded",
-    "Maximum_Iterations_Exceeded",
-}
 
 
 class SmoothStatus(Enum):
@@ -60,15 +52,24 @@ class SmoothStatus(Enum):
     FAILED = "failed"  # Ipopt found no way on
 
 
+_STATUSES: Final = {
+    "Solve_Succeeded": SmoothStatus.SOLVED,
+    "Solved_To_Acceptable_Level": SmoothStatus.SOLVED,
+    "Feasible_Point_Found": SmoothStatus.SOLVED,
+    "User_Requested_Stop": SmoothStatus.LIMIT,
+    "Maximum_WallTime_Exceeded": SmoothStatus.LIMIT,
+    "Maximum_CpuTime_Exceeded": SmoothStatus.LIMIT,
+    "Maximum_Iterations_Exceeded": SmoothStatus.LIMIT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SmoothSolution:
     """The last point, which keeps the limits only if it is solved or stalled, and how it was reached."""
 
     values: dict[str, Floats]  # of each block of variables
     status: SmoothStatus
-    said: str  # by Ipopt
     iterations: int
-    seconds: float
 
     def __getitem__(self, block: str) -> Floats:
         """Return the values of a block of variables."""
@@ -147,7 +148,6 @@ class SmoothProgram:
 
     def solve(self, *, watch: Watch | None = None, stage: str = "") -> SmoothSolution:
         """Look for a point that no small step makes better; hand back the last one when the watch is over."""
-        start = time.perf_counter()
         casadi, rows = self._casadi, self._casadi.densify(self._casadi.vertcat(*self._rows))
         program = {"x": casadi.vertcat(*self._variables), "f": -self._objective, "g": rows}
         limits = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
@@ -169,14 +169,9 @@ class SmoothProgram:
             raise SolverError(f"Ipopt refused the program: {str(exc).splitlines()[-1]}") from exc
         if steps.interrupted:
             raise KeyboardInterrupt
-        said = str(ipopt.stats()["return_status"])
-        return SmoothSolution(
-            values=self._cut(np.array(answer["x"]).ravel()),
-            status=SmoothStatus.STALLED if steps.stalled else _status(said),
-            said=said,
-            iterations=int(ipopt.stats()["iter_count"]),
-            seconds=time.perf_counter() - start,
-        )
+        stats = ipopt.stats()
+        status = SmoothStatus.STALLED if steps.stalled else _STATUSES.get(stats["return_status"], SmoothStatus.FAILED)
+        return SmoothSolution(self._cut(np.array(answer["x"]).ravel()), status, int(stats["iter_count"]))
 
     def _options(self, seconds: float) -> dict[str, Any]:
         limits = sum(
@@ -199,12 +194,6 @@ class SmoothProgram:
     def _cut(self, point: Floats) -> dict[str, Floats]:
         ends = np.cumsum([len(each) for each in self._start])[:-1]
         return dict(zip(self._names, np.split(point, ends), strict=True))
-
-
-def _status(said: str) -> SmoothStatus:
-    if said in _SOLVED:
-        return SmoothStatus.SOLVED
-    return SmoothStatus.LIMIT if said in _LIMIT else SmoothStatus.FAILED
 
 
 def _casadi() -> Any:  # noqa: ANN401 - CasADi ships no types

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.problem import Makespan
+from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.recovery.makespan import shorten
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.verify import examine
@@ -66,7 +66,7 @@ def found_in(path: Path, limit: float, seed: int) -> Found:
     bag = read_etc(path)
     start, cpu_start = time.perf_counter(), time.process_time()
     watch = Watch(limit)
-    relaxation = Makespan().relax(bag, HighsSolver(), watch).relaxation
+    relaxation = MAKESPAN.relax(bag, HighsSolver(), watch)
     placed = place(bag, round_shares(relaxation.shares, [task.count for task in bag.task_types]))
     schedule = shorten(bag, relaxation, placed, watch, np.random.default_rng(seed))
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start

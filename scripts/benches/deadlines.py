@@ -34,7 +34,7 @@ import numpy as np
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import Makespan, ask
+from lpsched.bag.problem import MAKESPAN, ask
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
@@ -221,8 +221,8 @@ def binding_deadlines(bag: Bag, objective: str, ratio: float | None) -> Iterator
     """Yield shares of the way from the fastest to the preferred makespan, and the deadlines there."""
     solver = default_solver()
     asked = ask(bag, Terms(profit_ratio=ratio, objective=objective), solver)
-    preferred = asked.objective.relax(asked.bag, solver).relaxation.makespan_seconds
-    fastest = Makespan().relax(bag, solver).relaxation.makespan_seconds
+    preferred = asked.objective.relax(asked.bag, solver).makespan_seconds
+    fastest = MAKESPAN.relax(bag, solver).makespan_seconds
     for share in SHARES:
         yield share, fastest + share * (preferred - fastest)
 

@@ -28,7 +28,7 @@ from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
 from lpsched.lp.highs import HighsSolver, pass_program
-from lpsched.lp.pulp import PulpSolver
+from lpsched.lp.solvers import PulpSolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

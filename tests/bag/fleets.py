@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.bag.problem import Makespan
+from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.recovery.makespan import Fleet, fleet_of
 from lpsched.lp.highs import HighsSolver
 from tests.support import simple_bag
@@ -29,7 +29,7 @@ def random_bag(seed, *, types=(1, 5), tasks=3, machines=3, absent=0.2):
 
 
 def relaxed(bag):
-    return Makespan().relax(bag, HighsSolver()).relaxation
+    return MAKESPAN.relax(bag, HighsSolver())
 
 
 def laid_out(bag) -> Fleet:

@@ -8,7 +8,6 @@ import pytest
 from lpsched.bag import front
 from lpsched.bag.column_generation import ChoiceOracle, Pairs, pairs_of
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import with_columns
 from tests.bag.middling import middling
 
 BAGS = {
@@ -31,7 +30,7 @@ def written_out(all_pairs: Pairs, budget: float) -> float:
     """Return the optimum of the program with every pair in it."""
     oracle = ChoiceOracle(all_pairs, budget)
     rows, columns = np.nonzero(np.isfinite(all_pairs.costs))
-    program = with_columns(oracle.master(50.0), oracle.columns(rows, columns))
+    program = oracle.master(50.0).with_columns(oracle.columns(rows, columns))
     return HighsSolver().solve(program).value
 
 
@@ -43,7 +42,7 @@ def test_the_bound_holds_at_any_multipliers_and_is_the_optimum_at_the_best(kind)
     for _ in range(50):
         multipliers = rng.normal(size=own.size + len(own.supply))
         assert oracle.price(multipliers).bound <= best * (1 + 1e-9)
-    program = with_columns(oracle.master(50.0), oracle.columns(*np.nonzero(np.isfinite(own.costs))))
+    program = oracle.master(50.0).with_columns(oracle.columns(*np.nonzero(np.isfinite(own.costs))))
     prices = HighsSolver().solve(program).multipliers
     assert oracle.price(prices).bound == pytest.approx(best, rel=1e-8)
 

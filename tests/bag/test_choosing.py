@@ -9,7 +9,7 @@ from lpsched.bag import column_generation as choosing
 from lpsched.bag import front
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.column_generation import least_by_columns, rate_by_columns
-from lpsched.bag.search.objectives import best_rate, least_cost
+from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
 from tests.bag.middling import middling
@@ -32,8 +32,8 @@ def test_weights_give_the_optimum_of_the_whole_program(kind, weights, seed):
         return weights.joules * point.energy_joules + weights.seconds * point.makespan_seconds
 
     assert chosen.optimal
-    assert cost(chosen.relaxation) == pytest.approx(cost(whole), rel=1e-7)
-    prices = Multipliers(chosen.relaxation.machine_prices, chosen.relaxation.cap_price)
+    assert cost(chosen) == pytest.approx(cost(whole), rel=1e-7)
+    prices = Multipliers(chosen.machine_prices, chosen.cap_price)
     proved = float(Prover(bag).cost(prices, weights.joules, weights.seconds))
     assert proved == pytest.approx(cost(whole), rel=1e-7)
 
@@ -43,12 +43,12 @@ def test_weights_give_the_optimum_of_the_whole_program(kind, weights, seed):
 def test_the_rate_is_that_of_the_whole_program(kind, seed):
     bag = middling(seed, **kind)
     chosen = rate_by_columns(bag, HighsSolver())
-    whole = best_rate(bag, HighsSolver()).relaxation
-    prices = Multipliers(chosen.relaxation.machine_prices, chosen.relaxation.cap_price)
+    whole = best_rate(bag, HighsSolver())[0]
+    prices = Multipliers(chosen.machine_prices, chosen.cap_price)
     assert chosen.optimal
-    assert chosen.relaxation.bound == pytest.approx(whole.bound, rel=1e-7)
+    assert chosen.bound == pytest.approx(whole.bound, rel=1e-7)
     assert float(Prover(bag).rate(prices)) == pytest.approx(whole.bound, rel=1e-7)
-    assert chosen.relaxation.makespan_seconds == pytest.approx(whole.makespan_seconds, rel=1e-5)
+    assert chosen.makespan_seconds == pytest.approx(whole.makespan_seconds, rel=1e-5)
 
 
 def test_a_bag_that_does_not_pay_and_a_second_that_costs_nothing_go_to_the_whole_program():
@@ -70,22 +70,22 @@ def test_a_stopped_search_still_proves_something_true(steps):
             return left[0] < 0
 
     chosen = least_by_columns(bag, front.MAKESPAN, HighsSolver(), Stopping())
-    best = least_by_columns(bag, front.MAKESPAN, HighsSolver()).relaxation.makespan_seconds
-    prices = Multipliers(chosen.relaxation.machine_prices, chosen.relaxation.cap_price)
+    best = least_by_columns(bag, front.MAKESPAN, HighsSolver()).makespan_seconds
+    prices = Multipliers(chosen.machine_prices, chosen.cap_price)
     proved = float(Prover(bag).makespan(prices))
     assert not chosen.optimal
     assert 0 < proved <= best * (1 + 1e-9)
-    assert chosen.relaxation.makespan_seconds >= best * (1 - 1e-9)
-    assert np.allclose(chosen.relaxation.shares.sum(axis=1), 1.0)
+    assert chosen.makespan_seconds >= best * (1 - 1e-9)
+    assert np.allclose(chosen.shares.sum(axis=1), 1.0)
 
 
 def test_too_many_pairs_for_columns_are_answered_by_soft_prices_alone(monkeypatch):
     bag = middling(1, types=2_000)
-    best = least_by_columns(bag, front.MAKESPAN, HighsSolver()).relaxation.makespan_seconds
+    best = least_by_columns(bag, front.MAKESPAN, HighsSolver()).makespan_seconds
     monkeypatch.setattr(choosing, "MOST_EXACT", 0)
     chosen = least_by_columns(bag, front.MAKESPAN, HighsSolver())
-    prices = Multipliers(chosen.relaxation.machine_prices)
-    assert best <= chosen.relaxation.makespan_seconds <= best * (1 + 3e-4)
+    prices = Multipliers(chosen.machine_prices)
+    assert best <= chosen.makespan_seconds <= best * (1 + 3e-4)
     assert best * (1 - 1e-4) <= float(Prover(bag).makespan(prices)) <= best * (1 + 1e-12)
 
 

@@ -190,6 +190,12 @@ def test_ticks_are_exact():
     assert PairTimes.of(simple_bag([[0.5, None]], [1], [1, 1])).seconds.tolist() == [[0.5, math.inf]]
 
 
+def test_of_two_p_states_the_faster_one_counts():
+    gpu = MachineType(name="gpu", count=1, p_states=("P0", "P1"))
+    times = PairTimes.of(Bag("b", (gpu,), (TaskType(name="t", count=1),), Table.of([[1.5, 0.75]])))
+    assert (times.columns[0, 0], times.shift, times.ticks(0, 0)) == (1, 2, 3)  # 0.75 s are 3 ticks of 1/4 s
+
+
 @pytest.mark.parametrize("name", REFERENCES)
 def test_who_is_ready_first_is_known_again_after_many_tasks_at_once(name):
     # A bag on which max-min, which hands out several tasks at once, would else go on with a busy machine.

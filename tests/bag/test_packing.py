@@ -12,7 +12,6 @@ from lpsched.bag.arrays import Items
 from lpsched.bag.packing import PackingOracle
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus
 
 
@@ -57,7 +56,7 @@ def all_patterns(oracle):
 
 
 def written_out(oracle):
-    program = with_columns(oracle.master(), oracle.columns(all_patterns(oracle)))
+    program = oracle.master().with_columns(oracle.columns(all_patterns(oracle)))
     return HighsSolver().solve(program)
 
 
@@ -101,10 +100,10 @@ def test_the_plain_program_splits_tasks_but_leaves_long_pairs_out():
     # 3 tasks of 2 s on 2 machines take 3 s split; on the other type they would take 5 s, too long for [3, 4].
     own = items([[2.0, 5.0]], [[0.0, 0.0]], [3], [2, 9], per_second=1.0)
     oracle = PackingOracle(own, 1.0, 1.0, 4.0)
-    solution = HighsSolver().solve(with_columns(oracle.master(), oracle.pairs()))
+    solution = HighsSolver().solve(oracle.master().with_columns(oracle.pairs()))
     assert solution.value * oracle.unit == pytest.approx(3.0)
     oracle.end = 6.0
-    assert HighsSolver().solve(with_columns(oracle.master(), oracle.pairs())).value * oracle.unit < 3.0
+    assert HighsSolver().solve(oracle.master().with_columns(oracle.pairs())).value * oracle.unit < 3.0
 
 
 def test_a_value_of_the_program_is_told_from_a_score_in_its_own_units():

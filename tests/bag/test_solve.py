@@ -18,7 +18,7 @@ import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import Makespan
+from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.proving import prover_of
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.relaxation import Regime
@@ -401,7 +401,7 @@ def test_the_same_bag_gives_the_same_schedule_twice():
 @given(bags(most_types=3, most_tasks=40, most_machines=6, amounts=st.floats(0.1, 10)))
 def test_the_bound_reported_is_the_exact_proof_rounded_down(bag):
     bag = bag.without_limits()
-    exact = prover_of(bag).makespan(Makespan().relax(bag, HighsSolver()).multipliers)
+    exact = prover_of(bag).makespan(MAKESPAN.relax(bag, HighsSolver()).multipliers)
     bound = solve(bag, objective="makespan").bound
     assert Fraction(bound) <= exact < Fraction(math.nextafter(bound, math.inf))
 

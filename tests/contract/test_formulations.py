@@ -149,7 +149,7 @@ def test_recovery_passes_verification(case, bag):
     free = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": None})})
     counts = round_shares(case.relax(bag).shares, [task.count for task in bag.task_types])
     assert [sum(row.values()) for row in counts] == [task.count for task in bag.task_types]
-    schedule = ended(free, counts, place(free, counts), late=False)
+    schedule = ended(free, place(free, counts), late=False)
     assert violations(free, schedule) == ()
 
 
@@ -157,7 +157,7 @@ def test_the_schedule_stays_on_its_side_of_the_bound(case, bag):
     free = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": None})})
     relaxation = case.relax(free)
     counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
-    measured = measure(free, ended(free, counts, place(free, counts), late=False))
+    measured = measure(free, ended(free, place(free, counts), late=False))
     if case.name == "profit":
         assert measured.profit_per_hour <= 3600 * case.proved(free, relaxation)
     else:

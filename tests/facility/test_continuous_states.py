@@ -57,7 +57,7 @@ def test_the_unit_s_redline_holds():
 def test_a_point_is_read_within_ranges_and_with_no_core_over_full():
     arrays = facility_arrays(paper_facility())
     values = {"x": np.array([-1e-9, 1.25]), "T": np.array([3.1])}
-    solution = SmoothSolution(values, SmoothStatus.LIMIT, "", 1, 0.0)
+    solution = SmoothSolution(values, SmoothStatus.LIMIT, 1)
     point = read_solution(arrays, core_states(arrays), solution)
     assert point.outlets.tolist() == [30.0]
     assert point.times.tolist() == [0.0, 1.0]

@@ -12,8 +12,8 @@ from lpsched.cancellation import Watch
 from lpsched.errors import SolverError
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import ColdMaster, with_columns, with_rows
 from lpsched.lp.program import Columns, LinearProgram, LpStatus, Master, Rows
+from lpsched.lp.solvers import ColdMaster
 
 WIDTHS = np.array([3.0, 5.0, 7.0])
 DEMANDS = np.array([25.0, 20.0, 18.0])
@@ -77,12 +77,12 @@ def singles() -> list[tuple[int, ...]]:
 
 
 def engine(oracle: Cutting, **options) -> ColumnGeneration[tuple[int, ...]]:
-    program = with_columns(empty(), as_columns(singles()))
+    program = empty().with_columns(as_columns(singles()))
     return ColumnGeneration(HighsSolver(), program, oracle, singles(), **options)
 
 
 def whole() -> float:
-    return HighsSolver().solve(with_columns(empty(), as_columns(patterns()))).value
+    return HighsSolver().solve(empty().with_columns(as_columns(patterns()))).value
 
 
 def test_the_engine_finds_the_optimum_of_the_whole_program():
@@ -219,7 +219,7 @@ class AtMostTwice:
 def test_lazy_rows_are_kept_in_the_end():
     separator = AtMostTwice(6.0)
     start = [*singles(), (5, 0, 0), (0, 3, 0), (0, 0, 2)]
-    program = with_columns(empty(), as_columns(start))
+    program = empty().with_columns(as_columns(start))
     generation = ColumnGeneration(HighsSolver(), program, Cutting(), start, separator)
     found = generation.run(gap=1e-9)
     assert separator.calls > 1
@@ -229,7 +229,7 @@ def test_lazy_rows_are_kept_in_the_end():
 
 
 def test_a_cold_master_and_a_hot_one_agree():
-    program = with_columns(empty(), as_columns(singles()))
+    program = empty().with_columns(as_columns(singles()))
     masters: list[Master] = [HighsSolver().master(program), ColdMaster(HighsSolver(), program)]
     rows = Rows(
         ("few",), np.array([-np.inf]), np.array([3.0]), np.array([0, 1], np.int32), np.array([0], np.int32),
@@ -255,7 +255,7 @@ def test_reduced_costs_and_a_choice_of_columns():
 
 
 def test_rows_added_to_a_program_hold():
-    program = with_columns(empty(), as_columns(patterns()))
+    program = empty().with_columns(as_columns(patterns()))
     row = Rows(("cap",), np.array([-np.inf]), np.array([1.0]), np.array([0, 1], np.int32),
                np.array([3], np.int32), np.array([1.0]))  # fmt: skip
-    assert HighsSolver().solve(with_rows(program, row)).values[3] <= 1.0 + 1e-9
+    assert HighsSolver().solve(program.with_rows(row)).values[3] <= 1.0 + 1e-9

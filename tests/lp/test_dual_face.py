@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.lp import dual_face
+from lpsched.lp import sweep as dual_face
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.cancellation import Watch
-from lpsched.lp.projected_descent import descend
+from lpsched.lp.soft_prices import descend
 
 
 def bowl(seed, size=12):

@@ -18,8 +18,7 @@ from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError, MissingExtraError, SolverError
 from lpsched.facility.solve import facility
 from lpsched.lp.program import LpBuilder, LpStatus
-from lpsched.lp.pulp import PulpSolver
-from lpsched.lp.solvers import default_solver, solver_named
+from lpsched.lp.solvers import PulpSolver, default_solver, solver_named
 from tests.paper_facility import paper_facility
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound import tables as arrival_tables
+from lpsched.online.bound import offers as arrival_tables
 from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of

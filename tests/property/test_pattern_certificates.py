@@ -15,8 +15,7 @@ from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMake
 from lpsched.bag.certify import certificate_of
 from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
-from lpsched.bag.search.makespan_intervals import IntervalSearch
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
@@ -148,7 +147,7 @@ def searched(case: Case, objective: str, steps: int) -> tuple[Question, Proved, 
     except (InfeasibleError, NotFoundError):
         return None
     scoring, high = scoring_of(question), case.bag.site.deadline_seconds or math.inf
-    low = float(scoring.prover.longest)
+    low = float(max(min(each.seconds for each in row) for row in scoring.prover.tasks))
     if proved.relaxed is None or low >= high:
         return None
     search = IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)

@@ -17,7 +17,7 @@ import lpsched
 from lpsched.bag.packing import PackingOracle
 from lpsched.bag.problem import ask
 from lpsched.bag.relaxation import Regime
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.columns import ColumnGeneration

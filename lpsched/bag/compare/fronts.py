@@ -64,7 +64,7 @@ def schedules_along(bag: Bag, front: FrontResult, points: int = POINTS) -> Itera
         for step in range(1, between + 1):
             share = step / (between + 1)
             counts = round_shares((1.0 - share) * start + share * end, tasks)
-            yield ended(bag, counts, place(bag, counts, placed), late=False)
+            yield ended(bag, place(bag, counts, placed), late=False)
     yield from (schedule for _, schedule in known[-1:])
 
 

@@ -22,7 +22,7 @@ from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
-from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, task_counts
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Examined, examine, gather
@@ -90,7 +90,7 @@ def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wa
     ran = _examined(bag, given, seconds, may_wait=may_wait)
     schedule = ran.schedule
     if schedule is not None and {each.code for each in ran.examined.violations} == CAPPED:
-        later = ended(bag, task_counts(bag, schedule), schedule, late=False)  # the earliest end that the cap allows
+        later = ended(bag, schedule, late=False)  # the earliest end that the cap allows
         again = examine(bag, later)
         if not again.violations and (later.makespan_seconds or 0.0) >= (schedule.makespan_seconds or 0.0):
             return Ran(again, seconds, later)

@@ -15,14 +15,13 @@ from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
-from lpsched.lp.dual_face import dual_face
 from lpsched.lp.program import require_optimal
+from lpsched.lp.sweep import dual_face
 from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Relaxed
     from lpsched.bag.profit import Money
     from lpsched.bag.relaxation import Relaxation, Scales
     from lpsched.lp.program import LinearProgram, Solver
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 #
 # The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.
 # Then the derivative for one more is smaller than the one for one fewer: the least and the most that optimal
-# multipliers say (`lp/dual_face.py`). With income per task q, one more task of a type changes the bound by r
+# multipliers say (`lp/sweep.py`). With income per task q, one more task of a type changes the bound by r
 # (q - v), v being the multiplier of its demand: it does not fall if q is at least the *largest* v, and with
 # one fewer it does not fall if q is at most the *smallest*.
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers
@@ -49,7 +48,7 @@ MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solv
 TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 
 
-def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth | None:
+def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Worth | None:
     """Return the derivatives of the LP bound on profit; `None` if the program was not solved to the end.
 
     Without a relaxation the bag is better not run: nothing is scarce then, and the derivatives are exact.
@@ -59,7 +58,7 @@ def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth 
         return _with_fewer(worth, worth)
     if not relaxed.optimal:
         return None
-    smooth, shortest = _smooth(bag, relaxed.relaxation, solver)
+    smooth, shortest = _smooth(bag, relaxed, solver)
     worth = worth_of(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
     if bag.seconds.rows * bag.seconds.columns > MOST_PAIRS:
         return worth

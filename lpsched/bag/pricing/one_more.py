@@ -373,7 +373,7 @@ class _BreakEven:
             proved = prove(self._priced(price), self.trying.solver)
             if proved.relaxed is None:
                 break
-            seconds = proved.relaxed.relaxation.makespan_seconds
+            seconds = proved.relaxed.makespan_seconds
             lower = price - (proved.bound - self.before.value) * seconds / SECONDS_PER_HOUR
             if abs(lower - price) <= BACK[1] * abs(price):
                 break

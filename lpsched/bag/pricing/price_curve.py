@@ -14,7 +14,7 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
-from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, with_price
+from lpsched.bag.problem import PROFIT, ask, energy_cost, missing_data, with_price
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
@@ -22,7 +22,7 @@ from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.bag.verify import Measurement, Tables, examine
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.problem import Question
     from lpsched.bag.search.curves import Piece
-    from lpsched.bag.search.packing_proofs import PackingProver
+    from lpsched.bag.search.makespan_intervals import PackingProver
     from lpsched.lp.program import Solver
 
 
@@ -217,7 +217,7 @@ class Curve:
         """Take the verified schedules of a piece; with even loads, if asked for."""
         if piece.relaxation is None:
             return
-        found = choices(self.bag, Profit(), piece.relaxation, self.solver)
+        found = choices(self.bag, PROFIT, piece.relaxation, self.solver)
         own = [] if isinstance(found, str) else [each for each in found if each.schedule != NOTHING]
         for each in own:
             self._take(each, 0.0)
@@ -485,7 +485,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         for piece in found:
             curve.add(piece, own)
     return PriceCurve(
-        unit=Profit().unit(bag),
+        unit=PROFIT.unit(bag),
         pieces=tuple(curve.pieces),
         points=tuple(curve.sample(points)),
         schedules=tuple(each.schedule for each in curve.pool),

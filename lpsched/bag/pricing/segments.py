@@ -30,7 +30,7 @@ from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line
 from lpsched.bag.pricing.result import PriceStretch
 from lpsched.bag.pricing.worth import Worth
-from lpsched.bag.problem import Profit, Relaxed, ask
+from lpsched.bag.problem import PROFIT, ask
 from lpsched.bag.proving import prove
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
@@ -173,7 +173,7 @@ class _Walk:
     def _relaxed(self, price: float) -> Relaxation:
         """Relax at a price: where that is cheap just as `solve` does, which matters where prices tie."""
         if self.bag.seconds.rows * self.bag.seconds.columns <= MOST_COLD:
-            return Profit().relax(self._priced(price), self.solver).relaxation
+            return PROFIT.relax(self._priced(price), self.solver)
         return self.search.at(cost_model(self.bag).income_at(price))
 
     def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
@@ -186,7 +186,7 @@ class _Walk:
         return _mixed(one, two, begin / (begin - end)), _mixed(one, two, (1.0 - begin) / (end - begin))
 
     def _worth(self, price: float, relaxation: Relaxation) -> Worth:
-        worth = marginal_values(self._priced(price), Relaxed(relaxation), self.solver)
+        worth = marginal_values(self._priced(price), relaxation, self.solver)
         assert worth is not None, "the search solves its programs to the end"
         return worth
 
@@ -202,7 +202,7 @@ class _Walk:
         if inner and np.allclose(inner[0].shares, inner[1].shares, rtol=0.0, atol=SAME_SHARES):
             inner = inner[:1]
         for relaxation in inner:
-            recovered = choices(self._priced(price), Profit(), relaxation, self.solver)
+            recovered = choices(self._priced(price), PROFIT, relaxation, self.solver)
             if not isinstance(recovered, str):
                 found |= dict.fromkeys(each.schedule for each in recovered if each.schedule != NOTHING)
         return [*found, *([NOTHING] if self.may_wait else [])]

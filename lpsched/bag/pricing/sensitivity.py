@@ -18,7 +18,7 @@ from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import Profit, ask, energy_cost
+from lpsched.bag.problem import PROFIT, ask, energy_cost
 from lpsched.bag.proving import prove, prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
@@ -104,7 +104,7 @@ def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float |
     priced = _priced(bag, needed)
     if priced is None:
         return None
-    found = choices(priced, Profit(), way, solver)
+    found = choices(priced, PROFIT, way, solver)
     if isinstance(found, str):
         return None
     enough = []
@@ -148,7 +148,7 @@ def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> Elec
     tried = [] if present is None else [present]
     if answer.last_to_earn is not None and answer.even is not None:
         at = with_electricity(bag, answer.even)
-        found = choices(at, Profit(), answer.last_to_earn, solver)
+        found = choices(at, PROFIT, answer.last_to_earn, solver)
         tried += [] if isinstance(found, str) else [each.schedule for each in found]
     waits_from, waits_to = answer.do_not_run()
     return ElectricityNeed(
@@ -420,7 +420,7 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
         with timed(timings, "electricity"):
             electricity = electricity_need(bag, None if found is None else found.schedule, solver)
     with timed(timings, "machines"):
-        makespan = None if proved.relaxed is None else proved.relaxed.relaxation.makespan_seconds
+        makespan = None if proved.relaxed is None else proved.relaxed.makespan_seconds
         worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
         present = Present(bound, found, worth, makespan)
         hours, steps = asked.lifetime_hours, asked.marginals

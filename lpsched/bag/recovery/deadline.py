@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.profit import money_of
 from lpsched.bag.recovery.plans import grouped
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, scales_of
-from lpsched.lp.master import is_sound
 from lpsched.lp.program import LpBuilder
+from lpsched.lp.sweep import is_sound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lpsched.bag.relaxation import Scales
     from lpsched.bag.schedule import Schedule
     from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
-    from lpsched.model.arrays import Floats, Mask
+    from lpsched.model.arrays import Floats
 
 
 # Shorter deadlines: the cheapest way to split the tasks within a part of the time there is.
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
 # Schedules of whole tasks take a little longer than the relaxation they are rounded from. So the relaxation
 # of a deadline is often rounded to a schedule that misses it, and that of a slightly shorter one is not.
 #
-# Data       n_i    tasks of type i                m_j    machines of type j
-#           e_ijk  seconds in P-state k           d_ijk  joules above idle
-#           D      deadline                       H      P - I, what the power cap leaves above the idle floor
-#           kappa  what a task costs: money, joules or nothing, as the objective counts
-#           f_j, g the shares of the deadline and of the joules under the cap that may be used
-# Variables  x_ijk  tasks of type i that run on machine type j in P-state k, 0 where e_ijk > D
+# With n, m, e, d and x of `bag/front.py`, x_ijk = 0 where e_ijk > D, and besides
+#
+#     D      deadline                      H  P - I, what the power cap leaves above the idle floor
+#     kappa  what a task costs: money, joules or nothing, as the objective counts
+#     f_j, g the shares of the deadline and of the joules under the cap that may be used
 #
 #     min   kappa x
 #     s.t.  sum_jk x_ijk        =  n_i          for each task type i      (demand)
@@ -57,21 +56,11 @@ TIE: Final = 1e-6  # of the cost, where the time is minimised: of all fastest wa
 
 @dataclass(frozen=True, slots=True)
 class Shortened(Point):
-    """The cheapest way within a share of the deadline, and what leaving it would cost.
+    """The cheapest way within a share of the deadline, and what leaving it would cost."""
 
-    Attributes
-    ----------
-    reduced_costs
-        Of one task of each type in each column, at least 0 but for rounding; infinite where it cannot run.
-    machine_prices
-        Of the time of all machines of each type up to the deadline.
-    weight
-        More than any of these prices, and than that of all joules under the cap.
-    """
-
-    reduced_costs: Floats
-    machine_prices: tuple[float, ...]
-    weight: float
+    reduced_costs: Floats  # of a task of each type in each column, 0 or more but for rounding; inf if it cannot run
+    machine_prices: tuple[float, ...]  # of the time of all machines of each type up to the deadline
+    weight: float  # more than any of these prices, and than that of all joules under the cap
 
 
 @dataclass(slots=True)
@@ -115,16 +104,15 @@ class ShorterDeadlines:
     def _shortened(self, solution: LpSolution) -> Shortened:
         scales, arrays, y = self.scales, self.scales.arrays, solution.multipliers
         types, machines = self.costs.shape[0], len(arrays.machine_counts)
-        shares = scales.shares_of(solution["y"])
-        makespan = scales.makespan_of(shares)
+        point = scales.point(scales.shares_of(solution["y"]))
         prices = np.maximum(-y[types:], 0.0)
         own = self.costs * arrays.task_counts[:, np.newaxis] + prices[arrays.machine_of] * scales.loads
         if scales.cap is not None:
             own += prices[-1] * scales.cap.loads
         return Shortened(
-            shares,
-            makespan,
-            scales.energy_of(shares, makespan),
+            point.shares,
+            point.makespan_seconds,
+            point.energy_joules,
             reduced_costs=(own - y[:types, np.newaxis]) / arrays.task_counts[:, np.newaxis],
             machine_prices=tuple(prices[:machines].tolist()),
             weight=OVERLOAD * (float(prices.max(initial=0.0)) or 1.0),
@@ -139,9 +127,26 @@ def shorter_deadlines(bag: Bag, objective: str, solver: Solver) -> ShorterDeadli
     usable = scales.is_told & (scales.arrays.seconds <= deadline)
     if not usable.any(axis=1).all():
         return None
-    costs = _costs(scales, objective)
+    costs, units = _costs(scales, objective), np.where(usable, scales.units, 0.0)
+    # The program above with t up to D in place of f D; t is counted in D, x in units u of n.
+    lp = LpBuilder(NAME)
+    y = lp.variables("y", upper=np.where(usable, SLACK / scales.units, 0.0))
+    t = lp.variables("t", upper=np.ones(1))
+    lp.objective([(y, costs * scales.units)])
+    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
+    lp.equal_each([f"demand[{each.name}]" for each in bag.task_types], [(task, y, units)], 1.0)
+    lp.at_most_each(
+        [f"capacity[{each.name}]" for each in bag.machine_types],
+        [
+            (scales.arrays.machine_of[np.newaxis], y, scales.loads * units),
+            (machine, np.broadcast_to(t, machine.shape), -1.0),
+        ],
+        0.0,
+    )
+    if scales.cap is not None:
+        lp.at_most("cap", [(y, scales.cap.loads * units)], scales.cap.headroom)
     one = np.where(usable, costs / scales.arrays.task_counts[:, np.newaxis], np.inf)
-    return ShorterDeadlines(scales, _compile(scales, costs, usable), solver, one)
+    return ShorterDeadlines(scales, lp.build(), solver, one)
 
 
 def _costs(scales: Scales, objective: str) -> Floats:
@@ -154,28 +159,7 @@ def _costs(scales: Scales, objective: str) -> Floats:
         return np.zeros_like(scales.loads)
     cheapest = np.where(scales.arrays.can_run, np.abs(costs), np.inf).min(axis=1)
     unit = float(cheapest.sum()) or float(np.abs(costs).max()) or 1.0
-    shares: Floats = np.minimum(costs / unit, DEAREST)
-    return shares
-
-
-def _compile(scales: Scales, costs: Floats, usable: Mask) -> LinearProgram:
-    """Return the program above with t up to D in place of f D; t is counted in D, x in units u of n."""
-    bag, arrays = scales.bag, scales.arrays
-    lp = LpBuilder(NAME)
-    y = lp.variables("y", upper=np.where(usable, SLACK / scales.units, 0.0))
-    t = lp.variables("t", upper=np.ones(1))
-    lp.objective([(y, costs * scales.units)])
-    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
-    units = np.where(usable, scales.units, 0.0)
-    lp.equal_each([f"demand[{each.name}]" for each in bag.task_types], [(task, y, units)], 1.0)
-    lp.at_most_each(
-        [f"capacity[{each.name}]" for each in bag.machine_types],
-        [(arrays.machine_of[np.newaxis], y, scales.loads * units), (machine, np.broadcast_to(t, machine.shape), -1.0)],
-        0.0,
-    )
-    if scales.cap is not None:
-        lp.at_most("cap", [(y, scales.cap.loads * units)], scales.cap.headroom)
-    return lp.build()
+    return np.minimum(costs / unit, DEAREST)
 
 
 # A small exact search: assignments of single tasks to single machines that end by the deadline.
@@ -213,8 +197,7 @@ class Searched:
     is_complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(NamedTuple):
     """A column that a task may run in: whole numbers of seconds and joules, and a cost."""
 
     column: int
@@ -224,18 +207,14 @@ class _Option:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """The cheapest way to the same loads: its last step leads back to the state before."""
 
+    rank: tuple[float, float]  # what is to be small: the cost, or where a cap counts them first the joules
     cost: float
     joules: int
     before: _State | None = None
     step: tuple[int, int, int, int, int] | None = None  # task type, column, machine type, load before, after
-
-    def rank(self, *, capped: bool) -> tuple[float, float]:
-        """Return what is to be small: the cost, or where a cap counts them the joules."""
-        return (self.joules, self.cost) if capped else (self.cost, 0)
 
 
 def search(bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> Searched:
@@ -257,37 +236,28 @@ class _Search:
     """The search for one bag."""
 
     def __init__(self, bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> None:
-        deadline = bag.site.deadline_seconds
-        assert deadline is not None
-        self.bag = bag
-        self.prices = machine_prices
+        assert bag.site.deadline_seconds is not None
+        self.bag, self.prices = bag, machine_prices
+        deadline = Fraction(bag.site.deadline_seconds)
         headroom = None if bag.watts is None else exact_cost_model(bag).headroom
         self.capped = headroom is not None
-        seconds = [_exact(row) for row in bag.seconds]
-        unit = _unit([Fraction(deadline), *(each for row in seconds for each in row if each is not None)])
-        self.deadline = int(Fraction(deadline) / unit)
-        joules = [
-            [_joules_above_idle(bag, i, column, each) for column, each in enumerate(row)]
-            for i, row in enumerate(seconds)
-        ]
-        allowed = Fraction(0) if headroom is None else headroom * Fraction(deadline)
-        joule = _unit([allowed, *(each for row in joules for each in row)]) if self.capped else Fraction(1)
-        self.allowed = int(allowed / joule)
         # Below the idle floor a schedule may end too late for the cap, which this search does not look at.
         self.may_prove = headroom is None or headroom >= 0
+        allowed = Fraction(0) if headroom is None else headroom * deadline
+        pairs: list[list[tuple[int, int, Fraction, Fraction]]] = [[] for _ in bag.task_types]
+        for i, row in enumerate(bag.seconds):
+            for column, seconds in enumerate(row):
+                if seconds is not None and seconds <= deadline:
+                    j, exact, above = bag.modes[column][0], Fraction(seconds), Fraction(0)
+                    if self.capped and bag.watts is not None:
+                        above = Fraction(bag.watts[i, column] or 0.0) - Fraction(bag.machine_types[j].idle_watts)
+                    pairs[i].append((column, j, exact, exact * above))
+        second = _unit([deadline, *(exact for row in pairs for _, _, exact, _ in row)])
+        joule = _unit([allowed, *(joules for row in pairs for _, _, _, joules in row)])
+        self.deadline, self.allowed = int(deadline / second), int(allowed / joule)
         self.options = [
-            [
-                _Option(
-                    column,
-                    bag.modes[column][0],
-                    int(each / unit),
-                    int(joules[i][column] / joule) if self.capped else 0,
-                    float(costs[i, column]),
-                )
-                for column, each in enumerate(row)
-                if each is not None and each <= deadline
-            ]
-            for i, row in enumerate(seconds)
+            [_Option(c, j, int(exact / second), int(joules / joule), float(costs[i, c])) for c, j, exact, joules in row]
+            for i, row in enumerate(pairs)
         ]
 
     def run(self) -> Searched:
@@ -298,7 +268,7 @@ class _Search:
         order = sorted(range(len(bag.task_types)), key=lambda i: (-shortest[i], i))
         tasks = [i for i in order for _ in range(bag.task_types[i].count)]
         empty = tuple((0,) * machine.count for machine in bag.machine_types)
-        states, complete = {empty: _State(0.0, 0)}, self.may_prove
+        states, complete = {empty: _State((0, 0), 0.0, 0)}, self.may_prove
         free = bag.machines * self.deadline - sum(shortest[i] for i in tasks)
         allowed = self.allowed - sum(lightest[i] for i in tasks)
         for i in tasks:
@@ -327,10 +297,10 @@ class _Search:
                     changed.remove(load)
                     changed.append(after)
                     key = (*loads[: option.machine], tuple(sorted(changed)), *loads[option.machine + 1 :])
-                    known, new = grown.get(key), (joules, cost) if self.capped else (cost, 0)
-                    if known is None or new < known.rank(capped=self.capped):
+                    known, rank = grown.get(key), (joules, cost) if self.capped else (cost, 0)
+                    if known is None or rank < known.rank:
                         step = (i, option.column, option.machine, load, after)
-                        grown[key] = _State(cost, joules, state, step)
+                        grown[key] = _State(rank, cost, joules, state, step)
         return grown
 
     def _promise(self, entry: tuple[Loads, _State]) -> tuple[float, Loads]:
@@ -366,17 +336,6 @@ class _Search:
             load[0] = after
             cells[i, column] = cells.get((i, column), 0) + 1
         return [(j, cells) for j, _, cells in machines]
-
-
-def _exact(row: Sequence[float | None]) -> list[Fraction | None]:
-    return [None if each is None else Fraction(each) for each in row]
-
-
-def _joules_above_idle(bag: Bag, i: int, column: int, seconds: Fraction | None) -> Fraction:
-    if seconds is None or bag.watts is None:
-        return Fraction(0)
-    idle = bag.machine_types[bag.modes[column][0]].idle_watts
-    return seconds * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle))
 
 
 def _unit(amounts: Iterable[Fraction]) -> Fraction:

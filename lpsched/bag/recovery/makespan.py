@@ -11,6 +11,7 @@ import numpy as np
 
 from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
+from lpsched.bag.schedule import numbered
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder
@@ -63,8 +64,7 @@ class Fleet:
     def loads(self, counts: Integers) -> Floats:
         """Return how long each machine works."""
         used = np.where(counts > 0, self.lengths, 0.0)  # inf x 0 is not 0
-        loads: Floats = (used * counts).sum(axis=0)
-        return loads
+        return np.asarray((used * counts).sum(axis=0))
 
     def makespan(self, counts: Integers) -> float:
         """Return how long the longest machine works."""
@@ -75,14 +75,17 @@ def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
     """Lay out the machines of a bag; prices that prove nothing are taken as equal."""
     arrays = usable_arrays(bag)
     machine_types = np.repeat(np.arange(len(bag.machine_types)), arrays.machine_counts.astype(np.int64))
-    seconds, columns = _fastest(np.where(arrays.can_run, arrays.seconds, np.inf), arrays.machine_of)
-    seconds, columns = seconds[:, machine_types], columns[:, machine_types]
+    usable = np.where(arrays.can_run, arrays.seconds, np.inf)
+    fastest = [np.argmin(own, axis=1) for own in np.split(usable, arrays.firsts[1:], axis=1)]
+    columns = (np.stack(fastest, axis=1) + arrays.firsts)[:, machine_types]
+    seconds = np.take_along_axis(usable, columns, axis=1)
     prices = np.maximum(np.array(machine_prices), 0.0)[machine_types]
     can_run = np.isfinite(seconds)
-    worth = _worth(seconds, can_run, prices)
+    timed = np.where(can_run, seconds, 0.0)
+    worth = np.where(can_run, timed * prices, np.inf)  # what the time of each pair is worth
     if not arrays.task_counts @ worth.min(axis=1) > 0:
         prices = np.ones(len(machine_types))
-        worth = _worth(seconds, can_run, prices)
+        worth = np.where(can_run, timed, np.inf)
     least = worth.min(axis=1)
     value, whole = float(arrays.task_counts @ least), float(prices.sum())
     return Fleet(
@@ -98,41 +101,22 @@ def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
 
 def counts_of(fleet: Fleet, schedule: Schedule) -> Integers:
     """Return how many tasks of each type run on each machine (T x H)."""
-    task_of = {task.name: i for i, task in enumerate(fleet.bag.task_types)}
-    type_of = {machine.name: j for j, machine in enumerate(fleet.bag.machine_types)}
-    free = np.searchsorted(fleet.machine_types, np.arange(len(type_of)))
+    free = np.searchsorted(fleet.machine_types, np.arange(len(fleet.bag.machine_types)))
     counts = np.zeros(fleet.lengths.shape, dtype=np.int64)
-    for group in schedule.groups:
-        j = type_of[group.machine_type]
-        first, free[j] = free[j], free[j] + group.machines
-        for run in group.runs:
-            counts[task_of[run.task_type], first : free[j]] += run.count
+    for j, machines, runs in numbered(fleet.bag, schedule):
+        first, free[j] = free[j], free[j] + machines
+        for i, _, count in runs:
+            counts[i, first : free[j]] += count
     return counts
 
 
 def schedule_of(fleet: Fleet, counts: Integers) -> Schedule:
     """Return the schedule of a state, every task in its fastest P-state."""
-    machines: list[tuple[int, dict[tuple[int, int], int]]] = []
+    machines = []
     for h, j in enumerate(fleet.machine_types.tolist()):
-        tasks = np.flatnonzero(counts[:, h])
-        machines.append((j, {(int(i), int(fleet.columns[i, h])): int(counts[i, h]) for i in tasks}))
+        tasks = np.flatnonzero(counts[:, h]).tolist()
+        machines.append((j, {(i, int(fleet.columns[i, h])): int(counts[i, h]) for i in tasks}))
     return grouped(fleet.bag, machines)
-
-
-def _fastest(seconds: Floats, machine_of: Integers) -> tuple[Floats, Integers]:
-    """Return the seconds of the fastest P-state of each pair (T x M), and its column."""
-    best = np.empty((len(seconds), int(machine_of[-1]) + 1))
-    columns = np.empty(best.shape, dtype=np.int64)
-    for j in range(best.shape[1]):
-        own = np.flatnonzero(machine_of == j)
-        columns[:, j] = own[np.argmin(seconds[:, own], axis=1)]
-        best[:, j] = seconds[:, own].min(axis=1)
-    return best, columns
-
-
-def _worth(seconds: Floats, can_run: Mask, prices: Floats) -> Floats:
-    """Return what each pair's time is worth, inf where it cannot run."""
-    return np.where(can_run, np.where(can_run, seconds, 0.0) * prices, np.inf)
 
 
 # Two machines at a time, against a falling target.
@@ -212,18 +196,14 @@ class PairSearch:
         self.steps_in_vain += 1
         a, b = self._two()
         self._share_out(a, b)
-        self._penalise(a, b)
-        if self.loads.max() < self.least - NEAR:
-            self.best, self.least = self.counts.copy(), float(self.loads.max())
-            self.steps_in_vain = 0
-
-    def _penalise(self, a: int, b: int) -> None:
-        """Raise the penalty of a machine over the target; lower that of a if it is not."""
         if self.loads[a] <= self.target:
             self.penalties[a] = max(self.penalties[a] * DOWN, PENALTY)
         for h in (a, b):
             if self.loads[h] > self.target:
                 self.penalties[h] = min(self.penalties[h] * UP, MOST_PENALTY)
+        if self.loads.max() < self.least - NEAR:
+            self.best, self.least = self.counts.copy(), float(self.loads.max())
+            self.steps_in_vain = 0
 
     def _two(self) -> tuple[int, int]:
         """Draw a machine, mostly one over the target, and another one."""
@@ -408,11 +388,10 @@ def shorten(bag: Bag, relaxation: Relaxation, schedule: Schedule, watch: Watch, 
     if not fits_single_tasks(bag) or watch.is_over():
         return schedule
     fleet = fleet_of(bag, relaxation.machine_prices)
-    best = _Best(fleet, counts_of(fleet, schedule))
     left = watch.work_left()
-    _improve(best, watch.share(left if math.isfinite(left) else SECONDS), rng)
-    shorter = best.makespan * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
-    return schedule_of(fleet, best.counts) if shorter else schedule
+    counts = _improved(fleet, counts_of(fleet, schedule), watch.share(left if math.isfinite(left) else SECONDS), rng)
+    shorter = fleet.makespan(counts) * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
+    return schedule_of(fleet, counts) if shorter else schedule
 
 
 def fits_single_tasks(bag: Bag) -> bool:
@@ -422,38 +401,29 @@ def fits_single_tasks(bag: Bag) -> bool:
     return few and cells <= MOST_CELLS and bag.site.average_power_cap_watts is None
 
 
-class _Best:
-    """The best state so far."""
-
-    def __init__(self, fleet: Fleet, counts: Integers) -> None:
-        self.fleet, self.counts, self.makespan = fleet, counts, fleet.makespan(counts)
-
-    def offer(self, counts: Integers) -> None:
-        """Keep a state if it is better."""
-        makespan = self.fleet.makespan(counts)
-        if makespan < self.makespan:
-            self.counts, self.makespan = counts, makespan
-
-
-def _improve(best: _Best, watch: Watch, rng: np.random.Generator) -> None:
-    """Work in rounds until the watch is over, or nothing better can be found."""
+def _improved(fleet: Fleet, best: Integers, watch: Watch, rng: np.random.Generator) -> Integers:
+    """Work in rounds until the watch is over, or nothing better can be found; return the best state."""
     ours, theirs = rng.spawn(2)
-    work = ROUND * watch.work_left()
-    pairs, programs = PairSearch(best.fleet, best.counts, ours), _Programs(best.fleet, theirs)
+    work, least = ROUND * watch.work_left(), fleet.makespan(best)
+    pairs, programs = PairSearch(fleet, best, ours), _Programs(fleet, theirs)
     with ThreadPoolExecutor(1) as pool:
-        while not (watch.is_over() or best.makespan <= 1 + NEAR or programs.nothing_better):
-            if best.makespan < pairs.least:
-                pairs.take(best.counts)
+        while not (watch.is_over() or least <= 1 + NEAR or programs.nothing_better):
+            if least < pairs.least:
+                pairs.take(best)
             mine, other = watch.share(work), Watch(watch.left())  # apart: two threads must not count as one
-            running = pool.submit(programs.run, best.counts, other.share(work))
+            running = pool.submit(programs.run, best, other.share(work))
+            found = []
             try:
-                best.offer(pairs.run(mine))
+                found.append(pairs.run(mine))
             finally:
                 if watch.is_cut():
                     other.stop()
-                found = running.result()
-            best.offer(found)
-            watch.tell("single tasks", best.makespan - 1.0)
+                found.append(running.result())
+            for state in found:
+                if fleet.makespan(state) < least:
+                    best, least = state, fleet.makespan(state)
+            watch.tell("single tasks", least - 1.0)
+    return best
 
 
 @dataclass
@@ -470,11 +440,11 @@ class _Programs:
     def run(self, counts: Integers, watch: Watch) -> Integers:
         """Return the state after programs for one round, or the given one if none helps."""
         self._whole += 1
-        if self._whole <= sum(WHOLE):
-            if self._whole in {1, WHOLE[0] + 1}:
-                self._pairs = FIRST_PAIRS * len(counts)
-            return self._on_all_machines(counts, watch)
-        return self._on_some_machines(counts, watch)
+        if self._whole > sum(WHOLE):
+            return self._on_some_machines(counts, watch)
+        if self._whole in {1, WHOLE[0] + 1}:
+            self._pairs = FIRST_PAIRS * len(counts)
+        return self._on_all_machines(counts, watch)
 
     def _on_all_machines(self, counts: Integers, watch: Watch) -> Integers:
         """Solve programs on all machines, over more and more pairs."""

@@ -1,24 +1,28 @@
-"""Plans: who runs how many of what; grouped by machines alike; and waiting where a power cap asks for it."""
+"""Plans: who runs how many of what, also from patterns; grouped by machines alike; and waiting under a power cap."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
-from lpsched.model.fields import column_numbers
+from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of, task_counts
+from lpsched.lp.highs import whole_point
+from lpsched.lp.knapsack import Grid, good_fillings
+from lpsched.lp.program import Columns, LpBuilder
+from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
+    from lpsched.cancellation import Watch
+    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -35,13 +39,9 @@ def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int
     for (j, cells), number in sorted(alike.items()):
         if not cells:
             continue
-        machine = bag.machine_types[j]
-        runs = []
-        for (i, column), count in sorted(cells, key=lambda cell: (-(bag.seconds[cell[0]] or 0.0), cell[0])):
-            k = bag.modes[column][1]
-            p_state = machine.p_states[k] if machine.p_states is not None else None
-            runs.append(Run(bag.task_types[i].name, count, p_state))
-        groups.append(MachineGroup(machine.name, number, tuple(runs)))
+        longest_first = sorted(cells, key=lambda cell: (-(bag.seconds[cell[0]] or 0.0), cell[0]))
+        runs = tuple(run_of(bag, i, column, count) for (i, column), count in longest_first)
+        groups.append(MachineGroup(bag.machine_types[j].name, number, runs))
     return Schedule(tuple(groups))
 
 
@@ -89,41 +89,23 @@ class Plan:
 
     def schedule(self, bag: Bag) -> Schedule:
         """Return the schedule, with machines that run the same in groups."""
-        return grouped(bag, self._machines(bag))
-
-    def by_column(self, bag: Bag) -> list[dict[int, int]]:
-        """Return how many tasks of each type run in each column."""
-        totals: list[dict[int, int]] = [{} for _ in bag.task_types]
-        for _, cells in self._machines(bag):
-            for (i, column), count in cells.items():
-                totals[i][column] = totals[i].get(column, 0) + count
-        return totals
-
-    def _machines(self, bag: Bag) -> Iterator[tuple[int, dict[tuple[int, int], int]]]:
-        """Yield each machine's type, and what it runs by columns."""
         states, column_of = self.items.states, {mode: column for column, mode in enumerate(bag.modes)}
+        machines = []
         for j, row in zip(self.kinds.tolist(), self.counts, strict=True):
-            cells = {}
-            for item in np.flatnonzero(row).tolist():
-                i, k = divmod(item, states)
-                cells[i, column_of[j, k]] = int(row[item])
-            yield j, cells
+            used = np.flatnonzero(row).tolist()
+            machines.append((j, {(item // states, column_of[j, item % states]): int(row[item]) for item in used}))
+        return grouped(bag, machines)
 
     def _sums(self, table: Floats) -> Floats:
-        sums: Floats = (self.counts * np.where(np.isfinite(table), table, 0.0).T[self.kinds]).sum(axis=1)
-        return sums
+        return np.asarray((self.counts * np.where(np.isfinite(table), table, 0.0).T[self.kinds]).sum(axis=1))
 
 
 def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
     """Return a plan whose machines run these patterns, corrected to run every task once."""
-    rows = sorted(chosen, key=lambda pattern: pattern.machine)
-    kinds = np.repeat(np.arange(len(items.machines)), items.machines)
-    counts = np.zeros((len(kinds), len(items.task_of)), dtype=np.int64)
-    firsts = np.concatenate(([0], np.cumsum(items.machines)))
-    for pattern in rows:
-        counts[firsts[pattern.machine]] = pattern.counts
+    plan, firsts = _idle(items)
+    for pattern in chosen:
+        plan.counts[firsts[pattern.machine]] = pattern.counts
         firsts[pattern.machine] += 1
-    plan = Plan(items, kinds, counts)
     _drop(plan)
     _place(plan, limit)
     return plan
@@ -131,20 +113,20 @@ def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
 
 def plan_of_schedule(bag: Bag, items: Items, schedule: Schedule) -> Plan:
     """Return the plan of a schedule of a bag whose items these are; machines in no group are idle."""
-    rows = {task.name: i for i, task in enumerate(bag.task_types)}
-    types = {machine.name: j for j, machine in enumerate(bag.machine_types)}
+    plan, firsts = _idle(items)
+    for j, machines, runs in numbered(bag, schedule):
+        own = slice(firsts[j], firsts[j] + machines)
+        for i, column, count in runs:
+            plan.counts[own, i * items.states + bag.modes[column][1]] += count
+        firsts[j] += machines
+    return plan
+
+
+def _idle(items: Items) -> tuple[Plan, Integers]:
+    """Return a plan that runs nothing, and the first machine of each type."""
     kinds = np.repeat(np.arange(len(items.machines)), items.machines)
     counts = np.zeros((len(kinds), len(items.task_of)), dtype=np.int64)
-    firsts = np.concatenate(([0], np.cumsum(items.machines)))
-    for group in schedule.groups:
-        j = types[group.machine_type]
-        states = bag.machine_types[j].p_states
-        own = slice(firsts[j], firsts[j] + group.machines)
-        for run in group.runs:
-            k = 0 if states is None or run.p_state is None else states.index(run.p_state)
-            counts[own, rows[run.task_type] * items.states + k] += run.count
-        firsts[j] += group.machines
-    return Plan(items, kinds, counts)
+    return Plan(items, kinds, counts), np.concatenate(([0], np.cumsum(items.machines)))
 
 
 def _drop(plan: Plan) -> None:
@@ -176,6 +158,201 @@ def _place(plan: Plan, limit: float) -> None:
             loads[machine] += seconds[machine, k]
 
 
+# Whole patterns: which ones the machines should run so that all tasks are done within a limit.
+#
+#     min  sum cost_P y_P + sum big_i s_i    s.t.    sum_P a_iP y_P + s_i >= n_i,    sum_{P of j} y_P <= m_j
+#
+# over patterns that take no longer than the limit; y should be whole. Two ways to get there:
+#
+#     dive    keep the whole parts of y, or else round up the largest fractions; the tasks and machines that
+#             are left are a smaller program of the same kind, with patterns of their own. Its prices find them
+#             (knapsacks), and a short integer program settles the last few machines.
+#     choose  one integer program over the patterns with the least reduced costs, and more patterns near them,
+#             found with prices that are shaken a little. Good where a machine runs few tasks.
+#
+# Neither proves anything. What is covered twice or not at all is for `plan_of` to settle.
+WHOLE: Final = 1e-6
+LARGE: Final = 0.1  # the smallest fraction that is rounded up
+ROUNDED_UP: Final = 0.15  # of the machines left, at a time
+LAST_MACHINES: Final = 10  # for the integer program
+ROUNDS: Final = 6  # of pricing, after some patterns were kept
+FIRST_ROUNDS: Final = 60
+AT_ONCE: Final = 2
+MOST_PATTERNS: Final = 1_500  # in an integer program
+SHAKEN: Final = ((0.02, 6), (0.1, 6))  # by how much prices are shaken, and how often
+MORE_SHAKEN: Final = ((0.02, 15),)
+SHAKEN_AT_ONCE: Final = 4
+SLACK: Final = 2.0  # between what a variable can be and its upper limit
+LAST_SECONDS: Final = 0.6  # of counted work
+CHOICE_SECONDS: Final = 3.0
+OF_WORK: Final = 0.4  # at most, for an integer program
+LAST_GAP: Final = 1e-3
+CHOICE_GAP: Final = 1e-4
+
+
+@dataclass
+class Cover:
+    """The program above for the tasks and machines that are left, and its patterns."""
+
+    items: Items
+    limit: float
+    solver: Solver
+    watch: Watch
+    cells: int
+    patterns: list[Pattern] = field(default_factory=list)
+    tasks: Integers = field(init=False)  # left to run
+    machines: Integers = field(init=False)  # left to use
+
+    def __post_init__(self) -> None:
+        """Hand the program to the solver, with the patterns that there are."""
+        self.unit = self.items.size(self.limit)  # costs are counted in what the bag is about
+        self.tasks, self.machines = self.items.tasks.copy(), self.items.machines.copy()
+        self.patterns = [each for each in self.patterns if each.seconds <= self.limit]
+        self._known = {(each.machine, each.counts.tobytes()) for each in self.patterns}
+        program = self._empty().with_columns(self._columns(self.patterns))
+        self._master: Master = self.solver.master(program)
+        self.solution: LpSolution = self._master.solve(self.watch)
+
+    @property
+    def shares(self) -> Floats:
+        """How often each pattern is run; not a whole number yet."""
+        return self.solution.values[len(self.tasks) :]
+
+    def improve(self, rounds: int) -> None:
+        """Price patterns of what is left, and solve again, while that finds new ones."""
+        for _ in range(rounds):
+            if self.watch.is_over() or not self.add(self._priced(self._prices(), AT_ONCE)):
+                return
+            self.solution = self._master.solve(self.watch)
+
+    def shake(self, rng: np.random.Generator, ways: Iterable[tuple[float, int]]) -> None:
+        """Find more patterns near the best ones: price with prices that are a little off."""
+        prices = self._prices()
+        for noise, times in ways:
+            for _ in range(times):
+                if self.watch.is_over():
+                    return
+                shaken = prices * (1.0 + noise * rng.standard_normal(len(prices)))
+                self.add(self._priced(shaken, SHAKEN_AT_ONCE))
+        self.solution = self._master.solve(self.watch)
+
+    def add(self, patterns: Iterable[Pattern]) -> int:
+        """Add the patterns that are new; return how many."""
+        fresh = {(each.machine, each.counts.tobytes()): each for each in patterns if each.seconds <= self.limit}
+        fresh = {key: each for key, each in fresh.items() if key not in self._known}
+        if fresh:
+            self._known |= fresh.keys()
+            self._master.add_columns(self._columns(list(fresh.values())))
+            self.patterns += fresh.values()
+        return len(fresh)
+
+    def keep(self, kept: dict[int, int]) -> None:
+        """Take tasks and machines out of the program: these patterns, so many times, are settled."""
+        for number, times in kept.items():
+            pattern = self.patterns[number]
+            self.tasks = np.maximum(self.tasks - times * self.items.tasks_in(pattern.counts), 0)
+            self.machines[pattern.machine] -= times
+        self._master.change_limits(self._master.program.upper, *self._row_limits())
+        self.solution = self._master.solve(self.watch)
+
+    def whole(self, gap: float, seconds: float) -> list[Pattern]:
+        """Return whole patterns for what is left, by a short integer program; none if it finds none."""
+        usable = [
+            each
+            for each in self.patterns
+            if self.machines[each.machine] > 0 and np.all(self.items.tasks_in(each.counts) <= self.tasks)
+        ]
+        reduced = self._columns(usable).reduced_costs(self.solution.multipliers)
+        chosen = [usable[number] for number in np.argsort(reduced, kind="stable")[:MOST_PATTERNS]]
+        program = self._empty().with_columns(self._columns(chosen))
+        program = program.with_limits(program.upper, *self._row_limits())
+        share = self.watch.share(min(seconds, OF_WORK * self.watch.work_left()))
+        point = whole_point(program, watch=share, gap=gap)
+        if point is None:
+            return []
+        times = point[len(self.tasks) :].astype(np.int64)
+        return [each for each, number in zip(chosen, times, strict=True) for _ in range(number)]
+
+    def _prices(self) -> Floats:
+        multipliers = self.solution.multipliers[: len(self.tasks)]
+        return np.where(np.isfinite(multipliers), multipliers * self.unit, 0.0)
+
+    def _priced(self, prices: Floats, number: int) -> Iterable[Pattern]:
+        """Yield patterns of what is left that are worth most at these prices."""
+        items = self.items
+        limits = self.tasks[items.task_of]
+        for j in np.flatnonzero(self.machines > 0).tolist():
+            values = prices[items.task_of] - items.costs[:, j]
+            filled = good_fillings(items.seconds[:, j], values, limits, self.limit, Grid(self.cells, number))
+            self.watch.count(filled.work)
+            for counts in filled.counts:
+                yield items.pattern(j, counts)
+
+    def _empty(self) -> LinearProgram:
+        """Return the program without patterns: nothing is run."""
+        items, lp = self.items, LpBuilder("cover")
+        s = lp.variables("s", upper=SLACK * items.tasks.astype(float))
+        lp.objective([(s, items.dear(self.limit) / self.unit)])
+        i, n, m = np.arange(len(items.tasks)), items.tasks.astype(float), items.machines.astype(float)
+        lp.between_each([f"demand[{each}]" for each in i], [(i, s, 1.0)], n, np.inf)
+        lp.at_most_each([f"machines[{j}]" for j in range(len(m))], [], m)
+        return lp.build()
+
+    def _columns(self, patterns: Sequence[Pattern]) -> Columns:
+        """Return patterns as columns of the program."""
+        items, types = self.items, len(self.items.tasks)
+        cells = [items.demand_met(each) | {types + each.machine: 1.0} for each in patterns]
+        upper = np.array([SLACK * items.machines[each.machine] for each in patterns])
+        return Columns.of([each.cost / self.unit for each in patterns], upper, cells)
+
+    def _row_limits(self) -> tuple[Floats, Floats]:
+        """Return the least and the most of each row, for what is left."""
+        no_least, no_most = np.full(len(self.machines), -np.inf), np.full(len(self.tasks), np.inf)
+        return np.append(self.tasks, no_least), np.append(no_most, self.machines)
+
+
+def dive(cover: Cover, rng: np.random.Generator) -> Plan | None:
+    """Return a plan by rounding again and again, `None` if time ran out; the program is used up."""
+    chosen: list[Pattern] = []
+    while cover.tasks.sum() > 0:
+        if cover.watch.is_over():
+            return None
+        kept = _next_kept(cover)
+        if not kept:
+            break
+        chosen += [cover.patterns[number] for number, times in kept.items() for _ in range(times)]
+        cover.keep(kept)
+        cover.improve(ROUNDS)
+    if cover.tasks.sum() > 0 and cover.machines.sum() > 0:
+        cover.shake(rng, SHAKEN)
+        chosen += cover.whole(LAST_GAP, LAST_SECONDS)
+    return plan_of(cover.items, chosen, cover.limit)
+
+
+def choose(cover: Cover, rng: np.random.Generator) -> Plan | None:
+    """Return a plan by one integer program, `None` if that found nothing in time."""
+    cover.shake(rng, MORE_SHAKEN)
+    chosen = cover.whole(CHOICE_GAP, CHOICE_SECONDS)
+    return plan_of(cover.items, chosen, cover.limit) if chosen else None
+
+
+def _next_kept(cover: Cover) -> dict[int, int]:
+    """Return which patterns to keep how often: whole parts, or else the largest fractions, once each."""
+    shares, left = cover.shares, cover.machines.copy()
+    whole = np.floor(shares + WHOLE).astype(np.int64)
+    if whole.any():
+        return {int(number): int(whole[number]) for number in np.flatnonzero(whole)}
+    if left.sum() <= LAST_MACHINES:
+        return {}
+    kept = {}
+    for number in np.argsort(-shares, kind="stable")[: max(1, int(ROUNDED_UP * left.sum()))].tolist():
+        machine = cover.patterns[number].machine
+        if shares[number] > LARGE and left[machine] > 0:
+            kept[number] = 1
+            left[machine] -= 1
+    return kept
+
+
 # When a schedule ends: all machines stay on until then, and waiting lowers the average power.
 #
 # For given tasks x, with D(x) their joules above idle and H = P - I what the cap leaves above the idle floor,
@@ -188,57 +365,37 @@ def _place(plan: Plan, limit: float) -> None:
 # (but no longer than D(x) / H where H < 0, which needs tasks that draw less than idle).
 #
 # All in exact fractions; the makespan is rounded once, to the side that keeps the cap.
-def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, late: bool) -> Schedule:
+def ended(bag: Bag, schedule: Schedule, *, late: bool) -> Schedule:
     """Return the schedule with the best end: the earliest that the cap allows, or (`late`) the latest."""
     site = bag.site
     if site.average_power_cap_watts is None and not late:
         return schedule
-    headroom, joules = _power(bag, counts)
+    headroom, joules = exact_cost_model(bag).headroom, Fraction(0)
     earliest, latest = largest_load(bag, schedule), site.deadline_seconds
-    if headroom is not None and headroom > 0:
-        earliest = max(earliest, _up(joules / headroom))
-    if headroom is not None and headroom < 0:
-        stop = _down(joules / headroom)
-        latest = stop if latest is None else min(stop, latest)
+    if headroom is not None and bag.watts is not None:
+        for i, row in enumerate(task_counts(bag, schedule)):
+            for column, count in row.items():
+                idle_watts = bag.machine_types[bag.modes[column][0]].idle_watts
+                above = Fraction(_cell(bag.watts[i, column])) - Fraction(idle_watts)
+                joules += count * Fraction(_cell(bag.seconds[i, column])) * above
+        if headroom > 0:
+            earliest = max(earliest, rounded_up(joules / headroom))
+        if headroom < 0:
+            stop = rounded_down(joules / headroom)
+            latest = stop if latest is None else min(stop, latest)
     end = max(earliest, latest) if late and latest is not None else earliest
     return replace(schedule, makespan_seconds=end)
 
 
-def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | None, Fraction]:
-    """Return H, or `None` without a cap, and D(x)."""
-    machines, headroom, joules = bag.machine_types, exact_cost_model(bag).headroom, Fraction(0)
-    if headroom is None or bag.watts is None:
-        return None, joules
-    for i, row in enumerate(counts):
-        for column, count in row.items():
-            above = Fraction(_cell(bag.watts[i, column])) - Fraction(machines[bag.modes[column][0]].idle_watts)
-            joules += count * Fraction(_cell(bag.seconds[i, column])) * above
-    return headroom, joules
-
-
 def largest_load(bag: Bag, schedule: Schedule) -> float:
     """Return when the last task of a schedule ends, rounded up."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column = column_numbers(bag.machine_types)
     loads = (
-        sum(
-            run.count * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
-            for run in group.runs
-        )
-        for group in schedule.groups
+        sum(count * Fraction(_cell(bag.seconds[i, column])) for i, column, count in runs)
+        for _, _, runs in numbered(bag, schedule)
     )
-    return _up(Fraction(max(loads)))
+    return rounded_up(Fraction(max(loads)))
 
 
 def _cell(value: float | None) -> float:
     assert value is not None, "only pairs that can run get tasks"
     return value
-
-
-def _up(exact: Fraction) -> float:
-    return -_down(-exact)
-
-
-def _down(exact: Fraction) -> float:
-    rounded = float(exact)
-    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
 from lpsched.errors import SolverError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.parts import MachineType
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -42,10 +41,6 @@ def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, i
     """Return, for each task type, how many of its tasks each column gets; columns with none are left out.
 
     Every total is exact, whatever the solver's tolerances were.
-
-    >>> import numpy as np
-    >>> round_shares(np.array([[0.5, 0.25, 0.25]]), [10])
-    [{0: 5, 1: 3, 2: 2}]
     """
     return [_round_row(i, row, count) for i, (row, count) in enumerate(zip(shares.tolist(), task_counts, strict=True))]
 
@@ -80,23 +75,18 @@ class Takes:
     machines: int
     under_cap: Floats | None = None  # task types x columns
 
-    def add(self, sums: Floats, i: int, column: int, count: int) -> None:
-        """Add what so many tasks take."""
-        sums[self.machine_of[column]] += count * self.time[i, column]
-        if self.under_cap is not None:
-            sums[-1] += count * self.under_cap[i, column]
-
-    def nothing(self) -> Floats:
-        """Return sums of no tasks."""
-        return np.zeros(self.machines + (self.under_cap is not None))
+    def sums(self, tasks: Iterable[tuple[int, int, int]]) -> Floats:
+        """Return what tasks take in all, told as (task type, column, count)."""
+        sums = np.zeros(self.machines + (self.under_cap is not None))
+        for i, column, count in tasks:
+            sums[self.machine_of[column]] += count * self.time[i, column]
+            if self.under_cap is not None:
+                sums[-1] += count * self.under_cap[i, column]
+        return sums
 
     def all_of(self, counts: Sequence[dict[int, int]]) -> Floats:
         """Return what all tasks take."""
-        sums = self.nothing()
-        for i, row in enumerate(counts):
-            for column, count in row.items():
-                self.add(sums, i, column, count)
-        return sums
+        return self.sums((i, column, count) for i, row in enumerate(counts) for column, count in row.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +108,6 @@ def ease(
     What is lowered is cost + weight * sum of max(0, excess), where `excess` is how far each sum is above its
     limit. Of all sets of up to two moves the best is made, or of up to three where none of these helps, again
     and again.
-
-    >>> to_slow = Move(0, 0, 1, cost=1.0, change=np.array([-2.0, 1.0]))
-    >>> ease([{0: 3, 1: 2}], [to_slow], np.array([2.0, -2.0]), weight=10.0)
-    [{0: 2, 1: 3}]
     """
     eased = [dict(row) for row in counts]
     changes = np.vstack([*(move.change for move in moves), np.zeros_like(excess)])
@@ -165,9 +151,8 @@ def moves_of(counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Flo
     for number in np.argsort(order, axis=None, kind="stable")[:MOST_MOVES].tolist():
         place, b = divmod(number, order.shape[1])
         if np.isfinite(order[place, b]):
-            (i, a), change = held[place], takes.nothing()
-            takes.add(change, i, b, 1)
-            takes.add(change, i, a, -1)
+            i, a = held[place]
+            change = takes.sums(((i, b, 1), (i, a, -1)))
             moves.append(Move(i, a, b, float(costs[i, b] - costs[i, a]), change))
     return moves
 
@@ -177,8 +162,7 @@ def _sets_of(moves: int, size: int) -> Integers:
     """Return all sets of so many moves or fewer by their numbers, -1 for none."""
     numbers = np.meshgrid(*[np.arange(-1, moves)] * size, indexing="ij")
     sets = np.stack(numbers, axis=-1).reshape(-1, size)
-    rising: Integers = sets[(np.diff(sets, axis=1) <= 0).all(axis=1) & (sets[:, 0] >= 0)]
-    return rising
+    return sets[(np.diff(sets, axis=1) <= 0).all(axis=1) & (sets[:, 0] >= 0)]
 
 
 def _moved(counts: list[dict[int, int]], moves: list[Move]) -> bool:
@@ -220,7 +204,7 @@ class _Group:
     runs: list[Run] = field(default_factory=list)
 
 
-Work: TypeAlias = tuple[tuple[float, int, int, int], ...]  # of a machine type: -seconds, i, k, count
+Work: TypeAlias = tuple[tuple[float, int, int, int], ...]  # of a machine type: -seconds, i, column, count
 Known: TypeAlias = dict[tuple[int, Work], list[MachineGroup]]  # machine types that were placed before
 
 
@@ -236,31 +220,25 @@ def place(bag: Bag, counts: Sequence[Mapping[int, int]], known: Known | None = N
         for column, count in row.items():
             seconds = bag.seconds[i, column]
             assert seconds is not None, "only pairs that can run get tasks"
-            j, k = bag.modes[column]
-            work[j].append((-seconds, i, k, count))
+            work[bag.modes[column][0]].append((-seconds, i, column, count))
     groups: list[MachineGroup] = []
     for j, (machine, tasks) in enumerate(zip(bag.machine_types, work, strict=True)):
         key = (j, tuple(tasks))
         if key not in known:
-            known[key] = _placed(bag, machine, key[1])
+            own = [_Group(0.0, machine.count)]
+            for negative_seconds, i, column, count in sorted(tasks):
+                _fill(own, -negative_seconds, run_of(bag, i, column, count))
+            known[key] = [MachineGroup(machine.name, each.machines, tuple(each.runs)) for each in own if each.runs]
         groups += known[key]
     return Schedule(tuple(groups))
 
 
-def _placed(bag: Bag, machine: MachineType, tasks: Work) -> list[MachineGroup]:
-    """Put tasks on the machines of one type."""
-    own = [_Group(0.0, machine.count)]
-    for negative_seconds, i, k, count in sorted(tasks):
-        p_state = machine.p_states[k] if machine.p_states is not None else None
-        _fill(own, -negative_seconds, count, Run(bag.task_types[i].name, 1, p_state))
-    return [MachineGroup(machine.name, each.machines, tuple(each.runs)) for each in own if each.runs]
-
-
-def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:
-    """Place `count` equal tasks on the groups, earliest starts first; may split one group."""
+def _fill(groups: list[_Group], seconds: float, run: Run) -> None:
+    """Place equal tasks on the groups, earliest starts first; may split one group."""
+    count = run.count
     if len(groups) == 1 and count % groups[0].machines == 0:
         each = count // groups[0].machines
-        groups[0].runs.append(Run(one.task_type, each, one.p_state))
+        groups[0].runs.append(Run(run.task_type, each, run.p_state))
         groups[0].ready += each * seconds
         return
     least = min(group.ready for group in groups)
@@ -283,7 +261,7 @@ def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:
         left -= group.machines
     for group, number in zip(groups, given, strict=True):
         if number:
-            group.runs.append(Run(one.task_type, number, one.p_state))
+            group.runs.append(Run(run.task_type, number, run.p_state))
             group.ready += number * seconds
 
 

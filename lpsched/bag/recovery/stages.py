@@ -3,7 +3,7 @@
 A deadline may be met by the relaxation and missed by the whole tasks it is rounded to. In order, until one
 schedule is found that meets it:
 
-    relaxation   rounded and placed; if that is too late, its loads evened out (`bag/recovery/load_balancing.py`),
+    relaxation   rounded and placed; if that is too late, its loads evened out ,
                  then single tasks exchanged between machines of all types (`bag/recovery/exchange.py`)
     ladder       the same for relaxations that give a machine type which is too late so much less time
                  (`bag/recovery/deadline.py`), again and again; once a schedule is in time, the times between
@@ -26,18 +26,17 @@ import numpy as np
 
 from lpsched.bag.arrays import items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import Energy, Makespan
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import ENERGY
+from lpsched.bag.proving import proved_makespan
 from lpsched.bag.recovery.deadline import search, shorter_deadlines
-from lpsched.bag.recovery.exchange import Exchange
-from lpsched.bag.recovery.load_balancing import levelled
+from lpsched.bag.recovery.exchange import Exchange, levelled
 from lpsched.bag.recovery.plans import ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import Takes, ease, moves_of, place, round_shares
-from lpsched.bag.schedule import NOTHING, Schedule, task_counts
+from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
-from lpsched.model.fields import column_numbers
+from lpsched.model.provenance import relative_gap
 from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -45,11 +44,11 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Objective
+    from lpsched.bag.problem import Objective, Question
     from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
     from lpsched.bag.recovery.plans import Plan
     from lpsched.bag.recovery.rounding import Known
-    from lpsched.bag.relaxation import Point, Relaxation, Scales
+    from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
@@ -75,21 +74,11 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class _Missed:
-    """No schedule was found within the limits.
+    """No schedule was found within the limits."""
 
-    Attributes
-    ----------
-    sentence
-        How the first one missed a limit.
-    shortest
-        The least makespan of those that were tried, in seconds, if a deadline was missed.
-    is_proved
-        Whether all assignments were searched, so that there is none.
-    """
-
-    sentence: str
-    shortest: float | None = None
-    is_proved: bool = False
+    sentence: str  # how the first one missed a limit
+    shortest: float | None = None  # the least makespan of those that were tried, if a deadline was missed
+    is_proved: bool = False  # whether all assignments were searched, so that there is none
 
 
 def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
@@ -104,6 +93,17 @@ def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
     """Return the best schedule; of equally good ones the first."""
     sign = 1 if objective.maximise else -1
     return max(found, key=lambda each: sign * objective.value(each.measured))
+
+
+def gap_of(question: Question, found: Recovered | None, bound: float) -> float | None:
+    """Return the relative gap between a schedule and the bound; `None` if it is not known."""
+    return None if found is None else relative_gap(question.objective.value(found.measured), bound)
+
+
+def is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
+    """Tell whether a schedule is known to be as near to the bound as the gap."""
+    distance = gap_of(question, found, bound)
+    return distance is not None and distance <= gap
 
 
 def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
@@ -139,13 +139,10 @@ class Memory:
         self.tables = Tables(bag)
 
 
-def verified_schedule(
-    bag: Bag, relaxation: Point, *, late: bool = False, memory: Memory | None = None
-) -> Recovered | str:
+def verified_schedule(bag: Bag, relaxation: Point, *, memory: Memory | None = None) -> Recovered | str:
     """Return the schedule of a relaxation, or the limit that it misses."""
     memory = memory if memory is not None else Memory(bag)
-    counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
-    schedule = ended(bag, counts, place(bag, counts, memory.placed), late=late)
+    schedule = ended(bag, place(bag, _rounded(bag, relaxation), memory.placed), late=False)
     return examined_schedule(bag, schedule, memory.tables)
 
 
@@ -157,8 +154,8 @@ def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> 
     own = verified_schedule(bag, vertex, memory=memory)
     if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
         return own
-    found = _within_deadline(bag, Energy(), vertex, solver)
-    return own if isinstance(found, _Missed) else best_of(Energy(), found)
+    found = _within_deadline(bag, ENERGY, vertex, solver)
+    return own if isinstance(found, _Missed) else best_of(ENERGY, found)
 
 
 def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
@@ -185,39 +182,26 @@ class _Attempts:
     items: Items
     late_too: bool  # a loss is spread until the deadline: a second ending to try
     memory: Memory
-    _seconds: dict[tuple[str, str, str | None], float] = field(init=False)
+    excess: Floats  # of the last one, by machine type and last by waiting for the cap
     found: list[Recovered] = field(default_factory=list)
     missed: str = ""
     shortest: float = math.inf  # the makespan that came nearest
     missing: Schedule | None = None  # the last schedule that was too late
-    excess: Floats = field(init=False)  # of the last one, by machine type and last by waiting for the cap
-
-    def __post_init__(self) -> None:
-        """Read the seconds by names."""
-        self.excess = np.zeros(len(self.bag.machine_types) + 1)
-        column = column_numbers(self.bag.machine_types)
-        self._seconds = {
-            (task.name, *key): self.bag.seconds[i, number] or 0.0
-            for i, task in enumerate(self.bag.task_types)
-            for key, number in column.items()
-        }
 
     def attempt(self, counts: Sequence[dict[int, int]]) -> bool:
         """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
-        bag = self.bag
-        schedule = place(bag, counts, self.memory.placed)
+        schedule = place(self.bag, counts, self.memory.placed)
         if max(self._loads(schedule)) > self.deadline:
-            schedule = levelled(bag, schedule, self.deadline)
+            schedule = levelled(self.bag, schedule, self.deadline)
         return self.keep(schedule)
 
-    def exchange(self, limit: float) -> bool:
-        """Exchange single tasks of the last schedule that was too late; tell whether it then is in time."""
+    def exchange(self) -> None:
+        """Exchange single tasks of the last schedule that was too late, and keep it if it then is in time."""
         bag, schedule = self.bag, self.missing
-        if schedule is None or not self.excess[:-1].any() or not fits_exchanges(bag):
-            return False
-        plan = plan_of_schedule(bag, self.items, schedule)
-        second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
-        return self.keep(levelled(bag, repaired(bag, plan, limit, OVERLOAD * second), self.deadline))
+        if schedule is not None and self.excess[:-1].any() and fits_exchanges(bag):
+            plan = plan_of_schedule(bag, self.items, schedule)
+            second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
+            self.keep(levelled(bag, repaired(bag, plan, self.deadline, OVERLOAD * second), self.deadline))
 
     def keep(self, schedule: Schedule) -> bool:
         """Verify a schedule with its endings, and keep those in time; tell whether there is one."""
@@ -228,10 +212,9 @@ class _Attempts:
         if self.excess.max() > ROUNDING and self.missed and not capped:  # no need to look exactly
             self.missing, self.shortest = schedule, min(self.shortest, longest)
             return False
-        counts = task_counts(self.bag, schedule)
         kept = False
         for late in (False, True) if self.late_too else (False,):
-            ending = ended(self.bag, counts, schedule, late=late)
+            ending = ended(self.bag, schedule, late=late)
             examined = examined_schedule(self.bag, ending, self.memory.tables)
             if isinstance(examined, Recovered):
                 self.found.append(examined)
@@ -245,12 +228,11 @@ class _Attempts:
 
     def _loads(self, schedule: Schedule) -> list[float]:
         """Return the largest load of each machine type, in doubles."""
-        largest = {machine.name: 0.0 for machine in self.bag.machine_types}
-        for group in schedule.groups:
-            name = group.machine_type
-            load = sum(run.count * self._seconds[run.task_type, name, run.p_state] for run in group.runs)
-            largest[name] = max(load, largest[name])
-        return list(largest.values())
+        largest = [0.0] * len(self.bag.machine_types)
+        for j, _, runs in numbered(self.bag, schedule):
+            load = sum(count * (self.bag.seconds[i, column] or 0.0) for i, column, count in runs)
+            largest[j] = max(load, largest[j])
+        return largest
 
 
 def repaired(bag: Bag, plan: Plan, limit: float, weight: float) -> Schedule:
@@ -275,7 +257,8 @@ def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: 
     earns = objective.name == "profit"
     per_joule = cost_model(bag).energy_price if earns else float(bag.watts is not None)
     items = items_of(bag, per_joule=per_joule, wear=earns)
-    attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag))
+    excess = np.zeros(len(bag.machine_types) + 1)
+    attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag), excess)
     if attempts.attempt(_rounded(bag, relaxation)):
         return attempts.found
     shorter = shorter_deadlines(bag, objective.name, solver)
@@ -285,7 +268,7 @@ def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: 
             _climb_down(attempts, shorter, min(1.0, relaxation.makespan_seconds / deadline))
             fastest = None if attempts.found else shorter.fastest()
     if fastest is not None and not attempts.attempt(_rounded(bag, fastest)):
-        attempts.exchange(deadline)
+        attempts.exchange()
     if attempts.found:
         return attempts.found
     costs = np.zeros((bag.seconds.rows, bag.seconds.columns)) if shorter is None else shorter.costs
@@ -317,7 +300,7 @@ def _climb_down(attempts: _Attempts, shorter: ShorterDeadlines, top: float) -> N
         least = 2.0 * more if rung > EVEN_RUNGS else 0.0
         more = np.where(late, np.maximum(attempts.excess + LEAST_CUT, least), 0.0)
         too_long, cut = cut, cut + more
-    attempts.exchange(attempts.deadline)
+    attempts.exchange()
     for _ in range((BISECTIONS if met else FAR_BISECTIONS) if cut.any() else 0):
         between = 0.5 * (cut + too_long)
         if is_in_time(between) is False:
@@ -332,20 +315,14 @@ def _rounded(bag: Bag, point: Point) -> list[dict[int, int]]:
 
 def _eased(bag: Bag, shorter: ShorterDeadlines, point: Shortened, shares: Floats) -> list[dict[int, int]]:
     """Round, then move tasks that cost little to move until no machine type has more than its share."""
-    counts, takes = _rounded(bag, point), _takes(shorter.scales)
+    scales, arrays, cap = shorter.scales, shorter.scales.arrays, shorter.scales.cap
+    counts, tasks = _rounded(bag, point), arrays.task_counts[:, np.newaxis]
+    under_cap = None if cap is None else cap.loads / tasks
+    takes = Takes(scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), under_cap)
     excess = takes.all_of(counts) - shorter.limits(shares)
     if excess.max() <= 0:
         return counts
     return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, takes), excess, point.weight)
-
-
-def _takes(scales: Scales) -> Takes:
-    """Return what a task takes of a machine type's time up to the deadline, and of the cap's joules."""
-    arrays, cap = scales.arrays, scales.cap
-    tasks = arrays.task_counts[:, np.newaxis]
-    return Takes(
-        scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), None if cap is None else cap.loads / tasks
-    )
 
 
 def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFoundError:
@@ -355,18 +332,15 @@ def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFo
         return NotFoundError(
             f"{bag.name}: no schedule was found within the limits, and none proved impossible: {missed.sentence}"
         )
+    if not missed.is_proved:
+        return too_late(bag, shortest, proved_makespan(bag, solver))
     under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
-    reached = f"the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
-    if missed.is_proved:
-        after = f"; {reached}" if reached else ""
-        return InfeasibleError(
-            f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
-            f"{under} (proved: all assignments were searched){after}; "
-            "give it more time, more machines or fewer tasks"
-        )
-    free = bag.without_deadline()
-    least = Makespan().prove(prover_of(free), Makespan().relax(free, solver).multipliers)
-    return too_late(bag, shortest, least)
+    reached = f"; the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
+    return InfeasibleError(
+        f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
+        f"{under} (proved: all assignments were searched){reached}; "
+        "give it more time, more machines or fewer tasks"
+    )
 
 
 def too_late(bag: Bag, shortest: float, least: float) -> InfeasibleError | NotFoundError:

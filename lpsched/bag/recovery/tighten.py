@@ -1,27 +1,31 @@
-"""Closing the gap: tasks exchanged until loads are even, then patterns and search for bags with few tasks a machine."""
+"""Closing the gap: even loads; whole counts, where machines run many tasks; patterns and search, where they run few."""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.problem import Makespan
-from lpsched.bag.proving import prover_of
-from lpsched.bag.recovery.exchange import OVERLOAD, polish
-from lpsched.bag.recovery.load_balancing import levelled
-from lpsched.bag.recovery.patterns import FIRST_ROUNDS, Cover, choose, dive
-from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
-from lpsched.bag.recovery.stages import Recovered, best_of, examined_schedule, fits_exchanges, repaired
-from lpsched.bag.schedule import task_counts
-from lpsched.bag.search.makespan_intervals import IntervalSearch
-from lpsched.bag.search.packing_proofs import Scoring, scoring_of
+from lpsched.bag.proving import proved_makespan
+from lpsched.bag.recovery.exchange import OVERLOAD, levelled, polish
+from lpsched.bag.recovery.plans import FIRST_ROUNDS, Cover, Plan, choose, dive, ended, plan_of_schedule
+from lpsched.bag.recovery.rounding import place
+from lpsched.bag.recovery.stages import (
+    Recovered,
+    best_of,
+    examined_schedule,
+    fits_exchanges,
+    gap_of,
+    is_close,
+    repaired,
+)
+from lpsched.bag.search.makespan_intervals import IntervalSearch, Scoring, scoring_of
 from lpsched.errors import SolverError
-from lpsched.model.fixed_point import rounded_down
-from lpsched.model.provenance import relative_gap
+from lpsched.lp.highs import whole_point
+from lpsched.lp.program import LpBuilder
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -32,7 +36,8 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import Solver
+    from lpsched.lp.program import LinearProgram, Solver
+    from lpsched.model.arrays import Floats, Integers
 
 
 # Balanced answers: a rounded linear program whose loads are evened out, in some milliseconds.
@@ -41,7 +46,7 @@ if TYPE_CHECKING:
 # each runs few, the longest machine works for longer than the others, and everything waits for it. In order,
 # each starting from the best so far:
 #
-#     level      tasks change places between machines of a type, at no cost (`bag/recovery/load_balancing.py`)
+#     level      tasks change places between machines of a type, at no cost (`bag/recovery/exchange.py`)
 #     exchange   single tasks change places between machines of all types, until none is longer than the mean
 #                of the fullest type and a little (`bag/recovery/exchange.py`); then level again
 #
@@ -52,43 +57,191 @@ ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what ex
 
 def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
     """Return a verified schedule that is at least as good as the one given."""
-    bag, asked = question.bag, question.objective
-
-    def is_enough() -> bool:
-        distance = relative_gap(asked.value(found.measured), bound)
-        return watch.is_over() or (distance is not None and distance <= gap)
-
-    if not found.schedule.groups or is_enough():  # no groups: waiting is best
+    bag = question.bag
+    if not found.schedule.groups or watch.is_over() or is_close(question, found, bound, gap):  # no groups: waiting
         return found
     level = levelled(bag, found.schedule)
     found = better_ending(question, found, level)
-    if is_enough() or not fits_exchanges(bag):
+    if watch.is_over() or is_close(question, found, bound, gap) or not fits_exchanges(bag):
         return found
-    exchanged = _exchanged(question, level)
-    return found if exchanged is None else better_ending(question, found, levelled(bag, exchanged))
+    items = scoring_of(question).items
+    plan = plan_of_schedule(bag, items, level)
+    limit = ABOVE * float((np.bincount(plan.kinds, weights=plan.loads) / items.machines).max())
+    if plan.loads.max() <= limit:
+        return found
+    exchanged = repaired(bag, plan, limit, OVERLOAD * items.second_worth(plan.cost, limit))
+    return better_ending(question, found, levelled(bag, exchanged))
 
 
-def better_ending(question: Question, found: Recovered, schedule: Schedule) -> Recovered:
+Maybe = TypeVar("Maybe", Recovered, Recovered | None)
+
+
+def better_ending(question: Question, found: Maybe, schedule: Schedule) -> Maybe:
     """Return the better of two schedules; the second has yet to be ended and verified."""
     bag, asked = question.bag, question.objective
-    counts = task_counts(bag, schedule)
-    forced = asked.maximise and bag.site.deadline_seconds is not None
-    tried = [
-        examined_schedule(bag, ended(bag, counts, schedule, late=late))
-        for late in ((False, True) if forced else (False,))
-    ]
-    return best_of(asked, [found, *(each for each in tried if isinstance(each, Recovered))])
+    endings = (False, True) if asked.maximise and bag.site.deadline_seconds is not None else (False,)
+    tried: list[Recovered | str] = [examined_schedule(bag, ended(bag, schedule, late=late)) for late in endings]
+    valid = [each for each in (found, *tried) if isinstance(each, Recovered)]
+    return best_of(asked, valid) if valid else found
 
 
-def _exchanged(question: Question, schedule: Schedule) -> Schedule | None:
-    """Return the schedule after exchanges between machines of all types; `None` if none is too long."""
+# Whole counts: how many tasks of each type every machine type runs, by a small integer program.
+#
+# Machines that run many tasks can be levelled (`exchange.py`) until all of a type work nearly equally long.
+# What is lost then is lost in the counts: rounded ones leave a machine type with a task too many or too few,
+# and with a deadline all types have to fit at once.
+#
+# With n, m, e, d, t and x, which is whole, of `bag/front.py`, kappa, H and D of `bag/recovery/deadline.py`, and besides
+# w, what a second costs, and f_j, slack that levelling needs, as a share of the makespan, a little more than 0:
+#
+#     min   kappa x + w t
+#     s.t.  sum_jk x_ijk        =  n_i            for each task type i      (demand)
+#           sum_ik e_ijk x_ijk  <= m_j (1 - f_j) t  for each machine type j   (capacity)
+#           sum d_ijk x_ijk     <= H t              where H > 0               (cap)
+#           t <= D
+#
+# A bag that brings an income N earns (N - kappa x) / t; with w the rate of the best schedule known, a point
+# with kappa x + w t < N earns more. Only pairs that the linear program uses or nearly uses, and those of the
+# schedule known, are variables. Nothing is proved by it: it only suggests counts.
+NAME: Final = "whole counts"
+MORE_PAIRS: Final = 0.8  # of the rows: pairs beyond those that the linear program uses
+COUNTING_GAP: Final = 1e-6
+LONGEST: Final = 2.0  # times the makespan known
+
+
+@dataclass(slots=True)
+class WholeCounts:
+    """The program of one bag around one schedule, solved for one slack after the other."""
+
+    items: Items
+    solver: Solver
+    counts: Integers  # of the schedule known: items x machine types
+    seconds: float  # its makespan, the unit of t
+    pairs: Integers = field(init=False)  # two rows: the items and the machine types of the variables
+
+    def __post_init__(self) -> None:
+        """Choose the pairs that are variables."""
+        items = self.items
+        everywhere = np.array(np.nonzero(np.isfinite(items.seconds)))
+        program = self._program(everywhere, np.zeros(len(items.machines)))
+        solution = self.solver.solve(program)
+        rows = np.repeat(np.arange(len(program.row_names)), np.diff(program.starts))
+        reduced = program.costs.copy()
+        np.subtract.at(reduced, program.columns, program.values * solution.multipliers[rows])
+        most = int((1.0 + MORE_PAIRS) * len(program.row_names))
+        near = np.zeros(len(reduced) - 1, dtype=bool)
+        near[np.argsort(reduced[:-1], kind="stable")[:most]] = True
+        near |= (solution.values[:-1] > 0) | (self.counts[tuple(everywhere)] > 0)
+        self.pairs = everywhere[:, near]
+
+    def best(self, slack: Floats, watch: Watch) -> Integers | None:
+        """Return the best counts found, items x machine types; `None` if there are none."""
+        program = self._program(self.pairs, slack)
+        start = np.append(self.counts[tuple(self.pairs)].astype(float), 1.0)
+        whole = np.append(np.ones(len(start) - 1), 0.0)
+        point = whole_point(program, watch=watch, whole=whole, start=start, gap=COUNTING_GAP)
+        if point is None:
+            return None
+        counts = np.zeros_like(self.counts)
+        counts[tuple(self.pairs)] = point[:-1].astype(np.int64)
+        return counts if (self.items.tasks_in(counts.sum(axis=1)) == self.items.tasks).all() else None
+
+    def _program(self, pairs: Integers, slack: Floats) -> LinearProgram:
+        """Return the program with t in the makespan known."""
+        items, (own, machine) = self.items, pairs
+        unit = self.seconds
+        costs = items.costs[own, machine]
+        used = self.counts > 0
+        cost = float((self.counts[used] * items.costs[used]).sum())
+        size = items.size(unit)
+        lp = LpBuilder(NAME)
+        x = lp.variables("x", upper=items.limits[own].astype(float))
+        t = lp.variables("t", upper=np.array([min(LONGEST, items.latest / unit)]))
+        lp.objective([(x, costs / size), (t, items.second_worth(cost, unit) * unit / size)])
+        types = items.task_of[own]
+        each = np.arange(len(items.machines))
+        names = [f"demand {i}" for i in range(len(items.tasks))]
+        lp.equal_each(names, [(types, x, 1.0 / items.tasks[types])], 1.0)
+        lp.at_most_each(
+            [f"capacity {j}" for j in each],
+            [
+                (machine, x, items.seconds[own, machine] / (items.machines[machine] * unit)),
+                (each, np.broadcast_to(t, each.shape), slack - 1.0),
+            ],
+            0.0,
+        )
+        if items.joules is not None and items.headroom > 0:
+            lp.at_most("cap", [(x, items.joules[own, machine] / (items.headroom * unit)), (t, -1.0)], 0.0)
+        return lp.build()
+
+
+# Better whole counts, where machines run many tasks: an integer program by machine types, then levelling.
+#
+# The program (`WholeCounts`) assumes that the machines of a type can share their tasks evenly.
+# Where levelling leaves one longer than that, its type gets a little less to do, and the program is solved
+# again. Every schedule is verified, and the best is kept. All work is counted.
+FEWEST_TASKS: Final = 8  # a machine: with fewer, levelling leaves too much
+MOST_PAIRS: Final = 3_000
+MOST_COUNTED_MACHINES: Final = 5_000
+MOST_ROUNDS: Final = 8
+ROUND: Final = 0.5  # of the work that is left, for each program,
+LEAST_ROUND: Final = 0.1  # seconds of it at least
+LEAST_SLACK: Final = 2e-5  # of the makespan: levelling comes no closer
+
+
+def fits_counting(bag: Bag) -> bool:
+    """Tell whether a bag has many tasks a machine, and is small enough."""
+    small = len(bag.task_types) * len(bag.modes) <= MOST_PAIRS and bag.machines <= MOST_COUNTED_MACHINES
+    return small and bag.tasks >= FEWEST_TASKS * bag.machines
+
+
+def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) -> Recovered:
+    """Return a verified schedule that is at least as good as the one given."""
     bag, items = question.bag, scoring_of(question).items
-    plan = plan_of_schedule(bag, items, schedule)
-    means = np.bincount(plan.kinds, weights=plan.loads) / items.machines
-    limit = ABOVE * float(means.max())
-    if plan.loads.max() <= limit:
-        return None
-    return repaired(bag, plan, limit, OVERLOAD * items.second_worth(plan.cost, limit))
+    if not found.schedule.groups:  # waiting is best
+        return found
+    slack = np.full(len(items.machines), LEAST_SLACK)
+    program = _around(bag, items, found, solver)
+    for _ in range(MOST_ROUNDS):
+        if watch.work_left() < LEAST_ROUND:
+            break
+        counts = program.best(slack, watch.share(ROUND * watch.work_left()))
+        if counts is None:
+            break
+        schedule = levelled(bag, place(bag, _by_column(bag, counts)))
+        better = better_ending(question, found, schedule)
+        excess = _excess(plan_of_schedule(bag, items, schedule), slack)
+        if better is not found:
+            found, program = better, _around(bag, items, better, solver)
+        elif not excess.any():
+            break
+        slack = np.where(excess > 0, slack + excess + LEAST_SLACK, slack)
+    return found
+
+
+def _around(bag: Bag, items: Items, found: Recovered, solver: Solver) -> WholeCounts:
+    """Return the program around a schedule."""
+    plan = plan_of_schedule(bag, items, found.schedule)
+    own = np.eye(len(items.machines), dtype=np.int64)[plan.kinds]
+    return WholeCounts(items, solver, plan.counts.T @ own, float(plan.loads.max()))
+
+
+def _excess(plan: Plan, slack: Floats) -> Floats:
+    """Return by how much each machine type is later than the deadline or, without one, than the program."""
+    items, loads = plan.items, plan.loads
+    firsts = np.concatenate(([0], np.cumsum(items.machines)[:-1]))
+    means = np.add.reduceat(loads, firsts) / items.machines
+    limit = items.latest if np.isfinite(items.latest) else float((means / (1.0 - slack)).max())
+    return np.maximum(np.maximum.reduceat(loads, firsts) / limit - 1.0, 0.0)
+
+
+def _by_column(bag: Bag, counts: Integers) -> list[dict[int, int]]:
+    """Return counts of items by machine types as counts of task types by columns."""
+    states = len(counts) // len(bag.task_types)
+    return [
+        {column: int(counts[i * states + k, j]) for column, (j, k) in enumerate(bag.modes) if counts[i * states + k, j]}
+        for i in range(len(bag.task_types))
+    ]
 
 
 # Tight answers for bags with few tasks a machine: bounds by patterns, schedules by patterns and exchanges.
@@ -130,42 +283,41 @@ class Tightening:
     gap: float
     plan: Plan | None = None  # that of the schedule, once it is ours
     search: IntervalSearch | None = None
-    work: float = field(init=False)  # all that may be counted
-
-    def __post_init__(self) -> None:
-        """Look how much work there is."""
-        self.work = self.watch.work_left()
+    work: float = 0.0  # all that may be counted
 
     def run(self) -> None:
         """Search until bound and value meet, the work is done, or nothing more is to be gained."""
-        scoring = self.scoring
-        self._polish_first()
-        low, high = self._least_makespan(), self.question.bag.site.deadline_seconds or math.inf
+        scoring, bag = self.scoring, self.question.bag
+        self.work = self.watch.work_left()
+        if self.found is not None and self.found.schedule.groups:  # first around the schedule that is there
+            plan = plan_of_schedule(bag, _workable(scoring.items), self.found.schedule)
+            self._polish(plan, float(plan.loads.max()), FIRST)
+            self.plan = self.plan if self.plan is not None else plan
+        low, high = proved_makespan(bag, self.solver, self.watch), bag.site.deadline_seconds or math.inf
         if low < high:
             standing = float(scoring.standing)
             self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
             self._search(self.search)
-        self._deepen()
-
-    @property
-    def value(self) -> float | None:
-        """What the best schedule achieves; `None` if there is none yet."""
-        return None if self.found is None else self.question.objective.value(self.found.measured)
-
-    @property
-    def gap_left(self) -> float | None:
-        """The relative gap between value and bound."""
-        return None if self.value is None else relative_gap(self.value, self.bound)
+        fails = 0  # what is left is spent on the best plan, while that helps
+        while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
+            if self._is_enough(self.plan):
+                return
+            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
+            fails = 0 if better else fails + 1
 
     def _is_closed(self) -> bool:
-        gap_left = self.gap_left
-        return gap_left is not None and gap_left <= self.gap
+        return is_close(self.question, self.found, self.bound, self.gap)
+
+    def _tell(self) -> None:
+        self.watch.tell(STAGE, gap_of(self.question, self.found, self.bound))
 
     def _search(self, search: IntervalSearch) -> None:
         """Raise the bound, and look for schedules where it is least certain."""
         watch = self.watch.share(SEARCHING * self.watch.work_left())
         while not self._is_closed():
-            value = -math.inf if self.value is None else self.scoring.of_value(self.value)
+            value = -math.inf
+            if self.found is not None:
+                value = self.scoring.of_value(self.question.objective.value(self.found.measured))
             leaf = search.refine(value, self.gap, watch)
             self._take(search.bound)
             if leaf is None or self._is_closed():
@@ -184,44 +336,21 @@ class Tightening:
             if plan is not None:
                 self._polish(plan, leaf.end, POLISHING)
 
-    def _polish_first(self) -> None:
-        """Search around the schedule that is there."""
-        if self.found is not None and self.found.schedule.groups:
-            items = _workable(self.scoring.items)
-            plan = plan_of_schedule(self.question.bag, items, self.found.schedule)
-            self._polish(plan, float(plan.loads.max()), FIRST)
-            self.plan = self.plan if self.plan is not None else plan
-
-    def _deepen(self) -> None:
-        """Spend what is left on the best plan, while that helps."""
-        fails = 0
-        while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
-            if self._is_enough(self.plan):
-                return
-            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
-            fails = 0 if better else fails + 1
-
     def _polish(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
         """Polish a plan and keep what comes of it, if that is better; tell whether it is."""
         part = self.watch.share(min(share[0], share[1] * self.work))
         polished = polish(plan, limit, self._is_enough, part, self.rng)
         better = self._keep(polished)
-        self.watch.tell(STAGE, self.gap_left)
+        self._tell()
         return better
 
     def _keep(self, plan: Plan) -> bool:
         """Verify a plan, and keep its schedule if it is better than the best; tell whether it is."""
-        bag, asked = self.question.bag, self.question.objective
-        counts, schedule = plan.by_column(bag), plan.schedule(bag)
-        better = False
-        for late in (False, True) if asked.maximise and bag.site.deadline_seconds is not None else (False,):
-            ending = ended(bag, counts, schedule, late=late)
-            examined = examined_schedule(bag, ending)
-            if not isinstance(examined, Recovered):
-                continue
-            if self.found is None or best_of(asked, [self.found, examined]) is examined:
-                self.found, self.plan, better = examined, plan, True
-        return better
+        better = better_ending(self.question, self.found, plan.schedule(self.question.bag))
+        if better is self.found:
+            return False
+        self.found, self.plan = better, plan
+        return True
 
     def _is_enough(self, plan: Plan) -> bool:
         """Tell whether a plan is as close to the bound as the gap."""
@@ -229,18 +358,12 @@ class Tightening:
         away = abs(self.bound - self.scoring.to_value(score))
         return away <= self.gap * abs(self.bound)
 
-    def _least_makespan(self) -> float:
-        """Return a makespan that no schedule undercuts."""
-        bag = self.question.bag.without_deadline()
-        prices = Makespan().relax(bag, self.solver, self.watch).multipliers
-        return rounded_down(prover_of(bag).makespan(prices))
-
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""
         if score is not None:
             proved = self.scoring.to_bound(score)
             self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
-            self.watch.tell(STAGE, self.gap_left)
+            self._tell()
 
 
 def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`

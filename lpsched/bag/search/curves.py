@@ -12,24 +12,52 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import SLACK, scales_of
-from lpsched.bag.search.objectives import FAR, FINE, FLAT, Corner, best_rate, corners
+from lpsched.bag.search.frontier import FAR, FINE, FLAT, Corner, best_rate, corners
 from lpsched.errors import InfeasibleProgramError
-from lpsched.lp.master import CheckedSweep, with_columns, with_limits, with_rows
 from lpsched.lp.program import Columns, Rows, require_optimal
+from lpsched.lp.sweep import CheckedSweep
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.profit import Money
-    from lpsched.bag.relaxation import Relaxation, Scales
+    from lpsched.bag.relaxation import Relaxation
     from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.model.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What is best at some price: money (C) or watts (B) used, for so many bags (r) or so much money (A), a second."""
+
+    relaxation: Relaxation
+    used: float
+    gained: float
+    runs: bool
+
+
+class _RateSearch:
+    """The profit program of one bag, to be solved at one price after the other; all share one set of rows."""
+
+    def __init__(self, bag: Bag, solver: Solver) -> None:
+        self.bag, self._solver = bag, solver
+        self._scales = scales_of(bag)
+        self._money = profit.money_of(self._scales)
+        self._sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
+
+    def _are_apart(self, amounts: Floats) -> bool:
+        """Tell whether the way with the least of these is so slow that each program needs a T of its own."""
+        return self._scales.makespan_of(self._scales.to_least(amounts)) > FAR * self._scales.seconds
+
+    def _spent(self, relaxation: Relaxation) -> float:
+        """Return what the tasks of a bag cost."""
+        used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
+        return float((used * relaxation.shares).sum())
 
 
 # The most profit as a function of the price: every piece, exactly.
 #
 # At income N = p - overhead the best rate is max over (r, C) of N r - C, where r is bags per second and C the
 # money per second that their tasks cost. That is convex and piecewise linear in N; its pieces are the corners
-# of the chain of (C, -r), its breakpoints the incomes at which two neighbours tie. All prices share one set
-# of rows.
+# of the chain of (C, -r), its breakpoints the incomes at which two neighbours tie.
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A corner: what is best between two incomes. `None` for the relaxation means: do not run."""
@@ -41,27 +69,13 @@ class Piece:
     relaxation: Relaxation | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
-    """What is best at some income: r bags per second, at C money per second."""
-
-    relaxation: Relaxation
-    bags: float
-    cost: float
-
-
-class PriceSearch:
+class PriceSearch(_RateSearch):
     """Solves the profit program of one bag for one income after the other."""
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
-        self.bag = bag
-        self._scales = scales_of(bag)
-        self._money = profit.money_of(self._scales)
+        super().__init__(bag, solver)
         self._kappa = profit.costs_of(self._money) * self._scales.units
-        self._solver = solver
-        self.sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
-        cheapest = self._scales.makespan_of(self._scales.to_least(self._money.costs))
-        self._apart = cheapest > FAR * self._scales.seconds
+        self._apart = self._are_apart(self._money.costs)
 
     def at(self, income: float) -> Relaxation:
         """Return what is best at this income."""
@@ -76,12 +90,12 @@ class PriceSearch:
 
         def minimise(cost_weight: float, bags_weight: float) -> Corner[_Best]:
             best = self._best(cost_weight, bags_weight + cost_weight * from_income)
-            return Corner(best.cost - from_income * best.bags, -best.bags, best)
+            return Corner(best.used - from_income * best.gained, -best.gained, best)
 
         left = minimise(1.0, 0.0)
         right = minimise(0.0, 1.0) if to_income is None else minimise(1.0, to_income - from_income)
         if self.bag.site.deadline_seconds is None and left.first >= 0:
-            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0))  # r = 0, C = 0: do not run
+            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0, runs=False))  # r = 0, C = 0
         found, _ = corners(minimise, left, right, flat=FINE if self._apart else FLAT)
         breaks = [
             from_income + (after.first - before.first) / (before.second - after.second)
@@ -89,27 +103,23 @@ class PriceSearch:
         ]
         starts, stops = [from_income, *breaks], [*breaks, to_income]
         return [
-            Piece(start, stop, best.bags, best.cost, best.relaxation if best.bags else None)
+            Piece(start, stop, best.gained, best.used, best.relaxation if best.runs else None)
             for best, start, stop in zip((each.source for each in found), starts, stops, strict=True)
         ]
 
     def _best(self, cost_weight: float, bags_weight: float) -> _Best:
         """Return what is best for cost_weight C - bags_weight r."""
         if self._apart and cost_weight:
-            rated = best_rate(self.bag, self._solver, income=bags_weight / cost_weight)
-            return self._with_rates(rated.relaxation, rated.bags_per_second)
+            return self._with_rates(*best_rate(self.bag, self._solver, income=bags_weight / cost_weight))
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
-        solution = self.sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
-        money = self._money
-        if cost_weight:
-            money = replace(money, unit=size / cost_weight)
+        solution = self._sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
+        money = replace(self._money, unit=size / cost_weight) if cost_weight else self._money
         relaxation = profit.read_solution(self._scales, money, solution)
         return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
 
     def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
-        used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
-        return _Best(relaxation, bags, float((used * relaxation.shares).sum()) * bags)
+        return _Best(relaxation, self._spent(relaxation) * bags, bags, runs=bags != 0)
 
 
 # The most profit as a function of the price of electricity: every piece, exactly.
@@ -140,30 +150,15 @@ class PowerPiece:
     at_from: Relaxation
 
 
-@dataclass(frozen=True, slots=True)
-class _BestAt:
-    """What is best at some price of a joule: A money per second at B watts."""
-
-    relaxation: Relaxation
-    money: float
-    watts: float
-    runs: bool
-
-
-class ElectricitySearch:
-    """Solves the profit program of one bag for one price of electricity after the other."""
+class ElectricitySearch(_RateSearch):
+    """Solves the profit program of one bag for one price of electricity after the other; it is free at first."""
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
-        self.bag = with_electricity(bag, 0.0)
+        super().__init__(with_electricity(bag, 0.0), solver)
         self._costs = cost_model(self.bag)
-        self._scales = scales_of(self.bag)
         assert self._scales.joules is not None, "a price of energy needs watts"
         self._joules = self._scales.joules
-        self._money = profit.money_of(self._scales)  # where electricity is free
-        self._solver = solver
-        self.sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
-        thriftiest = self._scales.makespan_of(self._scales.to_least(self._joules))
-        self._apart = thriftiest > FAR * self._scales.seconds
+        self._apart = self._are_apart(self._joules)
 
     def at(self, per_kwh: float) -> Relaxation:
         """Return what is best at this price of a kilowatt-hour."""
@@ -172,13 +167,13 @@ class ElectricitySearch:
     def pieces(self) -> list[PowerPiece]:
         """Return the pieces by rising price, from free electricity on."""
 
-        def minimise(watts_weight: float, money_weight: float) -> Corner[_BestAt]:
+        def minimise(watts_weight: float, money_weight: float) -> Corner[_Best]:
             best = self._best(watts_weight, money_weight)
-            return Corner(best.watts, -best.money, best)
+            return Corner(best.used, -best.gained, best)
 
         thrifty, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
         if self.bag.site.deadline_seconds is None and thrifty.first >= 0:  # nothing draws less than nothing
-            thrifty = Corner(0.0, 0.0, _BestAt(thrifty.source.relaxation, 0.0, 0.0, runs=False))
+            thrifty = Corner(0.0, 0.0, _Best(thrifty.source.relaxation, 0.0, 0.0, runs=False))
         found, edges = corners(minimise, thrifty, free, flat=FINE if self._apart else FLAT)
         found.reverse()
         edges.reverse()
@@ -191,34 +186,31 @@ class ElectricitySearch:
             same = math.isclose(joule, edge.first_weight / edge.second_weight, rel_tol=1e-12)
             sources.append(edge.source.relaxation if same else self.at(price))
         return [
-            PowerPiece(start, stop, best.money, best.watts, best.relaxation if best.runs else None, source)
+            PowerPiece(start, stop, best.gained, best.used, best.relaxation if best.runs else None, source)
             for best, start, stop, source in zip(
                 (each.source for each in found), starts, [*starts[1:], None], sources, strict=True
             )
         ]
 
-    def _best(self, watts_weight: float, money_weight: float) -> _BestAt:
+    def _best(self, watts_weight: float, money_weight: float) -> _Best:
         """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
         per_joule = watts_weight / money_weight if money_weight else 1.0
         if self._apart and money_weight and watts_weight:
             bag = with_electricity(self.bag, self._costs.kwh_price(per_joule))
-            rated = best_rate(bag, self._solver)
-            return self._with_rates(rated.relaxation, rated.bags_per_second)
+            return self._with_rates(*best_rate(bag, self._solver))
         worn = self._money.costs if money_weight else np.where(np.isfinite(self._money.costs), 0.0, np.inf)
         costs = worn + (per_joule * self._joules if watts_weight else 0.0)
         income = self._money.income if money_weight else 0.0
         money = replace(self._money, income=income, costs=costs, unit=profit.unit_of(self._scales, income, costs))
         tasks = (profit.costs_of(money) * self._scales.units).ravel()
-        solution = self.sweep.solve(np.append(tasks, -income / money.unit))
+        solution = self._sweep.solve(np.append(tasks, -income / money.unit))
         relaxation = profit.read_solution(self._scales, money, solution)
         rho = float(solution["rho"][0])
         return self._with_rates(relaxation, rho / self._scales.seconds if rho > profit.SLOWEST else 0.0)
 
-    def _with_rates(self, relaxation: Relaxation, bags: float) -> _BestAt:
-        worn = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
-        spent = float((worn * relaxation.shares).sum())
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
         watts = float((self._joules * relaxation.shares).sum()) * bags
-        return _BestAt(relaxation, (self._money.income - spent) * bags, watts, runs=bags > 0)
+        return _Best(relaxation, watts, (self._money.income - self._spent(relaxation)) * bags, runs=bags > 0)
 
 
 def with_electricity(bag: Bag, per_kwh: float) -> Bag:
@@ -251,60 +243,12 @@ def with_electricity(bag: Bag, per_kwh: float) -> Bag:
 #     slope = pi_j - (c PUE + mu) b_j - purchase_j / life_j.
 #
 # The most over all schedules is the least of such lines: concave in v, and piecewise linear.
+#
+# Its breakpoints are the corners of the chain of (v, -R), R the best rate: where a further machine would cost s more a
+# second than it does, v machines are best for which R has the slope s. So `corners` finds them all, from v = 0 to the
+# best number, where R has no slope left; all s share one set of rows. The prices at the edge from one breakpoint to the
+# next prove the line between them.
 LONGEST: Final = "longest"
-
-
-def compile_lp(scales: Scales, money: Money) -> LinearProgram:
-    """Return the program above with v = 0, as a minimum, in the pure numbers of `bag/relaxation.py`."""
-    plain = profit.compile_lp(scales, money)
-    most = scales.seconds / longest_task(scales.bag)  # rho can be no more
-    wide = np.where(scales.is_told, SLACK * most / scales.units, 0.0)
-    plain = replace(plain, upper=np.append(wide.ravel(), SLACK * most))
-    rho = np.array([len(plain.costs) - 1], dtype=np.int32)
-    starts = np.array([0, 1], dtype=np.int32)
-    return with_rows(plain, Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0])))
-
-
-def with_more(program: LinearProgram, scales: Scales, money: Money, j: int, *, most: int) -> LinearProgram:
-    """Return the program with v as its last variable, up to `most`; it is counted in m_j."""
-    machine, tasks = scales.bag.machine_types[j], len(scales.bag.task_types)
-    everything = float(scales.loads[:, scales.arrays.machine_of == j].max(axis=1).sum())
-    useful = SLACK * program.row_upper[-1] * everything  # all that it can run, as soon as the longest task
-    rows, values = [tasks + j], [-1.0]
-    if scales.cap is not None:
-        rows.append(tasks + len(scales.bag.machine_types))
-        values.append(machine.idle_watts * machine.count * scales.seconds / scales.cap.joules)
-    more = Columns(
-        costs=np.array([cost_model(scales.bag).own_rate(machine) * price_unit(scales, money, j)]),
-        upper=np.array([min(most / machine.count, useful)]),
-        starts=np.array([0, len(rows)], dtype=np.int32),
-        rows=np.array(rows, dtype=np.int32),
-        values=np.array(values),
-    )
-    return with_columns(program, more)
-
-
-def with_fixed(program: LinearProgram, scales: Scales, j: int, more: float) -> LinearProgram:
-    """Return the program with v given; what the machines cost is not in it."""
-    machine, tasks = scales.bag.machine_types[j], len(scales.bag.task_types)
-    row_upper = program.row_upper.copy()
-    row_upper[tasks + j] += more / machine.count
-    if scales.cap is not None:
-        taken = machine.idle_watts * more * scales.seconds / scales.cap.joules
-        row_upper[tasks + len(scales.bag.machine_types)] -= taken
-    return with_limits(program, program.upper, program.row_lower, row_upper)
-
-
-def read_solution(scales: Scales, money: Money, solution: LpSolution) -> tuple[Relaxation, float]:
-    """Return the relaxation, and theta: what being faster than the longest task would bring, per bag."""
-    place = solution.program.row_names.index(LONGEST)
-    theta = max(0.0, -float(solution.multipliers[place])) * money.unit
-    return profit.read_solution(scales, money, solution), theta
-
-
-def price_unit(scales: Scales, money: Money, j: int) -> float:
-    """Return what v costs in the program if one machine costs 1 a second."""
-    return scales.bag.machine_types[j].count * scales.seconds / money.unit
 
 
 def longest_task(bag: Bag) -> float:
@@ -312,20 +256,13 @@ def longest_task(bag: Bag) -> float:
     return max(min(seconds for seconds in row if seconds is not None) for row in bag.seconds)
 
 
-# The most profit as a function of how many machines of a type there are: every piece, exactly.
-#
-# Let R(v) be the best rate with v more machines of a type (`with_more`): concave and
-# piecewise linear. Its breakpoints are the corners of the chain of (v, -R): where a further machine would
-# cost s more a second than it does, v machines are best for which R has the slope s. So `objectives.py` finds
-# them all, from v = 0 to the best number, where R has no slope left; all s share one set of rows. The prices
-# at the edge from one breakpoint to the next prove the line between them.
 @dataclass(frozen=True, slots=True)
 class CountPrices:
     """What proves a line: prices of machine seconds and joules above idle, and theta."""
 
     machines: tuple[float, ...]
     cap: float
-    theta: float
+    theta: float  # what being faster than the longest task would bring, per bag
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,37 +275,49 @@ class CountPiece:
 
 
 class CountSearch:
-    """Solves the program of one bag for one machine type after the other.
+    """Solves the program above of one bag, in pure numbers, for one machine type after the other.
 
     `seconds` is the makespan that is best for the machines there are; the program counts time in it.
     """
 
     def __init__(self, bag: Bag, solver: Solver, *, seconds: float) -> None:
         self.bag, self.solver = bag, solver
-        self._scales = scales_of(bag, seconds=seconds, whole=False)
-        self._money = profit.money_of(self._scales)
-        self._program = compile_lp(self._scales, self._money)
+        scales = self._scales = scales_of(bag, seconds=seconds, whole=False)
+        self._money = profit.money_of(scales)
+        plain = profit.compile_lp(scales, self._money)
+        most = scales.seconds / longest_task(bag)  # rho can be no more
+        wide = np.where(scales.is_told, SLACK * most / scales.units, 0.0)
+        plain = replace(plain, upper=np.append(wide.ravel(), SLACK * most))
+        rho = np.array([len(plain.costs) - 1], dtype=np.int32)
+        starts = np.array([0, 1], dtype=np.int32)
+        longest = Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0]))
+        self._program = plain.with_rows(longest)  # with v = 0
         self._present = require_optimal(solver.solve(self._program))
-        self.solves = 1
 
     def present(self) -> CountPrices:
         """Return the prices with the machines there are."""
         return self._prices(self._present)
 
     def prices_at(self, j: int, more: float) -> CountPrices | None:
-        """Return the prices with so many more machines of type j; `None` if there is no schedule then."""
-        self.solves += 1
+        """Return the prices with so many more machines of type j; `None` if there is no schedule then.
+
+        What the machines cost is not in that program.
+        """
+        machine, tasks, cap = self.bag.machine_types[j], len(self.bag.task_types), self._scales.cap
+        row_upper = self._program.row_upper.copy()
+        row_upper[tasks + j] += more / machine.count
+        if cap is not None:
+            taken = machine.idle_watts * more * self._scales.seconds / cap.joules
+            row_upper[tasks + len(self.bag.machine_types)] -= taken
+        program = self._program.with_limits(self._program.upper, self._program.row_lower, row_upper)
         try:
-            program = with_fixed(self._program, self._scales, j, more)
             return self._prices(require_optimal(self.solver.solve(program)))
         except InfeasibleProgramError:
             return None
 
     def best(self, j: int, *, most: int) -> tuple[float, CountPrices]:
         """Return how many more machines of type j are best, at most so many, and the prices there."""
-        self.solves += 1
-        program = with_more(self._program, self._scales, self._money, j, most=most)
-        solution = require_optimal(self.solver.solve(program))
+        solution = require_optimal(self.solver.solve(self._with_more(j, most)))
         return float(solution.values[-1]) * self.bag.machine_types[j].count, self._prices(solution)
 
     def pieces(self, j: int, *, most: int) -> list[CountPiece]:
@@ -376,8 +325,8 @@ class CountSearch:
 
         The last piece ends at the best number, or at `most` more; there is none if that is the present one.
         """
-        program = with_more(self._program, self._scales, self._money, j, most=most)
-        sweep, unit = CheckedSweep(self.solver, program), price_unit(self._scales, self._money, j)
+        program = self._with_more(j, most)
+        sweep, unit = CheckedSweep(self.solver, program), self._price_unit(j)
         count = self.bag.machine_types[j].count
 
         def minimise(machines_weight: float, money_weight: float) -> Corner[LpSolution]:
@@ -390,12 +339,30 @@ class CountSearch:
         lost_now = self._present.value * self._money.unit / self._scales.seconds
         now, best = Corner(0.0, lost_now, self._present), minimise(0.0, 1.0)
         found, edges = corners(minimise, now, best)
-        self.solves += sweep.solves
         return [
             CountPiece(before.first, after.first, self._prices(edge.source))
             for (before, after), edge in zip(itertools.pairwise(found), edges, strict=True)
         ]
 
+    def _with_more(self, j: int, most: int) -> LinearProgram:
+        """Return the program with v as its last variable, up to `most`; it is counted in m_j."""
+        program, scales = self._program, self._scales
+        machine, tasks = self.bag.machine_types[j], len(self.bag.task_types)
+        everything = float(scales.loads[:, scales.arrays.machine_of == j].max(axis=1).sum())
+        useful = SLACK * program.row_upper[-1] * everything  # all that it can run, as soon as the longest task
+        cells = {tasks + j: -1.0}
+        if scales.cap is not None:
+            drawn = machine.idle_watts * machine.count * scales.seconds
+            cells[tasks + len(self.bag.machine_types)] = drawn / scales.cap.joules
+        cost = cost_model(self.bag).own_rate(machine) * self._price_unit(j)
+        return program.with_columns(Columns.of([cost], np.array([min(most / machine.count, useful)]), [cells]))
+
+    def _price_unit(self, j: int) -> float:
+        """Return what v costs in the program if one machine costs 1 a second."""
+        return self.bag.machine_types[j].count * self._scales.seconds / self._money.unit
+
     def _prices(self, solution: LpSolution) -> CountPrices:
-        relaxation, theta = read_solution(self._scales, self._money, solution)
+        place = solution.program.row_names.index(LONGEST)
+        theta = max(0.0, -float(solution.multipliers[place])) * self._money.unit
+        relaxation = profit.read_solution(self._scales, self._money, solution)
         return CountPrices(relaxation.machine_prices, relaxation.cap_price, theta)

@@ -1,40 +1,265 @@
-"""Best first over intervals of the makespan: lower and upper bounds on the best objective value.
-
-A leaf is an interval [t1, t2] of makespans with a proved bound of the score of every schedule that ends there
-(`bag/packing.py`); together the leaves cover all makespans, and the largest bound among them is the
-bound of all. So the leaf with the largest bound is always the one to work on:
-
-    wide                 bounded by the plain program; halved, geometrically
-    1 % wide or less     bounded by patterns, on a grid of cells
-    narrow               bounded again on a finer grid; then a schedule of its makespan is asked for
-    tried already        halved further, until it is as narrow as it pays
-
-A child is never above its parent, whose prices hold for it as well, often with a better bound. The last
-interval has no end where there is no deadline. A leaf whose bound is no better than the best schedule known
-is not looked at again.
-"""
+"""Bounds of whole tasks, interval by interval of makespans: scores, exact proofs, and the search for the best bound."""
 
 from __future__ import annotations
 
 import heapq
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.arrays import Items, items_of
+from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
+from lpsched.bag.proving import prover_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.master import with_columns
+from lpsched.lp.knapsack import surely_most
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    from collections.abc import Callable, Sequence
 
-    from lpsched.bag.arrays import Items, Pattern
+    from lpsched.bag.arrays import Pattern
+    from lpsched.bag.model import Bag
+    from lpsched.bag.problem import Question
     from lpsched.lp.program import Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
+
+# Scores of an objective: what patterns are searched by, in exact numbers, in doubles, and back again.
+#
+#     profit     score = profit rate + K, in money per second      made of kappa and N
+#     energy     score = -E, in joules                             made of d, and I a second
+#     makespan   score = -t, in seconds                            made of nothing, and 1 a second
+#
+# To wait for ever earns -K, a score of 0. Where no deadline forbids that, the last interval of makespans has
+# no end, and no bound of it is less.
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """One question's scores."""
+
+    maximise: bool
+    standing: Fraction  # K: what the score of a profit has more than the profit
+    prover: PackingProver
+    items: Items
+    rounded: Callable[[Fraction], Fraction]  # to what whole tasks can take, where something is minimised
+
+    def of_value(self, value: float) -> float:
+        """Return the score of what a schedule achieves."""
+        return value / SECONDS_PER_HOUR + float(self.standing) if self.maximise else -value
+
+    def to_value(self, score: float) -> float:
+        """Return what the objective calls a score."""
+        return (score - float(self.standing)) * SECONDS_PER_HOUR if self.maximise else -score
+
+    def to_bound(self, score: Fraction) -> float:
+        """Return the bound that a proved bound of the score is, rounded to the side that stays true."""
+        if not self.maximise:
+            return rounded_down(self.rounded(-score))
+        return rounded_up(SECONDS_PER_HOUR * (score - self.standing))
+
+
+def scoring_of(question: Question) -> Scoring:
+    """Return the scores of a question; the items are those of the prover, in doubles."""
+    bag, name = question.bag, question.objective.name
+    known, nothing, earns = prover_of(bag), Fraction(0), name == "profit"
+    per_joule = {"profit": known.per_joule, "energy": Fraction(1)}.get(name, nothing)
+    per_second = {"energy": known.idle_watts, "makespan": Fraction(1)}.get(name, nothing)
+    income = known.income() if earns else None
+    items = items_of(
+        bag,
+        per_joule=float(per_joule),
+        wear=earns,
+        income=None if income is None else float(income),
+        per_second=float(per_second),
+        headroom=None if known.headroom is None else float(known.headroom),
+    )
+    return Scoring(
+        maximise=question.objective.maximise,
+        standing=known.standing() if earns else nothing,
+        prover=PackingProver(bag, per_joule, earns, income, per_second, known.headroom),
+        items=items,
+        rounded=known.whole_joules if name == "energy" else known.whole_seconds,
+    )
+
+
+# What prices prove about the makespans of an interval, in exact arithmetic.
+#
+# Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, mu >= 0 any price of a joule
+# above idle under an average-power cap P, and phi_j at least the most that a pattern of machine type j is
+# worth which takes no longer than t2: the sum of v_i - f_ijk - omega_j e_ijk - mu d_ijk over its tasks. A
+# machine of a schedule whose makespan t is in [t1, t2] runs such a pattern. Added up over all machines, every
+# task is in there once, the machines of type j work at most m_j t seconds, and all tasks take at most (P - I)
+# t joules above idle:
+#
+#     sum of f over all tasks  >=  A - t B,     A = sum n_i v_i - sum m_j phi_j,
+#                                               B = sum m_j omega_j + mu (P - I)
+#
+#     profit   f = kappa,    (N - cost) / t     <=  (N - A) / t + B
+#     cost     f = wE d,     -(cost + t L)      <=  -A + t (B - L)        with L = wE I + wt
+#
+# Both are monotone in t, so the worse end of the interval decides; if there is no last makespan, what comes
+# of t without end (where B > L, prices are first scaled down to equality). With v_i = min_jk (f_ijk + omega_j
+# e_ijk) over what is done within t2, no pattern is worth anything, and phi = 0: the plain proof. Otherwise
+# phi is a knapsack (`lp/knapsack.py`), in whole numbers, of values that are rounded up.
+#
+# Sums are exact: doubles are taken as the fractions that they are. Where doubles are compared or rounded
+# instead, it is to the side that stays true, by far more than their rounding (`SURE`).
+SURE: Final = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task type in one column: its machine type, its seconds and what it costs above idle."""
+
+    machine: int
+    seconds: Fraction
+    cost: Fraction
+    joules: Fraction  # above idle
+
+
+@dataclass(frozen=True)
+class PackingProver:
+    """Evaluates the formulas above for one bag."""
+
+    bag: Bag
+    per_joule: Fraction
+    wear: bool
+    income: Fraction | None  # N, or `None` where costs are asked for
+    per_second: Fraction
+    headroom: Fraction | None  # P - I, under a power cap
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many tasks of each type there are."""
+        return [task.count for task in self.bag.task_types]
+
+    @cached_property
+    def machines(self) -> list[int]:
+        """How many machines of each type there are."""
+        return [machine.count for machine in self.bag.machine_types]
+
+    @cached_property
+    def tasks(self) -> list[list[Task]]:
+        """Where each task type can run, and what it costs there."""
+        bag, prices = self.bag, exact_cost_model(self.bag)
+        assert bag.watts is not None or not self.per_joule, "a price of energy needs watts"
+        worn = [prices.wear(machine) if self.wear else Fraction(0) for machine in bag.machine_types]
+        found: list[list[Task]] = []
+        for i in range(len(bag.task_types)):
+            row = []
+            for column, (j, _) in enumerate(bag.modes):
+                seconds, above = bag.seconds[i, column], Fraction(0)
+                if seconds is None:
+                    continue
+                if bag.watts is not None:
+                    above = Fraction(bag.watts[i, column] or 0.0) - Fraction(bag.machine_types[j].idle_watts)
+                exact = Fraction(seconds)
+                row.append(Task(j, exact, exact * (worn[j] + self.per_joule * above), exact * above))
+            found.append(row)
+        return found
+
+    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
+        """Return A and B: cost >= A - t B for makespans t up to an end; by knapsacks, if there is a grid of cells."""
+        omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
+        cost, supply = Fraction(0), self._supply(omega, mu)
+        if cells:
+            return self._packed(prices, omega, mu, end, cells), supply
+        if math.isinf(end) and self.income is None and supply > self.per_second:
+            factor = self.per_second / supply
+            omega, mu = [each * factor for each in omega], mu * factor
+            supply = self._supply(omega, mu)
+        for count, row in zip(self.counts, self._cheapest(omega, mu, end), strict=True):
+            cost += count * min(each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row)
+        return cost, supply
+
+    def score(
+        self, a: Fraction, b: Fraction, start: float, end: float, income: Fraction | None = None
+    ) -> Fraction | None:
+        """Return the score that no schedule of an interval exceeds: its worse end, at N or another income.
+
+        `None` if it may be anything.
+        """
+        income = self.income if income is None else income
+        ends = [Fraction(start)] if math.isinf(end) else [Fraction(start), Fraction(end)]
+        if income is not None:
+            rates = [(income - a) / t for t in ends]
+            return b + max(rates if len(rates) > 1 else [*rates, Fraction(0)])
+        if len(ends) == 1 and b > self.per_second:
+            return None
+        return max((b - self.per_second) * t for t in ends) - a
+
+    def _packed(self, prices: Prices, omega: Sequence[Fraction], mu: Fraction, end: float, cells: int) -> Fraction:
+        """Return A by knapsacks."""
+        machine, seconds, paid, sizes = self._terms(omega, mu)
+        # More than v - f - omega e - mu d, whatever the rounding: see `_cheapest`.
+        worth = prices.tasks[:, np.newaxis] - paid + SURE * (sizes + np.abs(prices.tasks)[:, np.newaxis])
+        usable = np.isfinite(seconds) & (seconds <= end) & (worth > 0)
+        counts = np.broadcast_to(np.array(self.counts)[:, np.newaxis], worth.shape)
+        cost = Fraction(0)
+        for n, price in zip(self.counts, prices.tasks.tolist(), strict=True):
+            cost += n * Fraction(price)
+        for j, m in enumerate(self.machines):
+            own = usable & (machine == j)
+            cost -= m * surely_most(seconds[own], worth[own], counts[own], end, cells)
+        return cost
+
+    def _cheapest(self, omega: Sequence[Fraction], mu: Fraction, end: float) -> list[list[Task]]:
+        """Return the pairs of each task type that can be its cheapest within the limit.
+
+        The terms are worked out in doubles. Each rounding is off by at most 2^-53 of the sizes of the parts,
+        and there are fewer than ten: what is further above the least than `SURE` of them is not the least.
+        """
+        _, seconds, terms, sizes = self._terms(omega, mu)
+        usable = np.isfinite(seconds) & (seconds <= end)
+        most = np.where(usable, terms + SURE * sizes, np.inf).min(axis=1, keepdims=True)
+        near = usable & (terms - SURE * sizes <= most)
+        return [[row[at] for at in np.flatnonzero(own).tolist()] for row, own in zip(self.tasks, near, strict=True)]
+
+    def _terms(self, omega: Sequence[Fraction], mu: Fraction) -> tuple[Integers, Floats, Floats, Floats]:
+        """Return machine types, seconds, f + omega e + mu d and the size of its parts, of all pairs."""
+        machine, seconds, cost, joules = self._table
+        price = np.array([float(each) for each in omega])[machine]
+        timed, heated = price * np.where(np.isfinite(seconds), seconds, 0.0), float(mu) * joules
+        return machine, seconds, cost + timed + heated, np.abs(cost) + timed + np.abs(heated)
+
+    @cached_property
+    def _table(self) -> tuple[Integers, Floats, Floats, Floats]:
+        """Machine types, seconds, costs and joules of all pairs; a row a task type, filled up at its end."""
+        width = max(len(row) for row in self.tasks)
+        machine = np.zeros((len(self.tasks), width), dtype=np.int64)
+        seconds, cost, joules = (np.full(machine.shape, fill) for fill in (np.inf, 0.0, 0.0))
+        for i, row in enumerate(self.tasks):
+            for at, each in enumerate(row):
+                machine[i, at], seconds[i, at] = each.machine, float(each.seconds)
+                cost[i, at], joules[i, at] = float(each.cost), float(each.joules)
+        return machine, seconds, cost, joules
+
+    def _supply(self, omega: Sequence[Fraction], mu: Fraction) -> Fraction:
+        """Return B."""
+        supply = sum((m * price for m, price in zip(self.machines, omega, strict=True)), Fraction(0))
+        return supply + mu * (self.headroom or 0)
+
+
+# Best first over intervals of the makespan: lower and upper bounds on the best objective value.
+#
+# A leaf is an interval [t1, t2] of makespans with a proved bound of the score of every schedule that ends there
+# (`bag/packing.py`); together the leaves cover all makespans, and the largest bound among them is the
+# bound of all. So the leaf with the largest bound is always the one to work on:
+#
+#     wide                 bounded by the plain program; halved, geometrically
+#     1 % wide or less     bounded by patterns, on a grid of cells
+#     narrow               bounded again on a finer grid; then a schedule of its makespan is asked for
+#     tried already        halved further, until it is as narrow as it pays
+#
+# A child is never above its parent, whose prices hold for it as well, often with a better bound. The last
+# interval has no end where there is no deadline. A leaf whose bound is no better than the best schedule known
+# is not looked at again.
 WIDE: Final = 1.01  # times the start: wider intervals are bounded by the plain program only
 NARROW: Final = 1 + 5e-4
 NARROWEST: Final = 1 + 1e-4
@@ -48,16 +273,6 @@ FIRST_STEP: Final = 1.05  # where the first interval without an end is cut
 NEXT_STEP: Final = 1.5
 EXACT: Final = 8e-6  # seconds of work counted for each pair in an exact proof,
 CELL: Final = 5e-9  # and for each of its cells, where it has a grid
-
-
-class Proofs(Protocol):
-    """Proves in exact arithmetic what prices say of an interval; `None` where that is nothing."""
-
-    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
-        """Return A and B: cost >= A - t B for makespans t up to an end; by patterns, if there are cells."""
-
-    def score(self, a: Fraction, b: Fraction, start: float, end: float) -> Fraction | None:
-        """Return the score that no schedule of an interval exceeds, by A and B."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +315,7 @@ class IntervalSearch:
     """The leaves, and the programs that bound them."""
 
     items: Items
-    proofs: Proofs
+    proofs: PackingProver
     solver: Solver
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
@@ -115,7 +330,7 @@ class IntervalSearch:
         self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
         self.cells = self.cells or int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
         self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
-        program = with_columns(self.oracle.master(), self.oracle.pairs())
+        program = self.oracle.master().with_columns(self.oracle.pairs())
         self._plain: Master = self.solver.master(program)
         self._columns: ColumnGeneration[Pattern] | None = None
         self._push(self._bounded(self.low, self.high, None, Watch()))
@@ -128,13 +343,12 @@ class IntervalSearch:
     def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
         """Return patterns that fit into a leaf, those first that cost least at its prices."""
         prices = leaf.proof.prices
-        items = self.items.with_cap_price(prices.cap)
         fitting = [each for each in self.patterns if each.seconds <= leaf.end]
         reduced = [
             each.cost
             + prices.cap * each.joules
             + prices.machines[each.machine] * each.seconds
-            - prices.tasks @ items.tasks_in(each.counts)
+            - prices.tasks @ self.items.tasks_in(each.counts)
             for each in fitting
         ]
         order = np.argsort(reduced, kind="stable")[:most]

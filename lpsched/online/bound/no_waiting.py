@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from lpsched.cancellation import Watch
-from lpsched.lp.projected_descent import descend
+from lpsched.lp.soft_prices import descend
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def naive_of(offers: Offers, period: Period) -> float:
 #
 #     sum_gs n_gs max(0, max_c u_gc - lambda J_ic - w_js e_ic)  +  sum_js R_js w_js  +  lambda E
 #
-# is least. With a soft maximum that is smooth, and `lp/projected_descent.py` goes downhill, the temperature
+# is least. With a soft maximum that is smooth, and `lp/soft_prices.py` goes downhill, the temperature
 # falling; fixed numbers of steps make the answer the same wherever it is found.
 TEMPERATURES: Final = (0.1, 0.03)  # of the mean utility
 STEPS: Final = 60  # at each

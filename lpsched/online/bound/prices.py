@@ -11,7 +11,7 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.jit import compiled
-from lpsched.lp.projected_descent import descend
+from lpsched.lp.soft_prices import descend
 from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.choices import look
 from lpsched.online.bound.offers import ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
@@ -315,7 +315,7 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
 #
 # The best prices are those of the LP that lets tasks be split and machines of a type be one
 # (`models/arrivals.py`, `models/clusters.py`). The bound is convex in the prices; with a soft maximum it is smooth as
-# well, and `lp/projected_descent.py` goes downhill, the temperature falling. A pass over all choices is slow,
+# well, and `lp/soft_prices.py` goes downhill, the temperature falling. A pass over all choices is slow,
 # so the descent sees only those that are nearly best at the prices where it begins; then all are looked at
 # again, which gives the next bound that is proved. Coarse slots and a sample of the tasks come first, then
 # all tasks, then finer slots; each begins with the prices of the one before.

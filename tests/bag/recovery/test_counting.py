@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.problem import ask
-from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.stages import examined_schedule, recover
+from lpsched.bag.recovery.tighten import fits_counting, recount
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
@@ -22,7 +22,7 @@ SOLVER = default_solver()
 def recovered(bag, objective, **options):
     """Return a question and the schedule that is rounded from its relaxation."""
     asked = ask(bag, Terms(objective=objective, **options), SOLVER)
-    relaxation = asked.objective.relax(asked.bag, SOLVER).relaxation
+    relaxation = asked.objective.relax(asked.bag, SOLVER)
     return asked, recover(asked.bag, asked.objective, relaxation, SOLVER)
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.recovery import load_balancing as levelling
-from lpsched.bag.recovery.load_balancing import levelled
+from lpsched.bag.recovery import exchange as levelling
+from lpsched.bag.recovery.exchange import levelled
 from lpsched.bag.recovery.plans import largest_load
 from lpsched.bag.recovery.rounding import place
 from lpsched.bag.schedule import MachineGroup, Run, Schedule

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from lpsched.bag.arrays import items_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.recovery.patterns import Cover, choose, dive
-from lpsched.bag.recovery.plans import plan_of
+from lpsched.bag.recovery.plans import Cover, choose, dive, plan_of
+from lpsched.bag.schedule import task_counts
 from lpsched.bag.verify import measure, violations
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
@@ -45,7 +45,7 @@ def test_every_plan_is_a_schedule_whatever_the_limit(bag, limit, way):
     schedule = plan.schedule(free)
     assert violations(free, schedule) == ()
     assert measure(free, schedule).makespan_seconds == pytest.approx(float(plan.loads.max()))
-    for i, row in enumerate(plan.by_column(free)):
+    for i, row in enumerate(task_counts(free, plan.schedule(free))):
         assert sum(row.values()) == bag.task_types[i].count
 
 
@@ -78,7 +78,7 @@ def test_a_pattern_may_mix_p_states():
     machine = MachineType(name="m", count=1, p_states=("fast", "slow"))
     bag = Bag("two", (machine,), (TaskType(name="t", count=2),), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]]))
     plan = choose(cover_of(bag, 4.0), rng())
-    assert plan.by_column(bag) == [{0: 1, 1: 1}]
+    assert task_counts(bag, plan.schedule(bag)) == [{0: 1, 1: 1}]
     assert [run.p_state for run in plan.schedule(bag).groups[0].runs] == ["slow", "fast"]  # longest first
 
 
@@ -97,6 +97,6 @@ def test_a_watch_that_is_over_gives_no_plan(way):
 
 def test_the_last_machines_are_settled_by_an_integer_program(monkeypatch):
     # 6 + 3 + 3 and 4 + 4 + 4 fill two machines of 12 s; longest first would begin with 6 + 4, and be late.
-    monkeypatch.setattr("lpsched.bag.recovery.patterns._next_kept", lambda _: {})
+    monkeypatch.setattr("lpsched.bag.recovery.plans._next_kept", lambda _: {})
     plan = dive(cover_of(simple_bag([[6.0], [4.0], [3.0]], [1, 3, 2], [2]), 12.0), rng())
     assert plan.loads.tolist() == [12.0, 12.0]

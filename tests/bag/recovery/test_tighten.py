@@ -35,11 +35,7 @@ def fast(bag, objective, **terms):
     question = ask(bag, Terms(objective=objective, **terms), solver)
     proved = prove(question, solver)
     relaxed = proved.relaxed
-    found = (
-        waiting(question.bag)
-        if relaxed is None
-        else recover(question.bag, question.objective, relaxed.relaxation, solver)
-    )
+    found = waiting(question.bag) if relaxed is None else recover(question.bag, question.objective, relaxed, solver)
     return question, proved, found
 
 

@@ -19,7 +19,7 @@ COUNTS = [{0: 4}]
 
 
 def end(bag, *, late=False):
-    return ended(bag, COUNTS, place(bag, COUNTS), late=late).makespan_seconds
+    return ended(bag, place(bag, COUNTS), late=late).makespan_seconds
 
 
 def test_without_limits_a_schedule_ends_with_its_last_task():
@@ -59,7 +59,7 @@ def test_tasks_that_draw_less_than_idle_must_not_wait_beyond_what_they_save():
 @pytest.mark.parametrize("cap", [41.0, 47.3, 63.1, 77.7])
 def test_the_rounded_end_keeps_the_cap_exactly(cap):
     bag = BAG.model_copy(update={"site": Site(average_power_cap_watts=cap)})
-    schedule = ended(bag, COUNTS, place(bag, COUNTS), late=False)
+    schedule = ended(bag, place(bag, COUNTS), late=False)
     assert violations(bag, schedule) == ()
     exact = Fraction(960) / (Fraction(cap) - 40)
     assert 0 <= Fraction(schedule.makespan_seconds) - exact <= Fraction(schedule.makespan_seconds) / 2**52

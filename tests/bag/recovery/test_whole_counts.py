@@ -9,8 +9,8 @@ import pytest
 
 from lpsched.bag.parts import Site
 from lpsched.bag.problem import ask
-from lpsched.bag.recovery.counts import WholeCounts
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.recovery.tighten import WholeCounts
+from lpsched.bag.search.makespan_intervals import scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.solvers import default_solver

@@ -12,7 +12,6 @@ from lpsched.bag.parts import Site
 from lpsched.bag.recovery import deadline as within_deadline
 from lpsched.bag.recovery.deadline import search
 from lpsched.bag.recovery.plans import ended
-from lpsched.bag.schedule import task_counts
 from lpsched.bag.verify import examine
 from tests.support import simple_bag
 
@@ -114,5 +113,5 @@ def test_under_a_cap_there_is_a_schedule_exactly_where_the_verifier_passes_one(s
         assert bool(found.schedules) == there_is
         assert found.is_complete
         for each in found.schedules:
-            ending = ended(own, task_counts(own, each), each, late=False)
+            ending = ended(own, each, late=False)
             assert examine(own, ending).measured is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.bag.search.objectives import Corner, corners
+from lpsched.bag.search.frontier import Corner, corners
 
 
 def chain_of(points):

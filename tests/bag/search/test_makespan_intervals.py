@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from lpsched.bag.parts import Prices
 from lpsched.bag.problem import ask
-from lpsched.bag.search.makespan_intervals import IntervalSearch
-from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
@@ -21,7 +20,7 @@ def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     """Return the search with exact proofs, from the longest task on."""
     solver = HighsSolver()
     scoring = scoring_of(ask(bag, Terms(objective=objective), solver))
-    low = low or float(scoring.prover.longest)
+    low = low or float(max(min(each.seconds for each in row) for row in scoring.prover.tasks))
     return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 
 

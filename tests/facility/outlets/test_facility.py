@@ -11,7 +11,6 @@ from lpsched.facility.outlets.fixed import FixedOutlets, best_at, coarsened
 from lpsched.facility.patterns import NodeMarket, Run
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import with_columns
 from lpsched.units import KILO
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, some_outlets, tiny_facility, watts
@@ -28,7 +27,7 @@ def some_program(seed):
         return rng, facility, None, 0.0, None
     market = NodeMarket(arrays)
     program = FixedOutlets(market, heat, outlets)
-    master = with_columns(program.master(), market.columns(market.first_runs()))
+    master = program.master().with_columns(market.columns(market.first_runs()))
     labels: list[Run] = [None] * len(master.costs)
     found = ColumnGeneration(HighsSolver(), master, program, labels, program).run(gap=1e-9)
     return rng, facility, program, best, found.multipliers
@@ -89,7 +88,7 @@ def test_the_engine_and_the_program_with_all_patterns_agree(seed):
         for code in kind.envelope(worths, -1.0, 1.0).codes
     ]
     unique = list({(v, q.runs): (v, q) for v, q in envelopes}.values())
-    whole = HighsSolver().master(with_columns(program.master(), market.columns(unique)))
+    whole = HighsSolver().master(program.master().with_columns(market.columns(unique)))
     program.rows = []
     while (rows := program.broken(solution := whole.solve())) is not None:
         whole.add_rows(rows)

@@ -1,18 +1,4 @@
-"""All optimal multipliers of a linear program: where it is degenerate there are many, and two derivatives.
-
-The optimum of a program bends in its right-hand sides. Where it does, the derivative to the right is the
-least that optimal multipliers say, the derivative to the left the most (for a maximum; for a minimum the
-other way round). With x one optimal point, the optimal multipliers y are those that keep
-
-    y_i = 0 where row i is not tight,   y_i >= 0 (<= 0) at its lower (upper) limit
-    (c - A'y)_j = 0 where 0 < x_j < u_j,   >= 0 where x_j = 0,   <= 0 where x_j = u_j
-
-for any y and x that keep these prove each other optimal. The equations leave y = y0 + Z s, with one s for
-each degree of degeneracy; mostly there is none, or one. The least and most of a linear function of y over the
-inequalities that are left are small linear programs in s.
-
-Source: Gal, Shadow prices and sensitivity analysis in linear programming under degeneracy, OR Spektrum, 1986.
-"""
+"""Many objectives over one program, each answer checked; and all optimal multipliers of a program."""
 
 from __future__ import annotations
 
@@ -21,12 +7,76 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.lp.master import CheckedSweep
-from lpsched.lp.program import LpBuilder
+from lpsched.errors import SolverError
+from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
 
 if TYPE_CHECKING:
-    from lpsched.lp.program import Floats, LinearProgram, Solver
+    from collections.abc import Sequence
 
+    from lpsched.lp.program import Floats, LinearProgram, LpSolution, Solver
+
+
+# Many objectives over one program, each answer checked: hot where that works, cold where it does not.
+#
+# Solvers that start from an earlier basis have been seen to call a wrong answer optimal (HiGHS issues 3194
+# and 3294). So every hot answer has to pass three questions: does it say that it is optimal, does its point
+# keep the rows, and do its value and the bound of its own multipliers meet? If not, the program is solved
+# again from cold, and that answer stands.
+AGREEMENT: Final = 1e-7  # of value and bound, relative to the terms that the value adds up
+KEPT: Final = 1e-7  # how far a point may leave its rows
+
+
+class CheckedSweep:
+    """Solves one program for one objective after the other; counts how often it had to start from cold."""
+
+    def __init__(self, solver: Solver, program: LinearProgram) -> None:
+        self.solver, self.program = solver, program
+        self.solves = self.colds = 0
+        self._sweep, self._is_hot = solver.sweep(program), False
+
+    def solve(self, costs: Floats) -> LpSolution:
+        """Return the optimal solution for these costs."""
+        self.solves += 1
+        try:
+            hot = self._sweep.solve(costs)
+            self._is_hot = is_sound(hot)
+            if self._is_hot:
+                return hot
+        except SolverError:
+            self._is_hot = False  # whatever it was, a cold start is the answer
+        self.colds += 1
+        self._sweep = self.solver.sweep(self.program)  # the old one may go on to be wrong
+        return require_optimal(self.solver.solve(self.program.with_costs(costs)))
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
+        """Return the multipliers that the last solve's basis has for each of these costs, if known."""
+        return self._sweep.multipliers_of(objectives) if self._is_hot else None
+
+
+def is_sound(solution: LpSolution) -> bool:
+    """Tell whether an answer proves itself: optimal, feasible, and as good as its own bound."""
+    if solution.status is not LpStatus.OPTIMAL or not np.all(np.isfinite(solution.values)):
+        return False
+    program = solution.program
+    size = abs(program.offset) + float(np.abs(program.costs) @ np.abs(solution.values))
+    apart = abs(solution.value - solution.bound)
+    return apart <= AGREEMENT * size and program.infeasibility(solution.values) <= KEPT
+
+
+# All optimal multipliers of a linear program: where it is degenerate there are many, and two derivatives.
+#
+# The optimum of a program bends in its right-hand sides. Where it does, the derivative to the right is the
+# least that optimal multipliers say, the derivative to the left the most (for a maximum; for a minimum the
+# other way round). With x one optimal point, the optimal multipliers y are those that keep
+#
+#     y_i = 0 where row i is not tight,   y_i >= 0 (<= 0) at its lower (upper) limit
+#     (c - A'y)_j = 0 where 0 < x_j < u_j,   >= 0 where x_j = 0,   <= 0 where x_j = u_j
+#
+# for any y and x that keep these prove each other optimal. The equations leave y = y0 + Z s, with one s for
+# each degree of degeneracy; mostly there is none, or one. The least and most of a linear function of y over the
+# inequalities that are left are small linear programs in s.
+#
+# Source: Gal, Shadow prices and sensitivity analysis in linear programming under degeneracy, OR Spektrum, 1986.
 ZERO: Final = 1e-9  # a variable or a slack below this is 0; solvers keep rows to 1e-10
 SINGULAR: Final = 1e-9  # of the largest singular value
 CONSISTENT: Final = 1e-7  # what equations may be off; more means that x is not optimal
@@ -66,7 +116,8 @@ class DualFace:
             unit = gradient / size
             key = tuple(np.round(unit, 12).tolist())
             if key not in known:
-                found = float(unit @ _joined(sweep.solve(np.concatenate([unit, -unit])).values))
+                plus, minus = np.split(sweep.solve(np.concatenate([unit, -unit])).values, 2)
+                found = float(unit @ (plus - minus))
                 known[key] = None if found <= -ENDLESS else found
             lowest = known[key]
             return None if lowest is None else size * lowest
@@ -89,16 +140,14 @@ class DualFace:
                 (row, np.broadcast_to(plus, self.slopes.shape), self.slopes),
                 (row, np.broadcast_to(minus, self.slopes.shape), -self.slopes),
             ],
-            np.inf,
+            self.limits,
         )
-        program = lp.build()
-        program.row_upper[:] = self.limits
-        return program
+        return lp.build()
 
 
 def dual_face(program: LinearProgram, x: Floats) -> DualFace | None:
     """Return the optimal multipliers, from one optimal point; `None` if it is none, or rows are many."""
-    matrix = program.rows_by_columns()
+    matrix = program.matrix
     sums = matrix.times(x)
     size = np.maximum(1.0, np.abs(np.where(np.isfinite(program.row_upper), program.row_upper, 0.0)))
     at_lower = sums - program.row_lower <= ZERO * size
@@ -136,9 +185,3 @@ def dual_face(program: LinearProgram, x: Floats) -> DualFace | None:
         np.concatenate([moved[usable & at_zero], -moved[at_most], sides[one_sided, np.newaxis] * free[one_sided]]),
         np.concatenate([reduced[usable & at_zero], -reduced[at_most], -sides[one_sided] * origin[one_sided]]),
     )
-
-
-def _joined(values: Floats) -> Floats:
-    half = len(values) // 2
-    joined: Floats = values[:half] - values[half:]
-    return joined
