@@ -11,8 +11,8 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
-from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
+from lpsched.bag.result import SAME, Worth
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
 from lpsched.lp.dual_face import dual_face

@@ -14,7 +14,7 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
-from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, with_price
+from lpsched.bag.problem import Profit, Relaxed, ask, energy_cost, missing_data, with_price
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
@@ -157,8 +157,7 @@ class Curve:
         proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
         proofs += [costs.income_at(Fraction(price)) for price, own in self._own.items() if own[0] <= 0]
         self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
-        best = self.search.at(min(evens))
-        proofs.append(self.prover.break_even(Multipliers(best.machine_prices, best.cap_price)))
+        proofs.append(self.prover.break_even(Relaxed(self.search.at(min(evens))).multipliers))
         self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
@@ -222,12 +221,12 @@ class Curve:
         for each in own:
             self._take(each, 0.0)
         if balanced and own:
-            question = self._question(self._price(piece.from_income))
+            price = self._price(piece.from_income)
+            question = self._question(price)
             first = examine(question.bag, own[0].schedule, tables=self._tables).measured
             if first is not None:
-                bound = self._bound(self._price(piece.from_income))
-                even = balance(question, Recovered(own[0].schedule, first), bound, DEFAULT_GAP, Watch())
-                self._take(even, self._price(piece.from_income))
+                even = balance(question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, Watch())
+                self._take(even, price)
 
     def _take(self, found: Recovered, price: float) -> None:
         """Put a schedule that was measured at a price into the pool."""
@@ -286,8 +285,7 @@ class Curve:
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
         else:
-            best = self.search.at(float(exact))
-            prices = Multipliers(best.machine_prices, best.cap_price)
+            prices = Relaxed(self.search.at(float(exact))).multipliers
         return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
@@ -388,10 +386,9 @@ class _Line:
 
 def _is_inside(place: float, start: float, stop: float | None) -> bool:
     """Tell whether a place is between two others, further from both than rounding."""
-    ends = [start] if stop is None else [start, stop]
-    return start < place < (math.inf if stop is None else stop) and not any(
-        math.isclose(place, end, rel_tol=ROUNDING) for end in ends
-    )
+    end = math.inf if stop is None else stop
+    near = (math.isclose(place, each, rel_tol=ROUNDING) for each in (start, end))
+    return start < place < end and not any(near)
 
 
 def on_line(piece: PricePiece, price: float) -> float:
