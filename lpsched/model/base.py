@@ -331,15 +331,16 @@ class Reader:
             self.add((str(key),), "an unknown key", "one of " + ", ".join(known), advice or "remove it")
 
     def _field(self, key: str, field: FieldInfo) -> object:
-        raw = self.raw.get(field.alias or key)
+        name = field.alias or key
+        raw = self.raw.get(name)
         if raw is None and not field.is_required():
             return field.get_default(call_default_factory=True, validated_data=self.valid)
-        reader = _reader_of(field)
         if raw is None:
             check = next((each for each in field.metadata if isinstance(each, Checked)), None)
-            place = (field.alias or key,)
-            self.add(place, *(check.message(None) if check else ("nothing", _needed(field, key), "add it")))
+            found, needed, do = check.message(None) if check else ("nothing", _needed(field, key), "add it")
+            self.add((name,), found if name in self.raw else "nothing", needed, do)
             return INVALID
+        reader = _reader_of(field)
         return self.validated(key, raw) if reader is None else reader.read_field(self, key, raw)
 
     def validated(self, key: str, raw: object) -> Any:  # noqa: ANN401 - of the field's type
