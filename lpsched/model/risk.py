@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import FrozenDict
-from lpsched.model.results import JsonObject, json_of
+from lpsched.model.results import JsonObject, json_of, plain
 from lpsched.units import html_table, number, percent
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 #    power-cov     the same for the powers; as `cov` where it is not given, as in the thesis
 #    percentiles   which ones to tell, with slashes
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
-#
-# This module imports no NumPy, so that a mistake is told before anything is loaded.
 Cov: TypeAlias = float | tuple[float, float]
 
 SOURCE: Final = "the risk asked about"
@@ -223,6 +221,11 @@ class Distribution:
         """Return the quantity as it appears in JSON."""
         return json_of(self, "", percentiles={f"{at:g}": value for at, value in self.percentiles.items()})
 
+    def cells(self) -> tuple[str, ...]:
+        """Return what was planned, the mean, the deviation and the percentiles, for a row."""
+        percentiles = map(number, self.percentiles.values())
+        return (number(self.planned), number(self.mean), number(self.standard_deviation, 4), *percentiles)
+
 
 @dataclass(frozen=True, slots=True)
 class Chance(JsonObject):
@@ -274,15 +277,9 @@ class Risk:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the risk as it appears in JSON; its keys are stable."""
-        return {
-            "samples": self.samples,
-            "seed": self.seed,
-            "cov": self.cov,
-            "power_cov": self.power_cov,
-            **{name: each.to_dict() for name, each in self.quantities.items()},
-            "covariance": {"of": list(self.quantities), "matrix": [list(row) for row in self.covariance]},
-            "chances": {name: each.to_dict() for name, each in self.chances.items()},
-        }
+        matrix = {"of": list(self.quantities), "matrix": self.covariance}
+        asked = json_of(self, "samples seed cov power_cov")
+        return asked | plain(self.quantities) | json_of(self, "covariance chances", covariance=matrix)
 
     def name_of(self, quantity: str) -> str:
         """Return what a quantity is, and its unit, in words."""
@@ -290,10 +287,7 @@ class Risk:
 
     def of(self, quantity: str) -> tuple[str, ...]:
         """Return one quantity and all chances, as a part of a row; see `heads`."""
-        each = self.quantities[quantity]
-        cells = (number(each.planned), number(each.mean), number(each.standard_deviation, 4))
-        chances = (percent(chance.share) for chance in self.chances.values())
-        return (*cells, *(number(value) for value in each.percentiles.values()), *chances)
+        return (*self.quantities[quantity].cells(), *(percent(chance.share) for chance in self.chances.values()))
 
     def heads(self) -> tuple[str, ...]:
         """Return the heads of the columns of `of`."""
@@ -311,16 +305,7 @@ class Risk:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for each quantity."""
-        return [
-            (
-                self.name_of(name),
-                number(each.planned),
-                number(each.mean),
-                number(each.standard_deviation, 4),
-                *(number(value) for value in each.percentiles.values()),
-            )
-            for name, each in self.quantities.items()
-        ]
+        return [(self.name_of(name), *each.cells()) for name, each in self.quantities.items()]
 
     def chance_rows(self) -> list[tuple[str, str, str]]:
         """Return a row for each chance: what of, how large, how sure we are."""

@@ -20,10 +20,10 @@ from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.studies.generators import FROM, GENERATORS
-from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
+from lpsched.studies.executors import run_of
+from lpsched.studies.lines import RunLines, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
-from lpsched.studies.plan import Gathered, faults_of, gather, plan
+from lpsched.studies.plan import FROM, GENERATORS, Gathered, faults_of, gather, plan
 from lpsched.studies.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Fault
     from lpsched.studies.executors import Crew, Task
-    from lpsched.studies.generators import Instance
-    from lpsched.studies.methods import Answer
+    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.plan import Instance
 
 
 # One run: make the instance, run the method, write down what came out, or why nothing did.
@@ -45,34 +45,27 @@ def make_run(task: Task) -> StudyRun:
     instance, answer, why = None, None, None
     timings: dict[str, float] = {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LpschedWarning)
+        with warnings.catch_warnings(action="ignore", category=LpschedWarning):
             instance = _instance(task)
             timings["instance"] = time.perf_counter() - began
-            answer = _answered(instance, task)
+            method = find_method(task.method, kind_of(instance).name)
+            assert method is not None, f"{task.method} was planned and is not there"
+            answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
+            json.dumps(answer.outcome, allow_nan=False)  # what it answers must be what JSON can say
     except MemoryError:
         why = "not enough memory"
     except Exception as error:  # noqa: BLE001 - whatever it was, it is a row with its reason
         why = plain_words(reason(error)) or type(error).__name__
     timings |= {} if answer is None else dict(answer.timings)
     timings["total"] = time.perf_counter() - began
-    return StudyRun(
-        study=task.study,
-        key=task.key,
-        source=task.source,
-        instance_name=None if instance is None else instance.name,
-        instance_hash=None if instance is None else instance.content_hash,
-        kind=None if instance is None else kind_of(instance).name,
-        method=task.method,
-        parameters=task.parameters,
-        limits=task.limits,
-        instance_seed=task.instance_seed,
-        seed=task.seed,
-        outcome=None if answer is None else FrozenDict(answer.outcome),
-        reason=why,
-        lpsched=version_of_lpsched(),
+    return run_of(
+        task,
+        instance,
+        why,
         solver=default_solver().name if answer is None else answer.solver,
-        timings=FrozenDict(timings),
+        kind=None if instance is None else kind_of(instance).name,
+        outcome=None if answer is None else answer.outcome,
+        timings=timings,
         where=where(),
     )
 
@@ -84,25 +77,11 @@ def _instance(task: Task) -> Instance:
         return brought
     made_by = (task.source, task.instance_seed)
     if made_by not in _LAST:
-        made = _generated(task, task.instance_seed)
+        options = {name: each for name, each in task.source.items() if name not in ("generate", "hash", FROM)}
+        made = GENERATORS[task.source["generate"]].make(options, task.instance_seed, task.instance)
         _LAST.clear()
         _LAST[made_by] = made
-        return made
     return _LAST[made_by]
-
-
-def _generated(task: Task, seed: int) -> Instance:
-    options = {name: each for name, each in task.source.items() if name not in ("generate", "hash", FROM)}
-    return GENERATORS[task.source["generate"]].make(options, seed, task.instance)
-
-
-def _answered(instance: Instance, task: Task) -> Answer:
-    """Run the method; what it answers must be what JSON can say."""
-    method = find_method(task.method, kind_of(instance).name)
-    assert method is not None, f"{task.method} was planned and is not there"
-    answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
-    json.dumps(answer.outcome, allow_nan=False)
-    return answer
 
 
 def where() -> FrozenDict[str, Any]:
