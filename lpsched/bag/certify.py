@@ -118,7 +118,7 @@ def certificate_of(
         cap_price=Fraction(proved.prices.cap),
     )
     by_prices = asked.prove(Prover(question.bag, screen_of(question.bag)), proved.prices)
-    if not _is_tighter(plain, Fraction(by_prices)):
+    if plain.bound >= by_prices if asked.maximise else plain.bound <= by_prices:
         return plain
     longest = replace(plain, least_makespan=_longest(question.bag))
     by_whole = check(bag, longest)
@@ -130,11 +130,6 @@ def certificate_of(
         stays_true = rounded_up if asked.maximise else rounded_down
         found.append(replace(longest, bound=Fraction(stays_true(by_whole.proved))))
     return (min if asked.maximise else max)(found, key=lambda made: made.bound)
-
-
-def _is_tighter(certificate: Certificate, proved: Fraction) -> bool:
-    profit = certificate.objective == "profit"
-    return certificate.bound < proved if profit else certificate.bound > proved
 
 
 def _with_intervals(

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "lpsched-bag/1"
-
 Type = TypeVar("Type", MachineType, TaskType)
 
 
@@ -255,8 +254,8 @@ class Bag(Instance):
             update={
                 "machine_types": tuple(_joined(self.machine_types, members) for members in machines.values()),
                 "task_types": tuple(_joined(self.task_types, members) for members in tasks.values()),
-                "seconds": _part_of(self.seconds, list(tasks), kept),
-                "watts": None if self.watts is None else _part_of(self.watts, list(tasks), kept),
+                "seconds": part_of(self.seconds, list(tasks), kept),
+                "watts": None if self.watts is None else part_of(self.watts, list(tasks), kept),
                 "prices": self.prices.model_copy(update={"per_task": FrozenDict(prices)}),
             }
         )
@@ -279,7 +278,8 @@ def _joined(types: tuple[Type, ...], members: list[int]) -> Type:
     return types[members[0]].model_copy(update={"count": sum(types[k].count for k in members)})
 
 
-def _part_of(table: Table, rows: list[int], columns: list[int]) -> Table:
+def part_of(table: Table, rows: Iterable[int], columns: list[int]) -> Table:
+    """Return some rows and columns of a table."""
     return Table.of([[row[c] for c in columns] for row in (table.row(i) for i in rows)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -47,7 +48,6 @@ MOST_FRONT_PAIRS: Final = 5_000  # of task types and columns: up to some ten sec
 MOST_CURVE_PAIRS: Final = 2_000  # up to some twenty, with its schedules
 AS_GIVEN: Final = Terms()
 FURTHER: Final = 1.25  # how far past the price asked for the curve is walked
-
 Part = TypeVar("Part")
 
 
@@ -81,28 +81,24 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     paid = cost_model(asked).revenue if has_price(asked) else None
     tried = effort if effort is not None else "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns
-
-    def own_front() -> FrontResult | FrontComparison:
-        return front if front is not None else front_of(asked, effort=tried, seed=seed, solver=solver)
-
-    def own_curve() -> PriceCurve:
-        return curve if curve is not None else price_curve(asked, effort=tried, seed=seed, solver=solver)
-
-    def own_stretches() -> tuple[PriceStretch, ...]:
-        assert not isinstance(curves, str), "asked only along a curve"
-        return price_stretches(asked, curves, to_price=FURTHER * (paid or 0.0), solver=solver)
-
-    fronts = _part(own_front, pairs, MOST_FRONT_PAIRS, given=front is not None)
-    curves = _part(own_curve, pairs, MOST_CURVE_PAIRS, given=curve is not None)
-    stretches = curves if isinstance(curves, str) else _part(own_stretches, pairs, MOST_CURVE_PAIRS, given=False)
+    own_front = partial(front_of, asked, effort=tried, seed=seed, solver=solver)
+    own_curve = partial(price_curve, asked, effort=tried, seed=seed, solver=solver)
+    fronts = front if front is not None else _part(own_front, pairs, MOST_FRONT_PAIRS)
+    curves = curve if curve is not None else _part(own_curve, pairs, MOST_CURVE_PAIRS)
+    stretches: tuple[PriceStretch, ...] | str
+    if isinstance(curves, str):
+        stretches = curves
+    else:
+        find = partial(price_stretches, asked, curves, to_price=FURTHER * (paid or 0.0), solver=solver)
+        stretches = _part(find, pairs, MOST_CURVE_PAIRS)
     return Overview(
         bag=asked, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
     )
 
 
-def _part(find: Callable[[], Part], pairs: int, most: int, *, given: bool) -> Part | str:
+def _part(find: Callable[[], Part], pairs: int, most: int) -> Part | str:
     """Return a part, or the sentence that says why there is none."""
-    if pairs > most and not given:
+    if pairs > most:
         return (
             f"It is left out here, because the bag has {pairs:,} pairs of task and machine types: of more "
             f"than {most:,} it takes long."

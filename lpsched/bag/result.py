@@ -391,15 +391,17 @@ class FrontResult(JsonObject):
 
     def sampled_vertices(self) -> int:
         """Return how many of the vertices the sample of weights found."""
-        return sum(any(_same(vertex, point) for point in self.sample) for vertex in self.vertices)
+        return sum(
+            any(
+                math.isclose(vertex.energy_joules, point.energy_joules, rel_tol=NEAR)
+                and math.isclose(vertex.makespan_seconds, point.makespan_seconds, rel_tol=NEAR)
+                for point in self.sample
+            )
+            for vertex in self.vertices
+        )
 
     def _repr_html_(self) -> str:
         return html_table(FRONT_HEADERS, self.rows())
-
-
-def _same(one: Point, two: Point) -> bool:
-    near = math.isclose(one.energy_joules, two.energy_joules, rel_tol=NEAR)
-    return near and math.isclose(one.makespan_seconds, two.makespan_seconds, rel_tol=NEAR)
 
 
 def relative_excess(vertex: Point, point: Point) -> float | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import MachineGroup, Schedule
+    from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.arrays import Floats, Mask
     from lpsched.model.draws import Spread
@@ -145,17 +145,11 @@ def _crews(bag: Bag, schedule: Schedule) -> Iterator[_Crew]:
     columns = column_numbers(bag.machine_types)
     used: Counter[str] = Counter()
     for group in schedule.groups:
-        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, _counted(group, row, columns))
+        counts: Counter[tuple[int, int]] = Counter()
+        for run in group.runs:
+            counts[row[run.task_type], columns[group.machine_type, run.p_state]] += run.count
+        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, counts)
         used[group.machine_type] += group.machines
-
-
-def _counted(
-    group: MachineGroup, row: Mapping[str, int], columns: Mapping[tuple[str, str | None], int]
-) -> Counter[tuple[int, int]]:
-    counts: Counter[tuple[int, int]] = Counter()
-    for run in group.runs:
-        counts[row[run.task_type], columns[group.machine_type, run.p_state]] += run.count
-    return counts
 
 
 def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None:
@@ -175,8 +169,6 @@ def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None
 
 # The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
 SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
-
-
 ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exactly, and certain, keeps it
 
 

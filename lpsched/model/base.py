@@ -131,12 +131,8 @@ class Instance(Part):
     def read(cls, raw: object, source: str = "", *, context: object = None) -> Self:
         """Return the instance that a mapping with the keys of a file describes.
 
-        Parameters
-        ----------
-        source
-            What the headline of an error calls it.
-        context
-            Reads files that `raw` names; without it such are rejected.
+        `source` is what the headline of an error calls it; `context` reads files that `raw` names, and without it
+        such are rejected.
         """
         if isinstance(raw, cls):
             return raw
@@ -229,10 +225,8 @@ def _by_name(model: type[BaseModel], values: tuple[Any, ...], named: dict[str, A
 def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, Any]:
     """Return the mapping, unless it is none or of a format that this version cannot know."""
     if not isinstance(raw, Mapping):
-        needed, do = (
-            f"a mapping that begins with 'format: {model.FORMAT}'",
-            f"see 'lpsched new {name_of(model.FORMAT)}'",
-        )
+        needed = f"a mapping that begins with 'format: {model.FORMAT}'"
+        do = f"see 'lpsched new {name_of(model.FORMAT)}'"
         raise InstanceError(source, (Fault((), describe(raw), needed, do),))
     found = raw.get("format")
     if not isinstance(found, str) or found == model.FORMAT:
@@ -268,13 +262,8 @@ INVALID: Final = Invalid()
 class Reader:
     """Reads one mapping as an instance, and collects every problem.
 
-    Attributes
-    ----------
-    valid
-        The values of the fields that rules and other fields may use. An entry of a list that is not valid but
-        whose name can be read is there, too, in outline, so that more problems are found at once.
-    places
-        By keys, what gives a problem that a rule found its line in a file beside this one.
+    `valid` has the values of the fields that rules and other fields may use. An entry of a list that is not valid
+    but whose name can be read is there, too, in outline, so that more problems are found at once.
     """
 
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
@@ -282,36 +271,28 @@ class Reader:
         self.hint = f"see 'lpsched schema {name_of(model.FORMAT)}'"
         self.problems: list[Fault] = []
         self.valid: dict[str, Any] = {}
-        self.places: dict[str, Callable[[Fault], Fault]] = {}
+        self.places: dict[str, Callable[[Fault], Fault]] = {}  # by keys, of problems of rules the lines in other files
 
     def values(self, *, is_file: bool = False) -> dict[str, Any]:
-        """Return the values of all fields.
-
-        Raises
-        ------
-        InstanceError
-            If there are problems: all of them, in the order of the mapping.
-        """
+        """Return the values of all fields; an error has all problems in the order of the mapping."""
         self._look_at_keys(is_file=is_file)
         for key, field in self.model.model_fields.items():
             value = self._field(key, field)
             if value is not INVALID:
                 self.valid[key] = value
-        self._apply_rules()
+        for rule in self.model.RULES:
+            needed = _parameters(rule)
+            if needed <= self.valid.keys():
+                self._apply(rule, **{key: self.valid[key] for key in needed})
         for rule in self.model.LAST_RULES:
             if not self.problems:
-                found = islice(rule(self.model.model_construct(**self.valid)), MOST_FAULTS)
-                self.problems += [self._as_written(each) for each in found]
+                self._apply(rule, self.model.model_construct(**self.valid))
         if self.problems:
             raise InstanceError(self.source, in_file_order(self.problems, self.raw))
         return self.valid
 
-    def _apply_rules(self) -> None:
-        for rule in self.model.RULES:
-            needed = _parameters(rule)
-            if needed <= self.valid.keys():
-                found = islice(rule(**{key: self.valid[key] for key in needed}), MOST_FAULTS)
-                self.problems += [self._as_written(each) for each in found]
+    def _apply(self, rule: Rule, *values: object, **named: object) -> None:
+        self.problems += [self._as_written(each) for each in islice(rule(*values, **named), MOST_FAULTS)]
 
     def _as_written(self, problem: Fault) -> Fault:
         field = field_at(self.model, problem.path[:1])
@@ -435,10 +416,7 @@ def _parameters(rule: Rule) -> frozenset[str]:
 def adapter_of(model: type[BaseModel], key: str, *, fail_fast: bool = False) -> TypeAdapter[Any]:
     """Return the validator of one field of a model; if `fail_fast`, it looks for the first problem only."""
     field = model.model_fields[key]
-    metadata = [
-        *(each for each in field.metadata if not isinstance(each, FieldReader)),
-        *([FailFast()] if fail_fast else []),
-    ]
+    metadata = [each for each in field.metadata if not isinstance(each, FieldReader)] + [FailFast()] * fail_fast
     kind: Any = field.annotation
     return TypeAdapter(Annotated[kind, *metadata] if metadata else kind)
 

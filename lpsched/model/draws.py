@@ -123,7 +123,6 @@ def _drawn(shape: tuple[int, int], cov: Cov, rng: np.random.Generator) -> Floats
 #
 # Source: Friese, thesis of 2015, section 7.3.2.
 Draws: TypeAlias = NDArray[np.uint8]
-
 MOST_DRAWS: Final = 500_000_000  # bytes, of times and powers each
 SPREADS, TASKS = 1, 2  # beside the seed, so that drawing the one moves no draw of the other
 

@@ -362,9 +362,9 @@ def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
     kind: Any = detail["type"]
     if kind not in KNOWN_ERRORS:
         kind = PydanticCustomError(kind, "is not valid", detail.get("ctx"))
-    loc = tuple(
-        step + start if index == 0 and isinstance(step, int) else step for index, step in enumerate(detail["loc"])
-    )
+    loc = detail["loc"]
+    if loc and isinstance(loc[0], int):
+        loc = (loc[0] + start, *loc[1:])
     return InitErrorDetails(type=kind, loc=loc, input=detail["input"], ctx=detail.get("ctx", {}))
 
 
@@ -385,11 +385,8 @@ def numbered(word: str, count: int) -> list[str]:
 
 check_seconds: Final = Amount("seconds", least=SMALLEST)
 check_watts: Final = Amount("watts")
-
-
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
-
 Name = Annotated[str, check_name]
 Count = Annotated[int, check_count]
 Money = Annotated[float, check_money]
@@ -404,12 +401,13 @@ Ratio = Annotated[float, Amount("a ratio", least=1.0)]
 MOST_P_STATES: Final = 100
 
 
-class _HasStates(Protocol):
-    @property
-    def name(self) -> str: ...
+class HasStates(Protocol):
+    """A type that may have P-states."""
 
     @property
-    def p_states(self) -> tuple[str, ...] | None: ...
+    def name(self) -> str: ...  # noqa: D102 - the class says it
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
 
 
 class WithPStates:
@@ -418,19 +416,19 @@ class WithPStates:
     __slots__ = ()
 
     @property
-    def modes(self: _HasStates) -> int:
+    def modes(self: HasStates) -> int:
         """How many ways there are to run a task on it: the number of P-states, or 1."""
         return len(self.p_states) if self.p_states is not None else 1
 
     @property
-    def columns(self: _HasStates) -> tuple[str, ...]:
+    def columns(self: HasStates) -> tuple[str, ...]:
         """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
         if self.p_states is None:
             return (self.name,)
         return tuple(f"{self.name}:{state}" for state in self.p_states)
 
 
-def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], int]:
+def column_numbers(types: Iterable[HasStates]) -> dict[tuple[str, str | None], int]:
     """Return the column of each type's name and P-state; the P-state is `None` where a type has none."""
     modes = ((each.name, state) for each in types for state in each.p_states or (None,))
     return {mode: column for column, mode in enumerate(modes)}

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #    percentiles   which ones to tell, with slashes
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
 Cov: TypeAlias = float | tuple[float, float]
-
 SOURCE: Final = "the risk asked about"
 LARGEST_COV: Final = 5.0  # beyond, nearly all times are nearly 0 and a few are enormous
 LEAST_SAMPLES: Final = 2  # a standard deviation needs two
@@ -277,9 +276,9 @@ class Risk:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the risk as it appears in JSON; its keys are stable."""
+        told = json_of(self, "samples seed cov power_cov") | dict(plain(self.quantities))
         matrix = {"of": list(self.quantities), "matrix": self.covariance}
-        asked = json_of(self, "samples seed cov power_cov")
-        return asked | plain(self.quantities) | json_of(self, "covariance chances", covariance=matrix)
+        return told | json_of(self, "covariance chances", covariance=matrix)
 
     def name_of(self, quantity: str) -> str:
         """Return what a quantity is, and its unit, in words."""

@@ -109,9 +109,9 @@ def _faults(model: type[Options], given: Given, others: tuple[str, ...] = ()) ->
         yield from error.faults
 
 
-def _needs(options: Given, name: str) -> Iterator[Fault]:
-    if name not in options:
-        yield Fault((name,), "nothing", f"the key {name!r}", "add it")
+def _needs_from(options: Given) -> Iterator[Fault]:
+    if FROM not in options:
+        yield Fault((FROM,), "nothing", f"the key {FROM!r}", "add it")
 
 
 def _refuses(options: Given, name: str, needed: str) -> Iterator[Fault]:
@@ -124,7 +124,7 @@ def _bag_faults(options: Given) -> Iterator[Fault]:
     if method not in BAG_METHODS:
         yield Fault(("method",), repr(method), f"one of {', '.join(BAG_METHODS)}", "choose one")
         return
-    yield from (_needs(options, FROM) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
+    yield from (_needs_from(options) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
     yield from _faults(GrowOptions if method == GROW else CovOptions, own, ("method", FROM))
 
 
@@ -136,7 +136,7 @@ def _bag(options: Given, seed: int, base: Bag | None) -> Bag:
 
 
 def _resampled_faults(options: Given) -> Iterator[Fault]:
-    yield from _needs(options, FROM)
+    yield from _needs_from(options)
     yield from _faults(_Resampling, options, (FROM,))
 
 
@@ -213,7 +213,8 @@ def gather(study: Study, folder: Path) -> Gathered:
             faults.append(Fault(place, repr(file), "the name of a file", "correct it"))
             continue
         try:
-            instances[file] = _read(folder / file)
+            with warnings.catch_warnings(action="ignore", category=LpschedWarning):  # they are for 'lpsched show'
+                instances[file] = read_instance(folder / file)
         except InstanceError as error:
             found = f"{quote(file)}, which cannot be used: {error.faults[0]}"
             faults.append(Fault(place, found, "a sound instance", f"see 'lpsched show {file}'"))
@@ -223,11 +224,6 @@ def gather(study: Study, folder: Path) -> Gathered:
             place = ("instances", number, FROM)
             faults.append(Fault(place, f"a file of the kind {kind_of(base).name!r}", "a bag", "name one"))
     return Gathered(instances, tuple(faults))
-
-
-def _read(path: Path) -> Instance:
-    with warnings.catch_warnings(action="ignore", category=LpschedWarning):  # they are for 'lpsched show'
-        return read_instance(path)
 
 
 # From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
@@ -276,7 +272,9 @@ def faults_of(study: Study, gathered: Gathered) -> Iterator[Fault]:
     places = enumerate(study.methods)
     unsound = [fault for number, each in places for fault in _method_faults(each, known, ("methods", number))]
     yield from unsound or _unserved(study, kinds)
-    yield from _parameter_faults(study, known)
+    methods = [method for each in study.methods for kind in known if (method := find_method(each.name, kind))]
+    if methods:
+        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
     yield from _clashes(study, known)
     runs = sum(block.runs for block in _blocks(study, gathered))
     if runs > MOST_RUNS:
@@ -310,13 +308,6 @@ def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Itera
         yield Fault(place, quote(choice.name), f"one of {', '.join(known)}", advice)
         return
     yield from _value_faults(choice.parameters, methods, place, choice.name)
-
-
-def _parameter_faults(study: Study, kinds: set[str]) -> Iterator[Fault]:
-    found = (find_method(choice.name, kind) for choice in study.methods for kind in kinds)
-    methods = [method for method in found if method is not None]
-    if methods:
-        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
 
 
 def _value_faults(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.pricing.one_more import Marginals, largest, machine_step, trying_of, useful_machines
+from lpsched.bag.pricing.one_more import Marginals, machine_step, trying_of, types_asked, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
 from lpsched.bag.proving import require_power, require_time
 from lpsched.bag.result import Between, Effort, Worth
@@ -84,7 +84,9 @@ def machine_needs(
     bag, found, search = question.bag, [], None
     if present.makespan_seconds is not None:
         search = CountSearch(bag, solver, seconds=present.makespan_seconds)
-    asked = _asked(bag, present, marginals)
+    asked: list[str] = []  # of these types one whole machine more is looked at
+    if marginals is not Marginals.LP and present.worth is not None:
+        asked = types_asked(marginals, present.worth.machine_types)
     for j, machine in enumerate(bag.machine_types):
         useful = useful_machines(bag, j)
         told = partial(_told, bag, machine, present.worth, machine.mean_hours_to_failure or lifetime_hours)
@@ -116,15 +118,6 @@ def machine_needs(
         sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
         found.append(told(step, limit, highest, counts.pieces, sure))
     return tuple(found)
-
-
-def _asked(bag: Bag, present: Present, marginals: Marginals) -> list[str]:
-    """Return the machine types of which one whole machine more is looked at."""
-    if marginals is Marginals.LP or present.worth is None:
-        return []
-    if marginals is Marginals.TOP:
-        return largest(present.worth.machine_types)
-    return [machine.name for machine in bag.machine_types]
 
 
 @dataclass(frozen=True, slots=True)

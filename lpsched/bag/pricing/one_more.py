@@ -94,7 +94,7 @@ class Marginals(StrEnum):
 
 def marginals_named(name: str) -> Marginals:
     """Return the marginals of a name."""
-    if name not in {each.value for each in Marginals}:
+    if name not in set(Marginals):
         raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
     return Marginals(name)
 
@@ -136,7 +136,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     ----------
     bag
         A bag, or the path of its file.
-    bag, price, profit_ratio, power_cap, deadline, seed, solver
+    price, profit_ratio, power_cap, deadline, seed, solver
         As they were given to `solve`.
     marginals
         `top`: of profit, the three machine types and the three task types of largest marginal value, with
@@ -189,10 +189,9 @@ def one_more(  # noqa: PLR0913 - the options of `with_one_more`
     if marginals is Marginals.LP or not (everything or earns) or (earns and result.worth is None):
         return None
     bag, worth = question.bag, result.worth
-    if worth is not None and not everything:
-        machines, tasks = largest(worth.machine_types), largest(worth.task_types)
-    else:
-        machines, tasks = [each.name for each in bag.machine_types], [each.name for each in bag.task_types]
+    machines, tasks = [each.name for each in bag.machine_types], [each.name for each in bag.task_types]
+    if worth is not None:
+        machines, tasks = (types_asked(marginals, each) for each in (worth.machine_types, worth.task_types))
     trying = trying_of(bag, result, solver, marginals=marginals, watch=watch, seed=seed)
     if earns and not result.schedule.groups:
         tasks = []  # nothing runs, and a task more would not either: it has no price
@@ -215,8 +214,10 @@ def one_more(  # noqa: PLR0913 - the options of `with_one_more`
     )
 
 
-def largest(values: FrozenDict[str, float | None]) -> list[str]:
-    """Return the names of the three largest values, in their own order."""
+def types_asked(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:
+    """Return the names of all values, or of the three largest, in their own order."""
+    if marginals is Marginals.PROVED:
+        return list(values)
     known = {name: value for name, value in values.items() if value is not None}
     top = sorted(known, key=lambda name: -known[name])[:TOP]
     return [name for name in known if name in top]
@@ -308,7 +309,10 @@ class _BreakEven:
         start = _least(highs)
         price = float(self.revenue) if start is None else start
         for _ in range(1 + self.trying.rounds):
-            after = self._answered(price)
+            try:
+                after = self.trying.answered(self._priced(price))
+            except InstanceError:  # a price that no bag can say
+                break
             if after is None:
                 break
             if after.bound <= self.before.value:
@@ -415,12 +419,6 @@ class _BreakEven:
         if measured is None or measured.profit_per_hour is None or measured.makespan_seconds is None:
             return None
         return measured.profit_per_hour, measured.makespan_seconds
-
-    def _answered(self, price: float) -> Result | None:
-        try:
-            return self.trying.answered(self._priced(price))
-        except InstanceError:
-            return None
 
     def _priced(self, price: float) -> Question:
         return replace(self.more, bag=Terms(price=price).applied_to(self.more.bag))

@@ -17,9 +17,10 @@ from lpsched.bag.model import Bag
 from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
+from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import Profit, ask, energy_cost
-from lpsched.bag.proving import prove, prover_of, require_power, require_time
+from lpsched.bag.problem import Profit, Relaxed, ask
+from lpsched.bag.proving import prove, prover_of
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
 from lpsched.bag.result import Effort
@@ -66,18 +67,14 @@ SAME: Final = 1e-13  # relative: a step no longer than that is none
 def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
     """Return which price the bag needs; `price` is what it has, if anything."""
     costs, cheapest = exact_cost_model(bag), _cheapest_way(bag, solver)
-    prices = Multipliers(cheapest.machine_prices, cheapest.cap_price)
-    needed = max(0.0, rounded_down(costs.price_at(prover.break_even(prices))))
-    ratio = None
-    with suppress(InstanceError):  # energy that costs nothing
-        ratio = needed / energy_cost(bag, solver)
-    waits = bag.site.deadline_seconds is None
+    needed = max(0.0, rounded_down(costs.price_at(prover.break_even(Relaxed(cheapest).multipliers))))
+    gamma = price_of_ratio_one(bag, solver)
     return PriceNeed(
         needed=needed,
-        needed_ratio=ratio,
+        needed_ratio=None if gamma is None else needed / gamma,
         needed_factor=needed / price if price else None,
         enough=_enough(bag, cheapest, needed, solver),
-        least_to_run=max(0.0, float(costs.price_at(prover.least_running_cost()))) if waits else None,
+        least_to_run=least_price(bag, prover),
     )
 
 
@@ -246,9 +243,7 @@ class _Answer:
 
     def _bound(self, per_kwh: float, best: Relaxation | None) -> float:
         """Return what is proved at a price, by the prices of the relaxation there, if anything runs."""
-        prices = Multipliers.zero(self.bag)
-        if best is not None:
-            prices = Multipliers(best.machine_prices, best.cap_price)
+        prices = Multipliers.zero(self.bag) if best is None else Relaxed(best).multipliers
         return rounded_up(SECONDS_PER_HOUR * self.prover.at_electricity(per_kwh).rate(prices))
 
     def _waits(self, per_kwh: float) -> bool:
@@ -315,16 +310,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
 
     Raises
     ------
-    ValueError
-        If there are no such effort or marginals.
-    InstanceError
-        If an option is not sound, or the bag lacks watts or the price of electricity.
-    InfeasibleError
-        If no schedule keeps the power cap or the deadline.
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
+    ValueError, InstanceError, InfeasibleError, SolverError, InvalidScheduleError
+        As `solve` does; also if there are no such marginals, or the bag lacks watts or the price of electricity.
 
     Examples
     --------
@@ -347,9 +334,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     question = ask(bag, Terms("profit", price if known else 0.0, profit_ratio, power_cap, deadline), solver)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
-        prover = prover_of(question.bag)
-        require_power(prover)
-        require_time(prover, solver)
+        prover = feasible_prover(question.bag, solver)
         revenue = cost_model(question.bag).revenue if known else None
         needed = price_need(question.bag, prover, solver, price=revenue)
         ratio = None
