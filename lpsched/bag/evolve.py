@@ -16,8 +16,8 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.genes import Genes, first_machines, pairs_of
 from lpsched.evolve.problem import GeneSamples, SampledScorer
 from lpsched.jit import compiled
-from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
+from lpsched.model.risk import task_draws
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws, TaskDraws
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import Draws, RiskOptions, TaskDraws
 
 
 # From a schedule of a bag to a chromosome, and back.
@@ -196,7 +195,7 @@ class BagScorer:
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
 # For each task of a chromosome all S samples are done before the next task, as in `online/evolve_sampled.py`. The
-# rules are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`):
+# rules are those of `bag_scores`, with each task's own seconds and watts (`model/risk.py`):
 #
 #     load of a machine  =  sum of its seconds              makespan t  =  the largest load
 #     energy  =  sum of seconds x watts  +  sum over machines of idle watts x (t - load)

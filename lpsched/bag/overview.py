@@ -63,18 +63,11 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Overview:
-    """Find what is not given yet of all that a page shows.
+    """Find what is not given yet of all that a page shows; result and sensitivity are shown as well.
 
-    Parameters
-    ----------
-    terms
-        As for `solve`; the objective plays no part.
-    result, sensitivity
-        What to show as well.
-    front, curve
-        Found here if they are not known already; the schedules along the curve always are.
-    effort, seed
-        Of what is found here, as in `solve`: by default the effort of the result, so that all parts agree.
+    The terms are as for `solve`; the objective plays no part. Front and curve are found here if they are not known
+    already, with this effort: by default that of the result, so that all parts agree. The schedules along the curve
+    always are.
     """
     solver = solver if solver is not None else default_solver()
     asked = with_price(bag, terms, solver).applied_to(bag)
@@ -142,12 +135,7 @@ def price_stretches(
 ) -> tuple[PriceStretch, ...]:
     """Return the schedules along a price curve of the bag, by rising price.
 
-    Parameters
-    ----------
-    to_price
-        Where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
-    solver
-        As for the curve.
+    `to_price` is where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
     """
     solver = solver if solver is not None else default_solver()
     walk = _Walk(Terms(price=0.0).applied_to(bag), solver, _gamma(curve), curve.schedules)

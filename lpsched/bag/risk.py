@@ -11,9 +11,8 @@ import numpy as np
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.errors import Fault, InstanceError
-from lpsched.model.draws import spread_of
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import SOURCE, Risk, told
+from lpsched.model.risk import SOURCE, SPREADS, Risk, spread_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.arrays import Floats, Mask
-    from lpsched.model.draws import Spread
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import RiskOptions, Spread
 
 
 # What a schedule of a bag takes, drawn again and again: makespan, energy and profit of each sample.
@@ -168,7 +166,6 @@ def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None
 
 
 # The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
-SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
 ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exactly, and certain, keeps it
 
 

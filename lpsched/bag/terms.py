@@ -27,26 +27,13 @@ class Terms:
 
     Public functions make them of their options, and hand them on. They are checked when they are applied: after the
     objective, and after the price that comes of a profit ratio.
-
-    Attributes
-    ----------
-    objective
-        `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
-    price
-        What the whole bag sells for, in place of the price per bag and all prices per task.
-    profit_ratio
-        The price, as a multiple of what the least energy costs; `problem.py` makes a price of it.
-    power_cap_watts
-        The average-power cap, on the side where the file measures it (the facility, if it says nothing).
-    deadline_seconds
-        When the bag must be done.
     """
 
-    objective: str | None = None
-    price: float | None = None
-    profit_ratio: float | None = None
-    power_cap_watts: float | None = None
-    deadline_seconds: float | None = None
+    objective: str | None = None  # profit, makespan or energy; by default profit where a price is known, else makespan
+    price: float | None = None  # of the whole bag, in place of the price per bag and all prices per task
+    profit_ratio: float | None = None  # the price in costs of the least energy; `problem.py` makes a price of it
+    power_cap_watts: float | None = None  # on average, on the side where the file measures it (by default the facility)
+    deadline_seconds: float | None = None  # when the bag must be done
 
     def check(self) -> None:
         """Refuse what a file could not say either."""

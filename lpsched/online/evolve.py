@@ -12,8 +12,8 @@ from lpsched.errors import Fault
 from lpsched.evolve.genes import Genes, first_machines, pairs_of
 from lpsched.evolve.problem import GeneSamples, SampledScorer
 from lpsched.jit import compiled
-from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
+from lpsched.model.risk import task_draws
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
 from lpsched.online.day import ArrivingTasks, Day

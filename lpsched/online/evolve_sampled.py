@@ -3,7 +3,7 @@
 A chromosome's tasks are sorted once. Then they are taken in turn, and for each of them all S samples are done
 before the next: the machine's S free moments, the S draws of the task and the bins of its pair lie side by
 side in the first-level cache. The rules are those of `evolve.py`, with each task's own seconds and watts
-(`model/draws.py`); tasks are dropped as `online/risk.py` says:
+(`model/risk.py`); tasks are dropped as `online/risk.py` says:
 
     start = max(arrival, end before)      energy = sum of seconds x watts      utility = sum U(end - arrival)
 
@@ -31,7 +31,7 @@ from lpsched.online.risk import too_late
 if TYPE_CHECKING:
     from lpsched.evolve.genes import Numbers
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws, TaskDraws
+    from lpsched.model.risk import Draws, TaskDraws
     from lpsched.online.day import Day
 
 STEPS: Final = 64  # of the table of exponentials, for each 1 of x

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -73,18 +73,12 @@ def run_of(  # noqa: PLR0913 - options are keyword-only
     where: Mapping[str, Any] | None = None,
 ) -> StudyRun:
     """Return what became of a task."""
+    asked = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "instance"}
     return StudyRun(
-        study=task.study,
-        key=task.key,
-        source=task.source,
+        **asked,
         instance_name=getattr(instance, "name", None),
         instance_hash=getattr(instance, "content_hash", None),
         kind=kind,
-        method=task.method,
-        parameters=task.parameters,
-        limits=task.limits,
-        instance_seed=task.instance_seed,
-        seed=task.seed,
         outcome=None if outcome is None else FrozenDict(outcome),
         reason=reason,
         lpsched=version_of_lpsched(),

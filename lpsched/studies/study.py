@@ -188,10 +188,7 @@ class Study(Instance):
 def read_study(path: Path | str, check: Callable[[Study], Iterable[Fault]] | None = None) -> Study:
     """Read a study from a YAML or JSON file.
 
-    Parameters
-    ----------
-    check
-        Finds what else is wrong with a study of sound shape, so that it is told with the line it stands in.
+    `check` finds what else is wrong with a study of sound shape, so that it is told with the line it stands in.
 
     Raises
     ------

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.pricing.one_more import Marginals, machine_step, trying_of, types_asked, useful_machines
+from lpsched.bag.pricing.one_more import Marginals, Trying, machine_step, trying_of, types_asked, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
 from lpsched.bag.proving import require_power, require_time
 from lpsched.bag.result import Between, Effort, Worth
 from lpsched.bag.search.curves import CountSearch, longest_task
-from lpsched.bag.solve import DEFAULT_GAP, answer
 from lpsched.bag.terms import with_machines
-from lpsched.errors import InfeasibleError, NotFoundError, SolverError
+from lpsched.cancellation import Watch
+from lpsched.errors import InfeasibleError, SolverError
 from lpsched.model.fields import MOST
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
@@ -296,9 +296,8 @@ def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedL
     fewer = FAST_FEWER if is_large(question.bag) else FEWER
     while more:
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
-        try:
-            result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP, effort=TRIED)
-        except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
+        result = Trying(solver, TRIED, Watch()).answered(replace(question, bag=bag))
+        if result is None:  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)

@@ -62,7 +62,7 @@ def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = Tru
 #
 # A marginal value is a derivative of the LP bound (`bag/pricing/marginals.py`); whole tasks move in steps.
 # Here the question is asked again with one more, and the best possible, which lies between value and bound,
-# before and after, changes by what lies between (`bag/pricing/marginals.py`).
+# before and after, changes by what lies between.
 #
 # A task more brings a price q, and the question is from which q on it is worth taking. With P the best
 # possible without it and P(q) the best with it, which never falls in q, the break-even price is where P(q)
@@ -168,33 +168,15 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     asked = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
     question = ask(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)
-    timings = dict(result.timings)
-    with timed(timings, "one more"):
-        found = one_more(question, result, solver, marginals=asked, watch=watch, seed=seed)
-    return result if found is None else replace(result, one_more=found, timings=FrozenDict(timings))
-
-
-def one_more(  # noqa: PLR0913 - the options of `with_one_more`
-    question: Question,
-    result: Result,
-    solver: Solver,
-    *,
-    marginals: Marginals,
-    watch: Watch | None = None,
-    seed: int = 0,
-) -> OneMore | None:
-    """Return what is proved about one more of the types asked about; `None` if nothing is asked."""
-    earns = question.objective.maximise
-    everything = marginals is Marginals.PROVED
-    if marginals is Marginals.LP or not (everything or earns) or (earns and result.worth is None):
-        return None
-    bag, worth = question.bag, result.worth
+    bag, worth, earns = question.bag, result.worth, question.objective.maximise
+    if asked is Marginals.LP or not (asked is Marginals.PROVED or earns) or (earns and worth is None):
+        return result
     machines, tasks = [each.name for each in bag.machine_types], [each.name for each in bag.task_types]
     if worth is not None:
-        machines, tasks = (types_asked(marginals, each) for each in (worth.machine_types, worth.task_types))
-    trying = trying_of(bag, result, solver, marginals=marginals, watch=watch, seed=seed)
+        machines, tasks = (types_asked(asked, each) for each in (worth.machine_types, worth.task_types))
     if earns and not result.schedule.groups:
         tasks = []  # nothing runs, and a task more would not either: it has no price
+    trying = trying_of(bag, result, solver, marginals=asked, watch=watch, seed=seed)
 
     def steps(names: list[str], step: Callable[[Question, Result, str, Trying], Between]) -> FrozenDict[str, Between]:
         found = {}
@@ -205,13 +187,16 @@ def one_more(  # noqa: PLR0913 - the options of `with_one_more`
             found[name] = step(question, result, name, own)
         return FrozenDict(found)
 
-    return OneMore(
-        unit=result.unit,
-        machine_types=steps(machines, machine_step),
-        task_types=steps(tasks, task_step),
-        sells=earns,
-        effort=trying.effort.value,
-    )
+    timings = dict(result.timings)
+    with timed(timings, "one more"):
+        found = OneMore(
+            unit=result.unit,
+            machine_types=steps(machines, machine_step),
+            task_types=steps(tasks, task_step),
+            sells=earns,
+            effort=trying.effort.value,
+        )
+    return replace(result, one_more=found, timings=FrozenDict(timings))
 
 
 def types_asked(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:

@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
 
 
-# Prices between which one schedule stays best: everything about it is a line in the price.
-#
-# Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved
-# at both ends and, being convex, below the line between them; marginal values of machines and tasks are lines
-# too (`None` where they are not).
 @dataclass(frozen=True, slots=True)
 class PriceStretch:
     """One schedule and the prices for which it is the best that was found; money per hour at both ends.
 
-    Value, its regime, measurement and schedule are `None` where no schedule was found that keeps the limits;
-    ratios if energy costs nothing.
+    Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved at
+    both ends and, being convex, below the line between them; marginal values of machines and tasks are lines too
+    (`None` where they are not). Value, its regime, measurement and schedule are `None` where no schedule was found
+    that keeps the limits; ratios if energy costs nothing.
     """
 
     from_ratio: float | None
