@@ -176,22 +176,20 @@ class Bag(Instance):
         matter, because the hash is taken after reading. The order of types does. Defaults are left out, so
         that a key added to the format one day leaves the hashes of today's bags as they are.
         """
-        digest = hashlib.sha256(FORMAT.encode())
-        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
-        for table in (self.seconds, self.watts):
-            digest.update(b"table" if table is not None else b"none")
-            if table is not None:
-                digest.update(little_endian("d", table.packed))
-        return digest.hexdigest()
-
-    def _said(self) -> dict[str, Any]:
-        return {
+        said = {
             "name": self.name,
             "machine_types": [machine.model_dump(exclude_defaults=True) for machine in self.machine_types],
             "task_types": [task.model_dump(exclude_defaults=True) for task in self.task_types],
             "prices": self.prices.model_dump(exclude_defaults=True),
             "site": self.site.model_dump(exclude_defaults=True),
         }
+        digest = hashlib.sha256(FORMAT.encode())
+        digest.update(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
+        for table in (self.seconds, self.watts):
+            digest.update(b"table" if table is not None else b"none")
+            if table is not None:
+                digest.update(little_endian("d", table.packed))
+        return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""

@@ -134,20 +134,21 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         lines = lines_of(study)
     tasks, watch = plan(declared, gathered), watch or Watch()
     with RunLines(Path(lines), resume=resume or retry_failed) as file:
-        found = _Found(file.path, {task.key for task in tasks})
-        if found.others and not found.ended:
+        ended, others, versions = _found(file.path, {task.key for task in tasks})
+        if others and not ended:
             do = "choose another name"
-            raise OutputError(f"cannot write {file.path}: its {found.others:,} runs are of another study; {do}")
-        waiting = [task for task in tasks if found.lacks(task.key, retry_failed=retry_failed)]
+            raise OutputError(f"cannot write {file.path}: its {others:,} runs are of another study; {do}")
+        done = {key for key, why in ended.items() if why is None or not retry_failed}
+        waiting = [task for task in tasks if task.key not in done]
         before, made, began = len(tasks) - len(waiting), 0, time.perf_counter()
         watch.tell("runs", done=before, total=len(tasks))
         with closing((crew or SerialCrew()).work_off(make_run, waiting, watch=watch)) as runs:
             for run in runs:
                 file.add(run)
                 made += 1
-                found.ended[run.key] = run.reason
+                ended[run.key] = run.reason
                 watch.tell("runs", done=before + made, total=len(tasks))
-    reasons = Counter(reason for reason in found.ended.values() if reason is not None)
+    reasons = Counter(reason for reason in ended.values() if reason is not None)
     return StudySummary(
         study=declared.name,
         lines=str(lines),
@@ -156,8 +157,8 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         made=made,
         failed=reasons.total(),
         reasons=tuple(reasons.most_common(MOST_REASONS)),
-        others=found.others,
-        versions=tuple(sorted(found.versions - {version_of_lpsched()})),
+        others=others,
+        versions=tuple(sorted(versions - {version_of_lpsched()})),
         seconds=time.perf_counter() - began,
         lpsched=version_of_lpsched(),
     )
@@ -176,23 +177,17 @@ def declare(study: Study | Path | str) -> tuple[Study, Gathered]:
     return read_study(study, faults), gathered[-1]
 
 
-class _Found:
-    """What the lines that are there say: runs of the study that ended, each with its reason if it failed."""
-
-    def __init__(self, path: Path, planned: set[str]) -> None:
-        self.ended: dict[str, str | None] = {}
-        self.others = 0
-        self.versions: set[str] = set()
-        for run in read_runs(path):
-            if run.key in planned:
-                self.ended[run.key] = run.reason
-                self.versions.add(run.lpsched)
-            else:
-                self.others += 1
-
-    def lacks(self, key: str, *, retry_failed: bool) -> bool:
-        """Tell whether a run is still to be made."""
-        return key not in self.ended or (retry_failed and self.ended[key] is not None)
+def _found(path: Path, planned: set[str]) -> tuple[dict[str, str | None], int, set[str]]:
+    """Return the planned runs that ended, each with its reason if it failed; how many others; versions of lpsched."""
+    ended: dict[str, str | None] = {}
+    others, versions = 0, set()
+    for run in read_runs(path):
+        if run.key in planned:
+            ended[run.key] = run.reason
+            versions.add(run.lpsched)
+        else:
+            others += 1
+    return ended, others, versions
 
 
 class SerialCrew:

@@ -433,6 +433,7 @@ def _least(numbers: Iterable[Number | None]) -> Number | None:
     return min((each for each in numbers if each is not None), default=None)
 
 
+# What if a machine type had another number of machines: the question is asked twice.
 def what_if(  # noqa: PLR0913 - options are keyword-only
     bag: Bag | Path | str,
     machines: Mapping[str, int],
