@@ -59,20 +59,18 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     front: FrontResult | FrontComparison | None = None,
     curve: PriceCurve | None = None,
     sensitivity: Sensitivity | None = None,
-    effort: str | None = None,
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Overview:
     """Find what is not given yet of all that a page shows; result and sensitivity are shown as well.
 
     The terms are as for `solve`; the objective plays no part. Front and curve are found here if they are not known
-    already, with this effort: by default that of the result, so that all parts agree. The schedules along the curve
-    always are.
+    already, with the effort of the result, so that all parts agree. The schedules along the curve always are.
     """
     solver = solver if solver is not None else default_solver()
     asked = with_price(bag, terms, solver).applied_to(bag)
     paid = cost_model(asked).revenue if has_price(asked) else None
-    tried = effort if effort is not None else "auto" if result is None else result.effort.value
+    tried = "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns
     own_front = partial(front_of, asked, effort=tried, seed=seed, solver=solver)
     own_curve = partial(price_curve, asked, effort=tried, seed=seed, solver=solver)

@@ -95,7 +95,7 @@ def machine_needs(
             trying = trying_of(bag, present.result, solver, marginals=marginals, watch=None, seed=0)
             step = machine_step(question, present.result, machine.name, trying)
         if search is None or not useful:  # where waiting is best, it is with any number of machines
-            found.append(told(step, 0, present.bound, (), None))
+            found.append(told(step=step, most=0, bound_at_most=present.bound))
             continue
         lines, counts = _counted(bag, search, j, useful)
         if counts.next_bound is not None and present.value is not None and step.at_most is not None:
@@ -116,7 +116,7 @@ def machine_needs(
         if limit == useful and bag.machines + useful + 1 >= MOST:
             limit = None  # a file can say no more, but they might be of use
         sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
-        found.append(told(step, limit, highest, counts.pieces, sure))
+        found.append(told(step=step, most=limit, bound_at_most=highest, pieces=counts.pieces, tried=sure))
     return tuple(found)
 
 
@@ -316,16 +316,17 @@ def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedL
     return tries
 
 
-def _told(  # noqa: PLR0913, PLR0917 - all that is known of a type
+def _told(  # noqa: PLR0913 - all that is known of a type
     bag: Bag,
     machine: MachineType,
     worth: Worth | None,
     life: float | None,
+    *,
     step: Between,
     most: int | None,
     bound_at_most: float,
-    pieces: tuple[MachinePiece, ...],
-    tried: _Tried | None,
+    pieces: tuple[MachinePiece, ...] = (),
+    tried: _Tried | None = None,
 ) -> MachineNeed:
     """Return the answer for a machine type that lasts `life` hours; `tried` is what is sure to be worthwhile."""
     lost = float(exact_cost_model(bag).depreciation(machine, per=SECONDS_PER_HOUR)) * SECONDS_PER_HOUR

@@ -358,16 +358,17 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
             proved, found = prove(question, solver), None
             with suppress(InfeasibleError, NotFoundError):  # whole tasks miss the deadline
                 found = answer(question, solver, gap=DEFAULT_GAP, effort=tried, seed=seed)
-        told = _at_price(told, question, proved, found, solver, hours, steps, timings)
+        told = _at_price(told, question, proved, found, solver, lifetime_hours=hours, marginals=steps, timings=timings)
     return replace(told, timings=FrozenDict(timings))
 
 
-def _at_price(  # noqa: PLR0913, PLR0917 - what is known, and the options of `sensitivity`
+def _at_price(  # noqa: PLR0913 - what is known, and the options of `sensitivity`
     told: Sensitivity,
     question: Question,
     proved: Proved,
     found: Result | None,
     solver: Solver,
+    *,
     lifetime_hours: float | None,
     marginals: Marginals,
     timings: dict[str, float],
