@@ -399,8 +399,7 @@ def _asked(block: _Block) -> Iterator[tuple[FrozenDict[str, Any], int]]:
     """Yield every combination of parameters and seed; null is a parameter that is not given."""
     checks = [block.method.takes[name] for name in block.values]
     for combination in itertools.product(*block.values.values()):
-        checked = map(_canonical, combination, checks)
-        named = zip(block.values, checked, strict=True)
+        named = zip(block.values, map(_canonical, combination, checks), strict=True)
         parameters = FrozenDict({name: value for name, value in named if value is not None})
         for seed in block.seeds:
             yield parameters, seed
@@ -417,10 +416,9 @@ def _source(source: InstanceSource, gathered: Gathered) -> tuple[FrozenDict[str,
         hash_ = gathered.instances[source.file].content_hash
         return FrozenDict({"file": source.file, "hash": hash_}), FrozenDict({"hash": hash_})
     told = {"generate": source.generate, **source.options}
-    if FROM not in told:
-        return FrozenDict(told), FrozenDict(told)
-    told["hash"] = gathered.instances[told[FROM]].content_hash
-    return FrozenDict(told), FrozenDict({name: each for name, each in told.items() if name != FROM})
+    if FROM in told:
+        told["hash"] = gathered.instances[told[FROM]].content_hash
+    return FrozenDict(told), FrozenDict(_without(told, FROM))
 
 
 def digest(what: Mapping[str, Any]) -> str:
