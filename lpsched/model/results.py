@@ -50,7 +50,7 @@ class JsonObject:
 def json_of(result: Any, keys: str, **computed: Any) -> dict[str, Any]:  # noqa: ANN401 - any result
     """Return the declared keys of a result, or all its fields; what is `computed` is taken from there."""
     found = {}
-    for key, path, is_optional in _read(keys or _fields(type(result))):
+    for key, path, is_optional in _read(keys or _fields(result.__class__)):
         if key in computed:
             value = computed[key]
         else:
