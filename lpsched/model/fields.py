@@ -401,13 +401,11 @@ Ratio = Annotated[float, Amount("a ratio", least=1.0)]
 MOST_P_STATES: Final = 100
 
 
-class HasStates(Protocol):
-    """A type that may have P-states."""
-
+class _HasStates(Protocol):
     @property
-    def name(self) -> str: ...  # noqa: D102 - the class says it
+    def name(self) -> str: ...
     @property
-    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
+    def p_states(self) -> tuple[str, ...] | None: ...
 
 
 class WithPStates:
@@ -416,19 +414,19 @@ class WithPStates:
     __slots__ = ()
 
     @property
-    def modes(self: HasStates) -> int:
+    def modes(self: _HasStates) -> int:
         """How many ways there are to run a task on it: the number of P-states, or 1."""
         return len(self.p_states) if self.p_states is not None else 1
 
     @property
-    def columns(self: HasStates) -> tuple[str, ...]:
+    def columns(self: _HasStates) -> tuple[str, ...]:
         """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
         if self.p_states is None:
             return (self.name,)
         return tuple(f"{self.name}:{state}" for state in self.p_states)
 
 
-def column_numbers(types: Iterable[HasStates]) -> dict[tuple[str, str | None], int]:
+def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], int]:
     """Return the column of each type's name and P-state; the P-state is `None` where a type has none."""
     modes = ((each.name, state) for each in types for state in each.p_states or (None,))
     return {mode: column for column, mode in enumerate(modes)}

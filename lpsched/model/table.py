@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
 from lpsched.model.base import INVALID, Reader
-from lpsched.model.fields import Amount, HasStates, describe
+from lpsched.model.fields import Amount, describe
 from lpsched.model.problems import MOST_ADVISED, repeats
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ class Named(Protocol):
     def name(self) -> str: ...  # noqa: D102 - the class says it
 
 
-class Column(HasStates, Protocol):
+class Column(Named, Protocol):
     """What one or more columns of a table belong to: a machine or node type, perhaps with P-states."""
 
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
     @property
     def modes(self) -> int: ...  # noqa: D102 - the class says it
     @property
