@@ -35,15 +35,12 @@ if TYPE_CHECKING:
     from lpsched.bag.files import read_schedule, write_schedule
     from lpsched.bag.model import Bag, bag_from_dict
     from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-    from lpsched.bag.pricing.one_more import with_one_more
+    from lpsched.bag.pricing.one_more import what_if, with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
-    from lpsched.bag.pricing.result import PriceCurve, Sensitivity
+    from lpsched.bag.pricing.result import PriceCurve, Sensitivity, WhatIf
     from lpsched.bag.pricing.sensitivity import sensitivity
-    from lpsched.bag.pricing.what_if import what_if
-    from lpsched.bag.pricing.what_if_result import WhatIf
-    from lpsched.bag.pricing.worth import OneMore, Worth
     from lpsched.bag.relaxation import Regime
-    from lpsched.bag.result import FeasibleRegion, FrontResult, Result
+    from lpsched.bag.result import FeasibleRegion, FrontResult, OneMore, Result, Worth
     from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, expand
     from lpsched.bag.solve import solve
     from lpsched.errors import (
@@ -107,15 +104,12 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.files": "read_schedule write_schedule",
     "bag.model": "Bag bag_from_dict",
     "bag.parts": "MachineType Prices Site TaskType",
-    "bag.pricing.one_more": "with_one_more",
+    "bag.pricing.one_more": "what_if with_one_more",
     "bag.pricing.price_curve": "price_curve",
-    "bag.pricing.result": "PriceCurve Sensitivity",
+    "bag.pricing.result": "PriceCurve Sensitivity WhatIf",
     "bag.pricing.sensitivity": "sensitivity",
-    "bag.pricing.what_if": "what_if",
-    "bag.pricing.what_if_result": "WhatIf",
-    "bag.pricing.worth": "OneMore Worth",
     "bag.relaxation": "Regime",
-    "bag.result": "FeasibleRegion FrontResult Result",
+    "bag.result": "FeasibleRegion FrontResult OneMore Result Worth",
     "bag.schedule": "MachineGroup Run Schedule TaskRow expand",
     "bag.solve": "solve",
     "errors": "Fault InfeasibleError InstanceError InvalidScheduleError LpschedError LpschedWarning "

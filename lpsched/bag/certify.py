@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -117,7 +117,7 @@ def certificate_of(
         cap_price=Fraction(proved.prices.cap),
     )
     by_prices = asked.prove(Prover(question.bag, screen_of(question.bag)), proved.prices)
-    if not _is_tighter(plain, Fraction(by_prices)):
+    if plain.bound >= by_prices if asked.maximise else plain.bound <= by_prices:
         return plain
     longest = replace(plain, least_makespan=_longest(question.bag))
     by_whole = check(bag, longest)
@@ -126,14 +126,8 @@ def certificate_of(
     packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
     found = [replace(plain, bound=Fraction(by_prices))] + ([] if packed is None else [packed])
     if by_whole.proved is not None:
-        stays_true = rounded_up if asked.maximise else rounded_down
-        found.append(replace(longest, bound=Fraction(stays_true(by_whole.proved))))
+        found.append(_claiming(longest, by_whole.proved))
     return (min if asked.maximise else max)(found, key=lambda made: made.bound)
-
-
-def _is_tighter(certificate: Certificate, proved: Fraction) -> bool:
-    profit = certificate.objective == "profit"
-    return certificate.bound < proved if profit else certificate.bound > proved
 
 
 def _with_intervals(
@@ -154,24 +148,16 @@ def _with_intervals(
     verdict = check(question.given, made)
     if verdict.accepted or verdict.proved is None:
         return made if verdict.accepted else None
-    stays_true = rounded_up if question.objective.maximise else rounded_down
-    return replace(made, bound=Fraction(stays_true(verdict.proved)))
+    return _claiming(made, verdict.proved)
 
 
-@dataclass(frozen=True, slots=True)
-class _Prices:
-    """Prices of an interval; of tasks too where it is to be proved by patterns."""
-
-    machines: FrozenDict[str, Fraction]
-    cap: Fraction
-    tasks: FrozenDict[str, Fraction] | None = None
-
-    def over(self, start: Fraction, end: Fraction | None, cells: int = 0) -> Interval:
-        return Interval(start, end, self.tasks, self.machines, self.cap, cells)
+def _claiming(made: Certificate, proved: Fraction) -> Certificate:
+    """Return the certificate with a bound that is proved, rounded to the side on which it stays true."""
+    return replace(made, bound=Fraction((rounded_up if made.objective == "profit" else rounded_down)(proved)))
 
 
 class _Choice:
-    """Chooses few intervals that prove a bound."""
+    """Chooses few intervals that prove a bound; prices of tasks are needed where they prove it by patterns."""
 
     def __init__(
         self, prover: IntervalProver, multipliers: Multipliers, leaves: Sequence[Leaf], bound: Fraction
@@ -180,13 +166,14 @@ class _Choice:
         self.score = _score_of(prover, bound)
         machines = [machine.name for machine in prover.bag.machine_types]
         tasks = [task.name for task in prover.bag.task_types]
-        self.whole = _Prices(_named(machines, multipliers.machines), Fraction(multipliers.cap))
-        self.plain: list[_Prices] = []
-        self.packed: list[_Prices | None] = []
+        always = Fraction(0), None, None  # from 0 on, without prices of tasks
+        self.whole = Interval(*always, _named(machines, multipliers.machines), Fraction(multipliers.cap))
+        self.plain: list[Interval] = []
+        self.packed: list[Interval | None] = []
         for leaf in leaves:
             prices, cap = leaf.proof.prices, Fraction(getattr(leaf.proof.prices, "cap", 0.0))
-            self.plain.append(_Prices(_named(machines, prices.machines.tolist()), cap))
-            by_patterns = replace(self.plain[-1], tasks=_named(tasks, prices.tasks.tolist()))
+            self.plain.append(Interval(*always, _named(machines, prices.machines.tolist()), cap))
+            by_patterns = replace(self.plain[-1], task_prices=_named(tasks, prices.tasks.tolist()))
             self.packed.append(by_patterns if leaf.proof.cells else None)
         self.steps = MOST_STEPS // (4 + sum(each is not None for each in self.packed))
 
@@ -211,29 +198,31 @@ class _Choice:
 
     def _candidates(self, end: Fraction | None, low: Fraction) -> Iterator[Interval]:
         """Yield intervals that end there and prove the bound, with the earliest start each."""
-        for prices, cells, line in self._lines(end):
+        for interval, line in self._lines(end):
             start = self._earliest(line, low, end)
             if start is not None:
-                yield prices.over(start, end, cells)
+                yield replace(interval, start=start)
 
-    def _lines(self, end: Fraction | None) -> Iterator[tuple[_Prices, int, Line | None]]:
-        """Yield prices at hand, and what they say of all makespans up to an end."""
+    def _lines(self, end: Fraction | None) -> Iterator[tuple[Interval, Line | None]]:
+        """Yield intervals from 0 to an end with the prices at hand, and what these say of such makespans."""
         last = len(self.leaves) - 1
         at = last if end is None else next((k for k, leaf in enumerate(self.leaves) if leaf.end >= end), last)
-        tried: list[_Prices] = []
+        tried: list[Interval] = []
         for prices in (self.whole, *self.plain[max(0, at - FURTHER) : at + FURTHER + 1]):
             if prices not in tried:
                 tried.append(prices)
-                yield prices, 0, self.prover.line(prices.over(Fraction(0), end), end)
+                plain = replace(prices, end=end)
+                yield plain, self.prover.line(plain, end)
         for by_patterns in self.packed[max(0, at - NEAREST) : at + 2]:
             if by_patterns is not None and end is not None:
-                yield from self._packed(by_patterns, end)
+                yield from self._packed(replace(by_patterns, end=end))
 
-    def _packed(self, prices: _Prices, end: Fraction) -> Iterator[tuple[_Prices, int, Line | None]]:
+    def _packed(self, interval: Interval) -> Iterator[tuple[Interval, Line | None]]:
         for cells in CELLS:
             self.prover.steps_left = self.steps
+            finer = replace(interval, cells=cells)
             with suppress(TooManyStepsError):
-                yield prices, cells, self.prover.line(prices.over(Fraction(0), end, cells), end)
+                yield finer, self.prover.line(finer, interval.end)
                 return
 
     def _earliest(self, line: Line | None, low: Fraction, end: Fraction | None) -> Fraction | None:
@@ -281,7 +270,7 @@ class _Choice:
     def _weaker(self, end: Fraction | None, low: Fraction) -> Fraction | None:
         """Return the best score that can be proved for the leaf below an end; `None` if there is none."""
         start = self._below(end, low)
-        scores = [self.prover.score(line, start, end) for _, _, line in self._lines(end) if line is not None]
+        scores = [self.prover.score(line, start, end) for _, line in self._lines(end) if line is not None]
         known = [score for score in scores if score is not None and score > self.score]
         return min(known, default=None)
 

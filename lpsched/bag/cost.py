@@ -143,14 +143,8 @@ def profit_per_hour(
 ) -> Amount | None:
     """Return the profit per hour of a schedule, or of many samples; `None` where the bag does not say enough.
 
-    Parameters
-    ----------
-    costs
-        Exact for fractions, in doubles for arrays.
-    seconds, joules
-        Makespan and energy; no energy if the bag has no watts.
-    busy
-        For each machine type, the seconds that all its machines work.
+    The costs are exact for fractions, in doubles for arrays. `seconds` is the makespan, `joules` `None` if the bag has
+    no watts; `busy` has for each machine type the seconds that all its machines work.
     """
     prices = costs.bag.prices
     if not has_price(costs.bag) or prices.electricity_per_kwh is None or (joules is None and costs.energy_price):

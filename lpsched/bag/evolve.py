@@ -15,8 +15,8 @@ from lpsched.bag.schedule import MachineGroup, Schedule, run_of
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
-from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
+from lpsched.model.risk import task_draws
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Run
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import Draws, RiskOptions
 
 
 # From a schedule of a bag to a chromosome, and back.
@@ -145,7 +144,7 @@ class BagScorer:
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
 # For each task of a chromosome all S samples are done before the next task, as in `online/evolve.py`. The
-# formulas are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`).
+# formulas are those of `bag_scores`, with each task's own seconds and watts (`model/risk.py`).
 #
 # Source: Friese, thesis of 2015, section 7.2.2.2, for makespan in place of utility.
 class SampledBag(NamedTuple):  # a tuple, because that is what compiled functions take apart

@@ -24,59 +24,56 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
+# Rules that hand out the tasks type by type, in the order of the file. All of them work on counts.
+def _in_file_order(bag: Bag, ways: Callable[[PairTimes, int], list[Way]], *, by_start: bool = False) -> Schedule:
+    """Hand out the tasks of each type to its ways: each to the machine that ends it, or starts it, first."""
+    times, machines = PairTimes.of(bag), ReadyMachines(bag)
+    for i, task in enumerate(bag.task_types):
+        machines.give(i, ways(times, i), task.count, by_start=by_start)
+    return machines.schedule()
+
+
 # MET, minimum execution time: each task goes to the machine type that runs it fastest, however busy that is.
 #
-# Tasks come type by type, in the order of the file; all tasks of a type go to one machine type, the first of
-# those that are fastest, and there each to the machine that is ready first. So the rule works on counts.
+# All tasks of a type go to one machine type, the first of those that are fastest, and there each to the machine
+# that is ready first.
 #
 # Source: Armstrong, Hensgen and Kidd, 1998; Braun and others, 2001.
 def minimum_execution_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine type that runs it fastest."""
-    times, machines = PairTimes.of(bag), ReadyMachines(bag)
-    for i, task in enumerate(bag.task_types):
-        machines.give(i, [times.way(i, int(times.seconds[i].argmin()))], task.count)
-    return machines.schedule()
+    return _in_file_order(bag, lambda times, i: [times.way(i, int(times.seconds[i].argmin()))])
 
 
 # MCT, minimum completion time: each task goes to the machine that would end it first.
 #
-# Tasks come type by type, in the order of the file. n equal tasks one after the other take the n smallest of
-# the completion times  R_g + q e_ij,  q = 1, 2, ...,  over all machines g: the machine that takes one is
-# ready that much later, and all others stay as they are. So the rule works on counts (`ready_machines.py`).
-# Ties go to the lowest machine type.
+# n equal tasks one after the other take the n smallest of the completion times  R_g + q e_ij,  q = 1, 2, ...,
+# over all machines g: the machine that takes one is ready that much later, and all others stay as they are
+# (`ready_machines.py`). Ties go to the lowest machine type.
 #
 # Source: Armstrong, Hensgen and Kidd, "The relative performance of various mapping algorithms is independent
 # of sizable variances in run-time predictions", 1998; Braun and others, 2001.
 def minimum_completion_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine that ends it first."""
-    times, machines = PairTimes.of(bag), ReadyMachines(bag)
-    for i, task in enumerate(bag.task_types):
-        machines.give(i, times.ways(i), task.count)
-    return machines.schedule()
+    return _in_file_order(bag, PairTimes.ways)
 
 
 # OLB, opportunistic load balancing: each task goes to the machine that is ready first, however slow it is.
 #
-# Tasks come type by type, in the order of the file. n equal tasks one after the other take the n smallest of
-# the start times  R_g + q e_ij,  q = 0, 1, ...,  over all machines that can run them, so the rule works on
-# counts. Ties go to the lowest machine type.
+# n equal tasks one after the other take the n smallest of the start times  R_g + q e_ij,  q = 0, 1, ...,  over
+# all machines that can run them. Ties go to the lowest machine type.
 #
 # Source: Armstrong, Hensgen and Kidd, 1998; Freund and others, "Scheduling resources in multi-user,
 # heterogeneous, computing environments with SmartNet", 1998; Braun and others, 2001.
 def opportunistic(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine that starts it first."""
-    times, machines = PairTimes.of(bag), ReadyMachines(bag)
-    for i, task in enumerate(bag.task_types):
-        machines.give(i, times.ways(i), task.count, by_start=True)
-    return machines.schedule()
+    return _in_file_order(bag, PairTimes.ways, by_start=True)
 
 
 # KPB, k-percent best: each task goes to the machine that ends it first, of the k % that run it fastest.
 #
 # The machines that can run a task are put in the order of its execution time; whole machine types, the
 # fastest first (of equally fast ones the lowest), until they hold at least k % of those machines. With few
-# per cent the rule is MET, with all of them MCT. Tasks come type by type, in the order of the file, and the
-# rule works on counts as MCT does.
+# per cent the rule is MET, with all of them MCT.
 #
 # Source: Maheswaran, Ali, Siegel, Hensgen and Freund, "Dynamic mapping of a class of independent tasks onto
 # heterogeneous computing systems", 1999, where 20 % did well on inconsistent times.
@@ -85,10 +82,7 @@ PERCENT: Final = 20.0
 
 def k_percent_best(bag: Bag, _rng: np.random.Generator, *, percent: float = PERCENT) -> Schedule:
     """Hand every task to the machine that ends it first, of the fastest ones."""
-    times, machines = PairTimes.of(bag), ReadyMachines(bag)
-    for i, task in enumerate(bag.task_types):
-        machines.give(i, _best(bag, times.ways(i), percent), task.count)
-    return machines.schedule()
+    return _in_file_order(bag, lambda times, i: _best(bag, times.ways(i), percent))
 
 
 def _best(bag: Bag, ways: list[Way], percent: float) -> list[Way]:
@@ -156,8 +150,7 @@ class Steps:
 #    q = 1, 2, ...
 # 2. What is chosen is the least of the next completion times. The machine's next one is later, and all others
 #    stay: so completion times are chosen in rising order, as if all those sequences were merged.
-# 3. A used-up type makes s(j) another one, not shorter. So the next completion of those machines is not
-# earlier
+# 3. A used-up type makes s(j) another one, not shorter. So the next completion of those machines is not earlier
 #    than what was chosen last, and rising order goes on.
 #
 # So task type i, while the machine types with s(j) = i stay the same, is used up at the n_i-th smallest of
@@ -250,9 +243,8 @@ class _Phases:
 # Ties go to the lowest task type, and then to the lowest machine type. Only the earliest machines of a type
 # matter. A step hands out more than one task where that is proved to change nothing:
 #
-# - to all machines of the group that is ready first, one task each: while one of them is left, no C_i
-# changes; - if on machine type j no other task type left takes longer than i (nor as long, if it comes before
-# i), then
+# - to all machines of the group that is ready first, one task each: while one of them is left, no C_i changes;
+# - if on machine type j no other task type left takes longer than i (nor as long, if it comes before i), then
 #   whenever j is where i ends first, C_i' <= R_g + e_i'j <= R_g + e_ij = C_i for all i' that are left: i is
 #   taken again. So i is handed out by completion times on all such machine types, until another machine type
 #   would end it as soon.
@@ -436,8 +428,7 @@ def _chances(arrays: BagArrays, columns: Integers) -> Floats:
     """Return the chance of each column that can run a task: even over machines, then over their P-states."""
     own = arrays.machine_of[columns]
     weights = arrays.machine_counts[own] / np.bincount(own)[own]
-    chances: Floats = weights / weights.sum()
-    return chances
+    return np.asarray(weights / weights.sum())
 
 
 def _drawn(tasks: int, machines: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -463,7 +454,6 @@ def _drawn(tasks: int, machines: int, rng: np.random.Generator) -> list[tuple[in
 #     [project.entry-points."lpsched.heuristics"]
 #     mine = "package.module:function"
 Heuristic: TypeAlias = "Callable[[Bag, np.random.Generator], Schedule | Iterable[TaskRow]]"
-
 A_DAY: Final = "a day, whose tasks have arrivals and utilities"
 OF_BAGS: Final[Named[Heuristic]] = Named(
     "bag",
@@ -481,7 +471,5 @@ OF_BAGS: Final[Named[Heuristic]] = Named(
     },
     {"max-utility": A_DAY, "utility-per-energy": A_DAY},
 )
-
-
 register, forget = OF_BAGS.register, OF_BAGS.forget
 names, heuristic = OF_BAGS.names, OF_BAGS.get

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import Field, field_serializer
 
 from lpsched.bag.parts import NO_PRICES, PLAIN_SITE, RULES, MachineType, MachineTypes, Prices, Site, TaskType, TaskTypes
-from lpsched.model.base import Entries, Instance, Rule
-from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, little_endian
+from lpsched.errors import Fault, InstanceError, quote
+from lpsched.model.base import Entries, Instance, Part, Rule
+from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, describe, little_endian, numbered
 from lpsched.model.table import Cells, Table, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable
 
     from numpy.typing import ArrayLike
 
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "lpsched-bag/1"
-
 Type = TypeVar("Type", MachineType, TaskType)
 
 
@@ -101,8 +102,6 @@ class Bag(Instance):
         >>> Bag.from_arrays(seconds, tasks={"render": 10, "train": 3}, machines={"cpu": 4, "gpu": 1})
         Bag('bag': 13 tasks on 5 machines; 2 task types, 2 machine types)
         """
-        from lpsched.model.frames import table_from, types_from  # noqa: PLC0415 - loads NumPy
-
         return cls.model_validate(
             {
                 "name": name,
@@ -139,8 +138,6 @@ class Bag(Instance):
             How many of each type: a series or mapping of counts by name, or a frame with a column `count` and further
             ones such as `idle_watts`.
         """
-        from lpsched.model.frames import aligned, table_from, types_from  # noqa: PLC0415 - loads NumPy
-
         kinds = [_type(MachineType, each) for each in types_from(machines, "machines", "machine")]
         types = [_type(TaskType, each) for each in types_from(tasks, "tasks", "task")]
         rows, columns = [each.name for each in types], [label for each in kinds for label in each.columns]
@@ -179,22 +176,20 @@ class Bag(Instance):
         matter, because the hash is taken after reading. The order of types does. Defaults are left out, so
         that a key added to the format one day leaves the hashes of today's bags as they are.
         """
-        digest = hashlib.sha256(FORMAT.encode())
-        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
-        for table in (self.seconds, self.watts):
-            digest.update(b"table" if table is not None else b"none")
-            if table is not None:
-                digest.update(little_endian("d", table.packed))
-        return digest.hexdigest()
-
-    def _said(self) -> dict[str, Any]:
-        return {
+        said = {
             "name": self.name,
             "machine_types": [machine.model_dump(exclude_defaults=True) for machine in self.machine_types],
             "task_types": [task.model_dump(exclude_defaults=True) for task in self.task_types],
             "prices": self.prices.model_dump(exclude_defaults=True),
             "site": self.site.model_dump(exclude_defaults=True),
         }
+        digest = hashlib.sha256(FORMAT.encode())
+        digest.update(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
+        for table in (self.seconds, self.watts):
+            digest.update(b"table" if table is not None else b"none")
+            if table is not None:
+                digest.update(little_endian("d", table.packed))
+        return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""
@@ -257,8 +252,8 @@ class Bag(Instance):
             update={
                 "machine_types": tuple(_joined(self.machine_types, members) for members in machines.values()),
                 "task_types": tuple(_joined(self.task_types, members) for members in tasks.values()),
-                "seconds": _part_of(self.seconds, list(tasks), kept),
-                "watts": None if self.watts is None else _part_of(self.watts, list(tasks), kept),
+                "seconds": part_of(self.seconds, list(tasks), kept),
+                "watts": None if self.watts is None else part_of(self.watts, list(tasks), kept),
                 "prices": self.prices.model_copy(update={"per_task": FrozenDict(prices)}),
             }
         )
@@ -281,7 +276,8 @@ def _joined(types: tuple[Type, ...], members: list[int]) -> Type:
     return types[members[0]].model_copy(update={"count": sum(types[k].count for k in members)})
 
 
-def _part_of(table: Table, rows: list[int], columns: list[int]) -> Table:
+def part_of(table: Table, rows: Iterable[int], columns: list[int]) -> Table:
+    """Return some rows and columns of a table."""
     return Table.of([[row[c] for c in columns] for row in (table.row(i) for i in rows)])
 
 
@@ -297,3 +293,86 @@ def bag_from_dict(raw: object, *, source: str = "bag") -> Bag:
     1.5
     """
     return Bag.read(raw, source)
+
+
+# Arrays and data frames as input, of NumPy, pandas and polars, without depending on them.
+#
+# A frame of pandas has its names in index and columns, one of polars, which has no index, in its first column.
+DIMENSIONS: Final = 2
+
+
+def table_from(values: ArrayLike, key: str) -> Table:
+    """Return a table of numbers as NumPy reads them; NaN and masked cells are pairs that cannot run.
+
+    >>> table_from([[1, float("nan")]], "seconds").row(0)
+    [1.0, None]
+    """
+    import numpy as np  # noqa: PLC0415 - what reads files does not load it
+
+    filled = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan) if np.ma.isMaskedArray(values) else values
+    try:
+        cells = np.asarray(filled, dtype=float) + 0.0
+    except (TypeError, ValueError) as error:
+        raise _refused(
+            key, f"no numbers ({str(error).partition('.')[0]})", "an array of numbers, NaN where a pair cannot run"
+        ) from None
+    if cells.ndim != DIMENSIONS:
+        needed = "an array of two dimensions: task types x machine types"
+        raise _refused(key, f"an array of {cells.ndim} dimensions", needed)
+    cells[np.isnan(cells)] = np.nan  # always with the same bytes
+    rows, columns = cells.shape
+    return Table(rows, columns, cells.tobytes())
+
+
+def types_from(given: Any, key: str, word: str) -> list[Any]:  # noqa: ANN401 - many kinds of objects
+    """Return types as a file lists them: from counts by name, counts in order, types, or a frame.
+
+    >>> types_from({"cpu": 4}, "machines", "machine"), types_from([4, 2], "machines", "machine")
+    ([{'name': 'cpu', 'count': 4}], [{'name': 'machine-1', 'count': 4}, {'name': 'machine-2', 'count': 2}])
+    """
+    if hasattr(given, "columns") and len(getattr(given, "shape", ())) == DIMENSIONS:
+        columns, names, rows = framed(given)
+        return [{"name": name} | dict(zip(columns, row, strict=True)) for name, row in zip(names, rows, strict=True)]
+    if hasattr(given, "items") and hasattr(given, "tolist"):  # a series of pandas
+        given = {str(name): count for name, count in zip(given.index, given.tolist(), strict=True)}
+    if isinstance(given, Mapping):
+        return [{"name": str(name), "count": count} for name, count in given.items()]
+    for method in ("tolist", "to_list"):  # arrays of NumPy, series of polars
+        given = getattr(given, method)() if hasattr(given, method) else given
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise _refused(key, describe(given), f"counts by name, counts in the order of the table, or {word} types")
+    names = numbered(word, len(given))
+    return [
+        each if isinstance(each, Part | Mapping) else {"name": name, "count": each}
+        for name, each in zip(names, given, strict=True)
+    ]
+
+
+def framed(frame: Any) -> tuple[list[str], list[str], list[list[Any]]]:  # noqa: ANN401 - of pandas or polars
+    """Return the names of the columns, the names of the rows, and the cells of a frame."""
+    if hasattr(frame, "get_columns"):  # polars
+        first, *columns = frame.columns
+        rows = [list(row) for row in frame.select(columns).rows()]
+        return [*map(str, columns)], [str(each) for each in frame[first].to_list()], rows
+    columns, names = frame.columns.tolist(), frame.index.tolist()
+    return [*map(str, columns)], [*map(str, names)], frame.to_numpy().tolist()
+
+
+def aligned(frame: Any, key: str, rows: Sequence[str], columns: Sequence[str]) -> list[list[Any]]:  # noqa: ANN401
+    """Return the cells of a frame in the order of these rows and columns."""
+    found_columns, found_rows, cells = framed(frame)
+    places = []
+    for word, found, wanted in (("row", found_rows, rows), ("column", found_columns, columns)):
+        position = {name: index for index, name in enumerate(found)}
+        lacks = [f"no {word} {quote(name)}" for name in wanted if name not in position]
+        lacks += [f"a {word} {quote(name)}, which is no type" for name in position if name not in wanted]
+        lacks += [f"a {word} {quote(name)} twice" for name in position if found.count(name) > 1]
+        if lacks:
+            needed = f"one {word} for each of {', '.join(map(quote, wanted[:5]))}"
+            raise _refused(key, lacks[0], needed, "compare the names")
+        places.append([position[name] for name in wanted])
+    return [[cells[i][j] for j in places[1]] for i in places[0]]
+
+
+def _refused(key: str, found: str, needed: str, do: str = "see help(lpsched.Bag.from_arrays)") -> InstanceError:
+    return InstanceError("bag", (Fault((key,), found, needed, do),))

@@ -11,20 +11,18 @@ import numpy as np
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.errors import Fault, InstanceError
-from lpsched.model.draws import spread_of
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import SOURCE, Risk, told
+from lpsched.model.risk import SOURCE, SPREADS, Risk, spread_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import MachineGroup, Schedule
+    from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.arrays import Floats, Mask
-    from lpsched.model.draws import Spread
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import RiskOptions, Spread
 
 
 # What a schedule of a bag takes, drawn again and again: makespan, energy and profit of each sample.
@@ -145,17 +143,11 @@ def _crews(bag: Bag, schedule: Schedule) -> Iterator[_Crew]:
     columns = column_numbers(bag.machine_types)
     used: Counter[str] = Counter()
     for group in schedule.groups:
-        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, _counted(group, row, columns))
+        counts: Counter[tuple[int, int]] = Counter()
+        for run in group.runs:
+            counts[row[run.task_type], columns[group.machine_type, run.p_state]] += run.count
+        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, counts)
         used[group.machine_type] += group.machines
-
-
-def _counted(
-    group: MachineGroup, row: Mapping[str, int], columns: Mapping[tuple[str, str | None], int]
-) -> Counter[tuple[int, int]]:
-    counts: Counter[tuple[int, int]] = Counter()
-    for run in group.runs:
-        counts[row[run.task_type], columns[group.machine_type, run.p_state]] += run.count
-    return counts
 
 
 def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None:
@@ -174,9 +166,6 @@ def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None
 
 
 # The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
-SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
-
-
 ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exactly, and certain, keeps it
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import PydanticCustomError
 
+from lpsched.bag.model import part_of
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import MOST, Amount, check_money, check_power, check_seconds, describe
-from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,26 +27,13 @@ class Terms:
 
     Public functions make them of their options, and hand them on. They are checked when they are applied: after the
     objective, and after the price that comes of a profit ratio.
-
-    Attributes
-    ----------
-    objective
-        `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
-    price
-        What the whole bag sells for, in place of the price per bag and all prices per task.
-    profit_ratio
-        The price, as a multiple of what the least energy costs; `problem.py` makes a price of it.
-    power_cap_watts
-        The average-power cap, on the side where the file measures it (the facility, if it says nothing).
-    deadline_seconds
-        When the bag must be done.
     """
 
-    objective: str | None = None
-    price: float | None = None
-    profit_ratio: float | None = None
-    power_cap_watts: float | None = None
-    deadline_seconds: float | None = None
+    objective: str | None = None  # profit, makespan or energy; by default profit where a price is known, else makespan
+    price: float | None = None  # of the whole bag, in place of the price per bag and all prices per task
+    profit_ratio: float | None = None  # the price in costs of the least energy; `problem.py` makes a price of it
+    power_cap_watts: float | None = None  # on average, on the side where the file measures it (by default the facility)
+    deadline_seconds: float | None = None  # when the bag must be done
 
     def check(self) -> None:
         """Refuse what a file could not say either."""
@@ -92,6 +79,7 @@ def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
 
     >>> from lpsched.bag.model import Bag
     >>> from lpsched.bag.parts import MachineType, TaskType
+    >>> from lpsched.model.table import Table
     >>> cpu, old = MachineType(name="cpu", count=2), MachineType(name="old", count=9)
     >>> bag = Bag("b", (cpu, old), (TaskType(name="render", count=4),), Table.of([[3.0, 30.0]]))
     >>> with_machines(bag, {"cpu": 5, "old": 0}).machine_types
@@ -109,8 +97,9 @@ mean_hours_to_failure=None, p_states=None),)
         for machine, count in zip(bag.machine_types, wanted, strict=True)
         if count
     )
-    watts = None if bag.watts is None else _columns(bag.watts, columns)
-    return bag.model_copy(update={"machine_types": machines, "seconds": _columns(bag.seconds, columns), "watts": watts})
+    rows = range(len(bag.task_types))
+    seconds, watts = (None if each is None else part_of(each, rows, columns) for each in (bag.seconds, bag.watts))
+    return bag.model_copy(update={"machine_types": machines, "seconds": seconds, "watts": watts})
 
 
 def _check(bag: Bag, counts: Mapping[str, int]) -> None:
@@ -128,7 +117,3 @@ def _check(bag: Bag, counts: Mapping[str, int]) -> None:
     ]
     if faults:
         raise InstanceError(bag.name, tuple(faults))
-
-
-def _columns(table: Table, columns: list[int]) -> Table:
-    return Table.of([[row[column] for column in columns] for row in map(list, table)])

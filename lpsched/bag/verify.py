@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.model.violation import LONGEST, UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import TaskRow
@@ -64,7 +65,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tab
     found += _broken_limits(bag, seconds, joules)
     if found:
         return Examined(tuple(found), None)
-    profit = _profit(bag, _Done(seconds, joules, tally.worn()))
+    profit = _profit(bag, (seconds, joules, tally.worn()))
     measured = Measurement(rounded_up(seconds), None if joules is None else rounded_up(joules), profit)
     return Examined((), measured)
 
@@ -112,6 +113,11 @@ class Tables:
         watts = 0 if self.bag.watts is None else _whole(self.bag.watts[place] or 0.0)
         self.sound[key] = (seconds, seconds * watts)
         return self.sound[key]
+
+    def seconds(self, task_type: str, machine_type: str, p_state: str | None) -> Fraction:
+        """Return how long a task takes; one that cannot run takes no time here, and breaks a rule elsewhere."""
+        cell = self.cell(task_type, machine_type, p_state)
+        return Fraction(0) if isinstance(cell, Violation) else Fraction(cell[0], UNIT)
 
 
 class _Tally:
@@ -205,15 +211,8 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    seconds: Fraction
-    joules: Fraction | None
-    worn: Fraction
-
-
-def _profit(bag: Bag, done: _Done | None) -> float | None:
-    """Return money per hour, rounded down; if nothing was done, what it costs to wait."""
+def _profit(bag: Bag, done: tuple[Fraction, Fraction | None, Fraction] | None) -> float | None:
+    """Return money per hour, rounded down, after the seconds, joules and money worn off; of nothing: of waiting."""
     prices = bag.prices
     if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None:
         return None
@@ -225,13 +224,14 @@ def _profit(bag: Bag, done: _Done | None) -> float | None:
     if done is None:
         idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
         return 0.0 - rounded_up(3600 * per_joule * idle_watts + lost_per_hour)
-    if done.joules is None and per_joule:
+    seconds, joules, worn = done
+    if joules is None and per_joule:
         return None
     revenue = Fraction(prices.per_bag or 0.0)
     for task in bag.task_types if prices.per_task else ():
         revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
-    left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (done.joules or 0) - done.worn
-    return 0.0 - rounded_up(lost_per_hour - 3600 * left / done.seconds)
+    left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (joules or 0) - worn
+    return 0.0 - rounded_up(lost_per_hour - 3600 * left / seconds)
 
 
 def _whole(number: float) -> int:
@@ -354,7 +354,7 @@ def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
         found.append(Violation("missing-start", f"{untimed} tasks have no start, {timed} have one"))
     if found:
         return Gathered(Schedule(()), tuple(found))
-    seconds = _Seconds(bag)
+    seconds = cache(Tables(bag).seconds)
     end = Fraction(0)
     alike: Counter[tuple[str, tuple[Run, ...]]] = Counter()
     for (machine_type, number), own in machines.items():
@@ -364,12 +364,17 @@ def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
             end, found = max(end, last), found + broken
         alike[machine_type, _runs(own)] += 1
     groups = tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items())
-    longest = max((seconds.of_runs(group) for group in groups), default=Fraction(0))
-    finish = rounded_up(max(end, longest)) if timed else None
+    loads = (
+        sum((run.count * seconds(run.task_type, group.machine_type, run.p_state) for run in group.runs), Fraction(0))
+        for group in groups
+    )
+    finish = rounded_up(max(end, *loads)) if timed else None
     return Gathered(Schedule(groups, finish), tuple(found[:MOST]))
 
 
-def _last_end(seconds: _Seconds, rows: list[TaskRow], machine: str) -> tuple[Fraction, list[Violation]]:
+def _last_end(
+    seconds: Callable[[str, str, str | None], Fraction], rows: list[TaskRow], machine: str
+) -> tuple[Fraction, list[Violation]]:
     """Return when a machine's last task ends, and where two of its tasks overlap."""
     end, found = Fraction(0), []
     for row in rows:
@@ -377,7 +382,7 @@ def _last_end(seconds: _Seconds, rows: list[TaskRow], machine: str) -> tuple[Fra
         if start < end - end * ROUNDING:
             early = f"starts at {float(start)!r} s, but the one before ends at {float(end)!r} s"
             found.append(Violation("overlap", f"on {machine} a task of type {row.task_type!r} {early}"))
-        end = max(end, start + seconds.of(row.task_type, row.machine_type, row.p_state))
+        end = max(end, start + seconds(row.task_type, row.machine_type, row.p_state))
     return end, found
 
 
@@ -389,23 +394,3 @@ def _runs(rows: list[TaskRow]) -> tuple[Run, ...]:
         else:
             runs.append(Run(row.task_type, 1, row.p_state))
     return tuple(runs)
-
-
-class _Seconds:
-    """How long tasks take; one that cannot run takes none here, and is found by the checker of schedules."""
-
-    def __init__(self, bag: Bag) -> None:
-        self._known: dict[tuple[str, str, str | None], Fraction] = {}
-        column = 0
-        for machine in bag.machine_types:
-            for state in machine.p_states or (None,):
-                for i, task in enumerate(bag.task_types):
-                    self._known[task.name, machine.name, state] = Fraction(bag.seconds[i, column] or 0.0)
-                column += 1
-
-    def of(self, task_type: str, machine_type: str, p_state: str | None) -> Fraction:
-        return self._known.get((task_type, machine_type, p_state), Fraction(0))
-
-    def of_runs(self, group: MachineGroup) -> Fraction:
-        runs = (run.count * self.of(run.task_type, group.machine_type, run.p_state) for run in group.runs)
-        return sum(runs, Fraction(0))

@@ -126,7 +126,7 @@ def whatif(
 ) -> None:
     """Compare value, bound and prices of a bag with those it would have on other machines."""
     from lpsched.bag.files import read_bag
-    from lpsched.bag.pricing.what_if import what_if
+    from lpsched.bag.pricing.one_more import what_if
     from lpsched.lp.solvers import solver_named
     from lpsched.report.answers import what_if_tables
 

@@ -8,9 +8,5 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
 Integers: TypeAlias = NDArray[np.int64]
-
-
 Mask: TypeAlias = NDArray[np.bool_]

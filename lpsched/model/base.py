@@ -130,12 +130,8 @@ class Instance(Part):
     def read(cls, raw: object, source: str = "", *, context: object = None) -> Self:
         """Return the instance that a mapping with the keys of a file describes.
 
-        Parameters
-        ----------
-        source
-            What the headline of an error calls it.
-        context
-            Reads files that `raw` names; without it such are rejected.
+        `source` is what the headline of an error calls it; `context` reads files that `raw` names, and without it
+        such are rejected.
         """
         if isinstance(raw, cls):
             return raw
@@ -272,13 +268,8 @@ INVALID: Final = Invalid()
 class Reader:
     """Reads one mapping as an instance, and collects every problem.
 
-    Attributes
-    ----------
-    valid
-        The values of the fields that rules and other fields may use. An entry of a list that is not valid but
-        whose name can be read is there, too, in outline, so that more problems are found at once.
-    places
-        By keys, what gives a problem that a rule found its line in a file beside this one.
+    `valid` has the values of the fields that rules and other fields may use. An entry of a list that is not valid
+    but whose name can be read is there, too, in outline, so that more problems are found at once.
     """
 
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
@@ -286,36 +277,28 @@ class Reader:
         self.hint = model.HINT or f"see 'lpsched schema {name_of(model.FORMAT)}'"
         self.problems: list[Fault] = []
         self.valid: dict[str, Any] = {}
-        self.places: dict[str, Callable[[Fault], Fault]] = {}
+        self.places: dict[str, Callable[[Fault], Fault]] = {}  # by keys, of problems of rules the lines in other files
 
     def values(self, *, is_file: bool = False) -> dict[str, Any]:
-        """Return the values of all fields.
-
-        Raises
-        ------
-        InstanceError
-            If there are problems: all of them, in the order of the mapping.
-        """
+        """Return the values of all fields; an error has all problems in the order of the mapping."""
         self._look_at_keys(is_file=is_file)
         for key, field in self.model.model_fields.items():
             value = self._field(key, field)
             if value is not INVALID:
                 self.valid[key] = value
-        self._apply_rules()
+        for rule in self.model.RULES:
+            needed = _parameters(rule)
+            if needed <= self.valid.keys():
+                self._apply(rule, **{key: self.valid[key] for key in needed})
         for rule in self.model.LAST_RULES:
             if not self.problems:
-                found = islice(rule(self.model.model_construct(**self.valid)), MOST_FAULTS)
-                self.problems += [self._as_written(each) for each in found]
+                self._apply(rule, self.model.model_construct(**self.valid))
         if self.problems:
             raise InstanceError(self.source, in_file_order(self.problems, self.raw))
         return self.valid
 
-    def _apply_rules(self) -> None:
-        for rule in self.model.RULES:
-            needed = _parameters(rule)
-            if needed <= self.valid.keys():
-                found = islice(rule(**{key: self.valid[key] for key in needed}), MOST_FAULTS)
-                self.problems += [self._as_written(each) for each in found]
+    def _apply(self, rule: Rule, *values: object, **named: object) -> None:
+        self.problems += [self._as_written(each) for each in islice(rule(*values, **named), MOST_FAULTS)]
 
     def _as_written(self, problem: Fault) -> Fault:
         field = field_at(self.model, problem.path[:1])
@@ -335,17 +318,18 @@ class Reader:
             self.add((str(key),), "an unknown key", "one of " + ", ".join(known), advice or "remove it")
 
     def _field(self, key: str, field: FieldInfo) -> object:
-        raw = self.raw.get(field.alias or key)
+        name = field.alias or key
+        raw = self.raw.get(name)
         if raw is None and not field.is_required():
             return field.get_default(call_default_factory=True, validated_data=self.valid)
-        if raw is None and (field.alias or key) in self.raw and type(None) in get_args(field.annotation):
+        if raw is None and name in self.raw and type(None) in get_args(field.annotation):
             return None  # the key must be there, its value need not
-        reader = _reader_of(field)
         if raw is None:
             check = next((each for each in field.metadata if isinstance(each, Checked)), None)
-            place = (field.alias or key,)
-            self.add(place, *(check.message(None) if check else ("nothing", _needed(field, key), "add it")))
+            found, needed, do = check.message(None) if check else ("nothing", _needed(field, key), "add it")
+            self.add((name,), found if name in self.raw else "nothing", needed, do)
             return INVALID
+        reader = _reader_of(field)
         return self.validated(key, raw) if reader is None else reader.read_field(self, key, raw)
 
     def validated(self, key: str, raw: object) -> Any:  # noqa: ANN401 - of the field's type
@@ -440,10 +424,7 @@ def _parameters(rule: Rule) -> frozenset[str]:
 def adapter_of(model: type[BaseModel], key: str, *, fail_fast: bool = False) -> TypeAdapter[Any]:
     """Return the validator of one field of a model; if `fail_fast`, it looks for the first problem only."""
     field = model.model_fields[key]
-    metadata = [
-        *(each for each in field.metadata if not isinstance(each, FieldReader)),
-        *([FailFast()] if fail_fast else []),
-    ]
+    metadata = [each for each in field.metadata if not isinstance(each, FieldReader)] + [FailFast()] * fail_fast
     kind: Any = field.annotation
     return TypeAdapter(Annotated[kind, *metadata] if metadata else kind)
 

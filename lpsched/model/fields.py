@@ -362,9 +362,9 @@ def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
     kind: Any = detail["type"]
     if kind not in KNOWN_ERRORS:
         kind = PydanticCustomError(kind, "is not valid", detail.get("ctx"))
-    loc = tuple(
-        step + start if index == 0 and isinstance(step, int) else step for index, step in enumerate(detail["loc"])
-    )
+    loc = detail["loc"]
+    if loc and isinstance(loc[0], int):
+        loc = (loc[0] + start, *loc[1:])
     return InitErrorDetails(type=kind, loc=loc, input=detail["input"], ctx=detail.get("ctx", {}))
 
 
@@ -385,11 +385,8 @@ def numbered(word: str, count: int) -> list[str]:
 
 check_seconds: Final = Amount("seconds", least=SMALLEST)
 check_watts: Final = Amount("watts")
-
-
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
-
 Name = Annotated[str, check_name]
 Count = Annotated[int, check_count]
 Money = Annotated[float, check_money]
@@ -407,7 +404,6 @@ MOST_P_STATES: Final = 100
 class _HasStates(Protocol):
     @property
     def name(self) -> str: ...
-
     @property
     def p_states(self) -> tuple[str, ...] | None: ...
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from math import inf, nextafter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
 
 PLACES: Final = 256
 ONE: Final = 1 << PLACES
@@ -56,18 +53,14 @@ def float_up(number: int) -> float:
     >>> float_up(fixed(0.1)) == 0.1, float_up(fixed(0.1) + 1) > 0.1
     (True, True)
     """
-    return _next_to(number, up=True)
+    nearest = number / ONE
+    return math.nextafter(nearest, math.inf) if fixed(nearest) < number else nearest
 
 
 def float_down(number: int) -> float:
     """Return the largest double that is not above."""
-    return _next_to(number, up=False)
-
-
-def _next_to(number: int, *, up: bool) -> float:
     nearest = number / ONE
-    wrong = fixed(nearest) < number if up else fixed(nearest) > number
-    return nextafter(nearest, inf if up else -inf) if wrong else nearest
+    return math.nextafter(nearest, -math.inf) if fixed(nearest) > number else nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,54 +16,27 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What can be done with one kind of file; of all functions the places, empty where there is none.
+    """What can be done with one kind of file; of all functions the places, empty where there is none."""
 
-    Attributes
-    ----------
-    name
-        As in `lpsched-NAME/1`; the class of what is read is called so, too.
-    phrase
-        What it is called in a sentence.
-    command
-        The command it is made for.
-    format
-        Its format, with the version.
-    read, write
-        From a document and its path to an instance; from an instance and a path to files.
-    schema
-        Returns the JSON Schema.
-    show
-        From an instance to JSON and tables.
-    size
-        How large it is: a text with attributes of the instance in braces; see `size_of`.
-    validate, validation_tables, front, simulate, certify, verify
-        Hold schedules against the bound, and their tables; hold fronts against the proved one; run policies; prove
-        a bound; check one file that was made for the instance.
-    schedule, examine, risk
-        The class of a schedule or allocation; its verifier; what becomes of it if times and powers scatter.
-    read_schedule
-        From an instance and a path to a schedule of single tasks.
-    """
-
-    name: str
-    phrase: str
-    command: str
-    format: str
-    schema: str
-    read: str = ""
-    write: str = ""
-    show: str = ""
-    size: str = ""
-    validate: str = ""
-    validation_tables: str = ""
-    front: str = ""
-    simulate: str = ""
-    certify: str = ""
-    verify: str = ""
-    schedule: str = ""
-    examine: str = ""
-    risk: str = ""
-    read_schedule: str = ""
+    name: str  # as in `lpsched-NAME/1`; the class of what is read is called so, too
+    phrase: str  # what it is called in a sentence
+    command: str  # the command it is made for
+    format: str  # with the version
+    schema: str  # returns the JSON Schema
+    read: str = ""  # from a document and its path to an instance
+    write: str = ""  # from an instance and a path to files
+    show: str = ""  # from an instance to JSON and tables
+    size: str = ""  # how large it is: a text with attributes of the instance in braces; see `size_of`
+    validate: str = ""  # holds schedules against the bound
+    validation_tables: str = ""  # and the tables of that
+    front: str = ""  # holds fronts against the proved one
+    simulate: str = ""  # runs policies
+    certify: str = ""  # proves a bound
+    verify: str = ""  # checks one file that was made for the instance
+    schedule: str = ""  # the class of a schedule or allocation
+    examine: str = ""  # its verifier
+    risk: str = ""  # what becomes of it if times and powers scatter
+    read_schedule: str = ""  # from an instance and a path to a schedule of single tasks
 
     def load(self, what: str) -> Any:  # noqa: ANN401 - whatever is there
         """Return what one of the places names."""

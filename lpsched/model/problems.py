@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
 Problem = tuple["Place", str, str, str]  # where in a part, what was found, what is needed, what to do
 AnyPart = TypeVar("AnyPart", bound=BaseModel)
-
-
 SHAPES: Final = {
     "list_type": "a list",
     "tuple_type": "a list",
@@ -72,11 +70,8 @@ def _translated(
             own = getattr(part, "NEEDED", None) or SHAPES.get(kind)
             if kind == "dataclass_type":
                 own = f"a mapping with the keys {', '.join(names_of(part))}"
-            found, needed, do = (
-                describe(detail["input"]),
-                described(model, path) or _limits(model, path) or own or "a value of another kind",
-                "",
-            )
+            needed = described(model, path) or _limits(model, path) or own or "a value of another kind"
+            found, do = describe(detail["input"]), ""
     return [Fault(path, found, needed, do or hint)]
 
 

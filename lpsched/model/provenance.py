@@ -58,15 +58,11 @@ def broken_note(note: object, place: Place) -> Iterator[Fault]:
         if key not in note:
             yield Fault((*place, key), "nothing", f"the key {key!r}", "add it, or leave out the whole")
     for key, value in note.items():
-        yield from _named(key, place)
+        try:
+            check_name(key)
+        except PydanticCustomError as refused:
+            yield Fault((*place, str(key)), **(refused.context or {}))
         yield from _entry(str(key), value, (*place, str(key)))
-
-
-def _named(name: object, place: Place) -> Iterator[Fault]:
-    try:
-        check_name(name)
-    except PydanticCustomError as refused:
-        yield Fault((*place, str(name)), **(refused.context or {}))
 
 
 def _entry(key: str, value: object, place: Place) -> Iterator[Fault]:
@@ -115,15 +111,12 @@ class Provenance:
 
 
 class Named(Protocol):
-    """An instance of any kind."""
+    """An instance of any kind: what its file calls it, and the SHA-256 of everything it says."""
 
     @property
-    def name(self) -> str:
-        """What its file calls it."""
-
+    def name(self) -> str: ...  # noqa: D102 - the class says it
     @property
-    def content_hash(self) -> str:
-        """The SHA-256 of everything it says."""
+    def content_hash(self) -> str: ...  # noqa: D102 - the class says it
 
 
 def provenance_of(instance: Named, solver: str) -> Provenance:

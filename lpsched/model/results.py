@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 SCALARS: Final = frozenset((float, int, str, bool, type(None)))
-_FIELDS: Final[dict[type, str]] = {}  # of each data class that was told, the names
 
 
 class JsonObject:
@@ -53,7 +52,7 @@ class JsonObject:
 def json_of(result: Any, keys: str, **computed: Any) -> dict[str, Any]:  # noqa: ANN401 - any result
     """Return the declared keys of a result, or all its fields; what is `computed` is taken from there."""
     found = {}
-    for key, path, is_optional in _read(keys) if keys else _of_fields(result):
+    for key, path, is_optional in _read(keys or _fields(result.__class__)):
         if key in computed:
             value = computed[key]
         else:
@@ -65,12 +64,9 @@ def json_of(result: Any, keys: str, **computed: Any) -> dict[str, Any]:  # noqa:
     return found
 
 
-def _of_fields(result: Any) -> tuple[tuple[str, tuple[str, ...], bool], ...]:  # noqa: ANN401 - a data class
-    """Return the fields of a result as `_read` does."""
-    kind = type(result)
-    if kind not in _FIELDS:
-        _FIELDS[kind] = " ".join(each.name for each in fields(kind))
-    return _read(_FIELDS[kind])
+@cache
+def _fields(kind: type) -> str:
+    return " ".join(each.name for each in fields(kind))
 
 
 @cache

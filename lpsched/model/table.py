@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
 _CELL: Final = Struct("d")
-
 Check = Callable[[object], float]
 Rows = list[tuple[Place, Sequence[object]]]  # where each row stands, and its entries as they are written
 
@@ -157,22 +156,12 @@ def rows_of(table: Table, columns: Sequence[Column]) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Cells:
-    """Metadata of a table in a file: by name, as a list of rows, or as ``{file: NAME}``.
+    """Metadata of a table in a file: by name, as a list of rows, or as ``{file: NAME}``."""
 
-    Attributes
-    ----------
-    check
-        What a single cell must pass.
-    rows, columns
-        The fields that list what the rows and columns belong to.
-    axes
-        Makes of these what messages say.
-    """
-
-    check: Amount
-    rows: str = "task_types"
+    check: Amount  # what a single cell must pass
+    rows: str = "task_types"  # the fields that list what the rows and columns belong to
     columns: str = "machine_types"
-    axes: Callable[..., Axes] = Axes
+    axes: Callable[..., Axes] = Axes  # makes of these what messages say
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the table; `INVALID` if it or its lists have problems."""
@@ -305,25 +294,19 @@ def in_a_file(description: str) -> dict[str, Any]:
 def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table | None, list[Fault]]:
     """Read a table by name or as a matrix; return it, or the faults that forbid it.
 
-    Parameters
-    ----------
-    raw
-        A mapping of mappings, what is not named being absent; or a list of lists, `None` being absent.
-        A machine type with P-states has a list of that length in place of a number.
-    key
-        The name of the table, for the faults' places.
-    check
-        What a single cell must pass.
+    `raw` is a mapping of mappings, what is not named being absent; or a list of lists, `None` being absent.
+    A machine type with P-states has a list of that length in place of a number.
     """
     reader = _Reader(check, axes)
     if isinstance(raw, Mapping):
-        rows = reader.by_name(raw, key, axes.rows)
+        rows = reader.by_name(raw, key)
     elif isinstance(raw, list | tuple):
-        rows = reader.matrix(raw, key, axes.rows)
+        rows = reader.matrix(raw, key)
     else:
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
         return None, [Fault((key,), describe(raw), needed, axes.hint)]
-    if reader.plain and not reader.faults:  # the common case: all cells at once
+    plain = all(column.p_states is None for column in axes.columns)
+    if plain and not reader.faults:  # the common case: all cells at once
         cells = check.cells([entries for _, entries in rows])
         if cells is not None:
             return Table(len(rows), len(axes.columns), cells.tobytes(), key), []
@@ -337,49 +320,47 @@ class _Reader:
     """Reads cells and collects faults; one reader per table."""
 
     def __init__(self, check: Amount, axes: Axes) -> None:
-        self.check = check
-        self.machines = tuple(axes.columns)
-        self.kind = axes.column_kind
-        self.row_kind = axes.row_kind
-        self.absent_cell, self.absent_in_row = axes.absent_cell, axes.absent_in_row
-        self.plain = all(machine.p_states is None for machine in self.machines)
+        self.check, self.axes = check, axes
         self.faults: list[Fault] = []
 
-    def by_name(self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]) -> Rows:
-        names = [machine.name for machine in self.machines]
+    def by_name(self, raw: Mapping[str, object], key: str) -> Rows:
+        kind, names = self.axes.column_kind, [column.name for column in self.axes.columns]
         known = dict.fromkeys(names)
-        self._known(raw, (key,), dict.fromkeys(task.name for task in tasks), self.row_kind)
+        self._known(raw, (key,), dict.fromkeys(self.axes.names), self.axes.row_kind)
         rows: Rows = []
-        for task in tasks:
-            path: Place = (key, task.name)
-            entries = raw.get(task.name)
+        for task in self.axes.names:
+            path: Place = (key, task)
+            entries = raw.get(task)
             if entries is None:
                 entries = {}
             if not isinstance(entries, Mapping):
-                needed = f"a mapping from {self.kind}s to numbers"
-                self._fault(path, describe(entries), needed, f"name the {self.kind} of each number")
+                self._fault(
+                    path, describe(entries), f"a mapping from {kind}s to numbers", f"name the {kind} of each number"
+                )
                 continue
-            self._known(entries, path, known, self.kind)
+            self._known(entries, path, known, kind)
             rows.append((path, [entries.get(name) for name in names]))
         return rows
 
-    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> Rows:
-        if len(raw) != len(tasks):
-            self._fault((key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows")
+    def matrix(self, raw: Sequence[object], key: str) -> Rows:
+        height, width = len(self.axes.rows), len(self.axes.columns)
+        if len(raw) != height:
+            needed = f"{height} rows, one per {self.axes.row_kind}"
+            self._fault((key,), f"{len(raw)} rows", needed, "add or drop rows")
         rows: Rows = []
-        for i, entries in enumerate(islice(raw, max(len(tasks), MOST_FAULTS))):
+        for i, entries in enumerate(islice(raw, max(height, MOST_FAULTS))):
             if len(self.faults) >= MOST_FAULTS:
                 break  # enough to mend
-            if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
-                needed = f"a list of {len(self.machines)}, one entry per {self.kind}"
-                self._fault((key, i), describe(entries), needed, self.absent_in_row)
+            if not isinstance(entries, list | tuple) or len(entries) != width:
+                needed = f"a list of {width}, one entry per {self.axes.column_kind}"
+                self._fault((key, i), describe(entries), needed, self.axes.absent_in_row)
                 continue
             rows.append(((key, i), entries))
         return rows
 
     def row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
         row: list[float | None] = []
-        for j, (entry, machine) in enumerate(zip(entries, self.machines, strict=True)):
+        for j, (entry, machine) in enumerate(zip(entries, self.axes.columns, strict=True)):
             place = (*path, machine.name if by_name else j)
             if machine.p_states is None:
                 row.append(self._cell(entry, place))
@@ -399,7 +380,7 @@ class _Reader:
             return self.check(entry)
         except PydanticCustomError as refused:
             why = refused.context or {}
-            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent_cell}")
+            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.axes.absent_cell}")
             return None
 
     def _known(self, entries: Mapping[str, object], path: Place, names: dict[str, None], kind: str) -> None:
@@ -409,13 +390,8 @@ class _Reader:
             if len(self.faults) >= MOST_FAULTS:
                 break
             if name not in names:
-                advice = nearest(name, names) if len(self.faults) < MOST_ADVISED else ""
-                self._fault(
-                    (*path, name),
-                    f"no {kind} of that name",
-                    f"a {kind} of the file's list",
-                    advice or "correct or remove it",
-                )
+                do = (nearest(name, names) if len(self.faults) < MOST_ADVISED else "") or "correct or remove it"
+                self._fault((*path, name), f"no {kind} of that name", f"a {kind} of the file's list", do)
 
     def _fault(self, path: Place, found: str, needed: str, do: str) -> None:
         if len(self.faults) < MOST_FAULTS:
@@ -463,10 +439,8 @@ class SparseMatrix:
 
     def dense(self) -> list[list[float]]:
         """Return all rows with their zeros."""
-        rows = []
-        for v in range(self.rows):
-            row = [0.0] * self.columns
+        rows = [[0.0] * self.columns for _ in range(self.rows)]
+        for v, row in enumerate(rows):
             for u, value in self.row(v):
                 row[u] = value
-            rows.append(row)
         return rows

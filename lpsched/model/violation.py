@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 UNIT: Final = 1 << 160
-
-
 LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45
 
 

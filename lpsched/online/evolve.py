@@ -12,8 +12,8 @@ import numpy as np
 from lpsched.errors import Fault
 from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled, compiled_inside
-from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
+from lpsched.model.risk import task_draws
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
 from lpsched.online.day import ArrivingTasks, Day
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import Draws, RiskOptions
 
 utility = compiled_utility()
 
@@ -232,7 +231,7 @@ class DayProblem:
 # A chromosome's tasks are sorted once. Then they are taken in turn, and for each of them all S samples are done
 # before the next: the machine's S free moments, the S draws of the task and the bins of its pair lie side by
 # side in the first-level cache. The rules are those of `run_day`, with each task's own seconds and watts
-# (`model/draws.py`); tasks are dropped as `online/risk.py` says:
+# (`model/risk.py`); tasks are dropped as `online/risk.py` says:
 #
 #     start = max(arrival, end before)      energy = sum of seconds x watts      utility = sum U(end - arrival)
 #

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import Risk, told
+from lpsched.model.risk import Risk, task_draws, told
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import require_whole
 from lpsched.online.utility import falls_below, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import TaskDraws
-    from lpsched.model.risk import RiskOptions
+    from lpsched.model.risk import RiskOptions, TaskDraws
     from lpsched.online.arrays import DayArrays
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule

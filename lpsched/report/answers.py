@@ -10,9 +10,8 @@ from rich.text import Text
 
 from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.compare import result as front_comparison
-from lpsched.bag.pricing import what_if_result
-from lpsched.bag.pricing import worth as worths
-from lpsched.bag.result import FRONT_HEADERS
+from lpsched.bag.pricing.result import WHAT_IF_HEADERS
+from lpsched.bag.result import FRONT_HEADERS, KILOWATT, TWO_SIDED, machine_heading, task_heading
 from lpsched.report.tables import (
     MOST_ROWS,
     UNFINISHED,
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.pricing.what_if_result import WhatIf
+    from lpsched.bag.pricing.result import PriceCurve, Sensitivity, WhatIf
     from lpsched.bag.result import FrontResult, Result
 
 
@@ -54,10 +52,10 @@ def result_tables(result: Result) -> list[Table | Text]:
         unfinished = [Text(UNFINISHED)] if result.regime is not None else []
         return [*answer, *unfinished, *_steps(result)]
     if worth.kilowatt_per_hour is not None:
-        answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
+        answer.append(table(("", ""), [(KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
     tasks = [(name, worth.task_text(name)) for name in worth.task_types]
-    shown = table(("task type", worths.task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
-    two = [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
+    shown = table(("task type", task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
+    two = [Text(TWO_SIDED)] if worth.is_two_sided else []
     return [*answer, shown, *cut(tasks), *two, *_steps(result)]
 
 
@@ -86,7 +84,7 @@ def _machines(result: Result) -> Table:
     with_worth = [
         (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name)) for name in worth.machine_types
     ]
-    return table((*headers, worths.machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
+    return table((*headers, machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
 
 
 def front_tables(result: FrontResult) -> list[Table | Text]:
@@ -132,14 +130,14 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
     """Return two answers side by side, and the marginal values of machines and tasks in both."""
     name, unit = result.before.provenance.instance_name, result.before.unit
     heading = Text(f"{name}: {result.sentence()}")
-    tables: list[Table | Text] = [heading, table(what_if_result.HEADERS, result.facts(), numbers=(1, 2, 3))]
+    tables: list[Table | Text] = [heading, table(WHAT_IF_HEADERS, result.facts(), numbers=(1, 2, 3))]
     headers: tuple[str, ...] = ("machine type", "machines before", "after")
     rows = result.machines()
     if result.before.worth is None and result.after.worth is None:
         return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
-    headers = (*headers, f"{worths.machine_heading(unit)}: before", "after")
+    headers = (*headers, f"{machine_heading(unit)}: before", "after")
     prices = result.tasks()
-    tasks = (worths.task_heading(unit), *what_if_result.HEADERS[1:])
+    tasks = (task_heading(unit), *WHAT_IF_HEADERS[1:])
     shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
     return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *cut(prices)]
 

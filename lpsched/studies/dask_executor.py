@@ -40,29 +40,12 @@ BROKEN: Final = "the connection broke"
 LOGGERS: Final = ("distributed", "distributed.client", "distributed.core", "distributed.comm")
 
 
-def require_dask() -> None:
-    """Refuse to begin without Dask."""
-    if distributed is None:
-        raise MissingExtraError("running on a cluster", "cluster")
-
-
-def deaths_behind(error: Exception) -> int | None:
-    """Return how many workers died of a task; `None` if the error says something else."""
-    return error.allowed_failures + 1 if isinstance(error, distributed.KilledWorker) else None
-
-
-def worker_here() -> str:
-    """Return the address of the worker that this is."""
-    return str(distributed.get_worker().address)
-
-
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Talk to the scheduler, without the talk of its library."""
     with _silence():
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # versions are looked at by `require_same`
+            with warnings.catch_warnings(action="ignore"):  # versions are looked at by `require_same`
                 client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
             raise WorkersError(
@@ -117,19 +100,14 @@ QUIET_SECONDS: Final = 5.0  # without a run, before somebody looks whether there
 
 @dataclass(frozen=True, slots=True)
 class DaskCrew:
-    """The workers of a Dask scheduler.
+    """The workers of a Dask scheduler."""
 
-    Parameters
-    ----------
-    address
-        Where the scheduler listens, as it says when it starts: `tcp://HOST:PORT`.
-    """
-
-    address: str
+    address: str  # where the scheduler listens, as it says when it starts: tcp://HOST:PORT
 
     def __post_init__(self) -> None:
         """Refuse to begin without Dask."""
-        require_dask()
+        if distributed is None:
+            raise MissingExtraError("running on a cluster", "cluster")
 
     def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, wait only for those that workers have."""
@@ -176,7 +154,7 @@ class _Desk:
         keys = [f"lpsched-run-{self.token}-{task.key}" for task in batch]
         instances = [self._instance(task) for task in batch]
         bare = [replace(task, instance=None) for task in batch]
-        with _large_is_fine():
+        with warnings.catch_warnings(action="ignore"):  # much is sent, but once
             futures = self.client.map(_do, bare, instances, key=keys, pure=False, make=self.make, needed=self.needed)
         for key, task, future in zip(keys, batch, futures, strict=True):
             self.held[key] = task, future
@@ -190,7 +168,7 @@ class _Desk:
         if number not in self.instances:
             key = f"lpsched-instance-{self.token}-{number}"
             content = pickle.dumps(task.instance)
-            with _large_is_fine():
+            with warnings.catch_warnings(action="ignore"):  # likewise
                 self.instances[number] = self.client.submit(pickle.loads, content, key=key, pure=False)
         self.uses[number] -= 1
         return self.instances[number] if self.uses[number] else self.instances.pop(number)
@@ -242,19 +220,12 @@ class _Desk:
         self.is_lonely = True
 
 
-@contextlib.contextmanager
-def _large_is_fine() -> Iterator[None]:
-    """Send much without a warning: it is sent once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 def _given_up(task: Task, error: Exception) -> StudyRun:
     """Return the failed run of a task that outlived no worker."""
     if isinstance(error, WorkersError):
         raise error
-    if (died := deaths_behind(error)) is not None:
+    if isinstance(error, distributed.KilledWorker):
+        died = error.allowed_failures + 1
         return lost_run(task, f"the worker that made this run died, {died} times; memory may be short")
     why = " ".join(str(error).split())
     raise WorkersError(
@@ -268,7 +239,7 @@ _ONE_BY_ONE = threading.Lock()  # a worker may have many threads, but warnings a
 
 def _do(task: Task, instance: Any, *, make: Callable[[Task], StudyRun], needed: Packages) -> StudyRun:  # noqa: ANN401
     """Make a run at a worker."""
-    require_same(needed, worker_here())
+    require_same(needed, str(distributed.get_worker().address))
     with _ONE_BY_ONE:
         try:
             return make(replace(task, instance=instance))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -18,7 +18,7 @@ from lpsched.pool import ProcessDiedError, each_ended
 from lpsched.studies.lines import StudyRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from lpsched.cancellation import Watch
 
@@ -32,18 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run to make.
+    """One run to make; see `StudyRun`.
 
-    Attributes
-    ----------
-    study, key
-        The study's name, and the digest that names the run.
-    source
-        The file (absolute, with the hash of what it said when the study began) or the generator's options.
-    method, parameters, limits, instance_seed, seed
-        As in `StudyRun`.
-    instance
-        What was read from the file, one object for all tasks of that file; `None`: made where the run is.
+    `source` is the file (absolute, with the hash of what it said when the study began) or the generator's options;
+    `instance` what was read from the file, one object for all its tasks; `None` if it is made where the run is.
     """
 
     study: str
@@ -69,28 +61,37 @@ class Crew(Protocol):
         """
 
 
+def run_of(  # noqa: PLR0913 - options are keyword-only
+    task: Task,
+    instance: Any,  # noqa: ANN401 - of any kind, or `None`
+    reason: str | None,
+    *,
+    solver: str,
+    kind: str | None = None,
+    outcome: Mapping[str, Any] | None = None,
+    timings: Mapping[str, float] | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> StudyRun:
+    """Return what became of a task."""
+    asked = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "instance"}
+    return StudyRun(
+        **asked,
+        instance_name=getattr(instance, "name", None),
+        instance_hash=getattr(instance, "content_hash", None),
+        kind=kind,
+        outcome=None if outcome is None else FrozenDict(outcome),
+        reason=reason,
+        lpsched=version_of_lpsched(),
+        solver=solver,
+        timings=FrozenDict(timings or {}),
+        where=FrozenDict(where or {}),
+    )
+
+
 def lost_run(task: Task, reason: str) -> StudyRun:
     """Return the run that was never made, because whoever began it did not live to tell."""
     instance = task.instance if task.instance_seed is None else None  # else it is what a generator draws from
-    return StudyRun(
-        study=task.study,
-        key=task.key,
-        source=task.source,
-        instance_name=getattr(instance, "name", None),
-        instance_hash=getattr(instance, "content_hash", None),
-        kind=None,
-        method=task.method,
-        parameters=task.parameters,
-        limits=task.limits,
-        instance_seed=task.instance_seed,
-        seed=task.seed,
-        outcome=None,
-        reason=reason,
-        lpsched=version_of_lpsched(),
-        solver=HighsSolver().name,
-        timings=FrozenDict(),
-        where=FrozenDict(),
-    )
+    return run_of(task, instance, reason, solver=HighsSolver().name)
 
 
 # One thread for each run: many runs at a time would otherwise fight over the cores.
@@ -98,13 +99,8 @@ def lost_run(task: Task, reason: str) -> StudyRun:
 # It is also what makes a run the same everywhere. A sum that BLAS shares out among threads is added up in
 # another order than with one thread, and may differ in its last bits. BLAS reads these variables once, when
 # NumPy is loaded, so whoever makes runs in its own process sets them before that.
-ONE_THREAD: Final = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "BLIS_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-}
+LIBRARIES: Final = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM")
+ONE_THREAD: Final = {f"{library}_THREADS": "1" for library in LIBRARIES}
 
 
 def use_one_thread() -> None:
@@ -167,19 +163,14 @@ DEATHS: Final = 3  # of its process, before a task is given up
 
 @dataclass(frozen=True, slots=True)
 class LocalCrew:
-    """Several processes of this machine.
+    """Several processes of this machine."""
 
-    Parameters
-    ----------
-    jobs
-        How many.
-    """
-
-    jobs: int
+    jobs: int  # how many
 
     def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, wait only for those under way."""
-        work = each_ended(_Making(make), tasks, jobs=self.jobs, watch=watch, tries=DEATHS, environment=ONE_THREAD)
+        made = partial(_made, make)
+        work = each_ended(made, tasks, jobs=self.jobs, watch=watch, tries=DEATHS, environment=ONE_THREAD)
         try:
             with closing(work) as all_ended:
                 for ended in all_ended:
@@ -190,14 +181,9 @@ class LocalCrew:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """Makes a run in a process of its own; one that is under way is waited for."""
-
-    make: Callable[[Task], StudyRun]
-
-    def __call__(self, task: Task, _watch: Watch) -> StudyRun:
-        return self.make(task)
+def _made(make: Callable[[Task], StudyRun], task: Task, _watch: Watch) -> StudyRun:
+    """Make a run in a process of its own; one that is under way is waited for."""
+    return make(task)
 
 
 def _failed(task: Task, error: Exception | None) -> StudyRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lpsched.bag.compare.schedules import NSGA2, validate
@@ -18,7 +17,7 @@ from lpsched.bag.terms import check_ratio
 from lpsched.errors import InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS, STARTS, allocate
 from lpsched.facility.solve import METHOD, facility
-from lpsched.model.fields import Amount, check_money, check_power, check_seconds, describe, refusal
+from lpsched.model.fields import Amount, OneOf, check_money, check_power, check_seconds, describe, refusal
 from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
@@ -62,56 +61,28 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to answer an instance.
-
-    Attributes
-    ----------
-    kind
-        Of the instances that it is for.
-    takes
-        Its parameters, each with the check of a value.
-    seeded
-        Whether it leaves something to chance; else every seed gives the same, and one run is made.
-    limited
-        Whether it heeds a limit of seconds. Its outcome then depends on the machine, if it is reached.
-    apart
-        Parameters of which a run can have one only.
-    """
+    """One way to answer an instance."""
 
     name: str
-    kind: str
+    kind: str  # of the instances that it is for
     run: Callable[[Any, Order], Answer]
-    takes: Mapping[str, Check]
-    seeded: bool = False
-    limited: bool = False
-    apart: tuple[str, ...] = ()
+    takes: Mapping[str, Check]  # its parameters, each with the check of a value
+    seeded: bool = False  # whether it leaves something to chance; else every seed gives the same: one run is made
+    limited: bool = False  # whether it heeds a limit of seconds: if that is reached, its outcome depends on the machine
+    apart: tuple[str, ...] = ()  # parameters of which a run can have one only
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
-    """The check of a word."""
+class WholeUpTo:
+    """The check of a whole number from 0 on."""
 
-    words: tuple[str, ...]
-
-    def __call__(self, value: object) -> str:
-        """Return the word, if it is one of these."""
-        if isinstance(value, str) and value in self.words:
-            return value
-        raise refusal(describe(value), f"one of {', '.join(self.words)}", "choose one")
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """The check of a whole number."""
-
-    least: int = 0
     most: int = 10**9
 
     def __call__(self, value: object) -> int:
         """Return the number, if it is one."""
-        if isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self.most:
             return value
-        raise refusal(describe(value), f"a whole number from {self.least} to {self.most:,}", "correct it")
+        raise refusal(describe(value), f"a whole number from 0 to {self.most:,}", "correct it")
 
 
 def yes_or_no(value: object) -> bool:
@@ -126,16 +97,12 @@ check_gap: Final = Amount("a relative gap", most=1.0)
 
 def without_header(told: Mapping[str, Any], *others: str) -> dict[str, Any]:
     """Return what a command's JSON says, without where it comes from, and without times."""
-    return {key: plain(value) for key, value in told.items() if key not in (*HEADER, *others)}
+    return {key: value for key, value in told.items() if key not in (*HEADER, *others)}
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
-    """Return a value as it is read back from JSON: no tuples, no words of an enumeration."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value.value if isinstance(value, Enum) else value
+def told_by(found: Any) -> Answer:  # noqa: ANN401 - any result with a JSON object
+    """Return a result of the library as an answer."""
+    return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
 
 
 # Methods for bags, by the names that a study has for them.
@@ -167,25 +134,9 @@ DETERMINED: Final = frozenset(("min-min", "max-min", "sufferage", "met", "mct", 
 def _solve(effort: str | None = None) -> Callable[[Bag, Order], Answer]:
     def run(bag: Bag, order: Order) -> Answer:
         asked = order.parameters if effort is None else {**order.parameters, "effort": effort}
-        found = solve(bag, seed=order.seed, time_limit=order.seconds, **asked)
-        return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
+        return told_by(solve(bag, seed=order.seed, time_limit=order.seconds, **asked))
 
     return run
-
-
-def _front(bag: Bag, order: Order) -> Answer:
-    found = front(bag, **order.parameters)
-    return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
-
-
-def _region(bag: Bag, order: Order) -> Answer:  # noqa: ARG001 - it takes nothing
-    found = feasible_region(bag)
-    return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
-
-
-def _price(bag: Bag, order: Order) -> Answer:
-    found = price_curve(bag, **order.parameters)
-    return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
 
 
 def _scheduler(name: str) -> Callable[[Bag, Order], Answer]:
@@ -208,17 +159,22 @@ def bag_methods() -> dict[str, Method]:
     """Return every method for bags that there is now; packages may add heuristics."""
     asked: dict[str, Check] = {**QUESTION, "gap": check_gap}
     judged: dict[str, Check] = {**QUESTION, **EFFORT}
-    evolves: dict[str, Check] = {**judged, "generations": Whole(0)}
-    sampled: dict[str, Check] = {**LIMITS, **EFFORT, "sample": Whole(0, MOST_SAMPLED)}
+    sampled: dict[str, Check] = {**LIMITS, **EFFORT, "sample": WholeUpTo(MOST_SAMPLED)}
     priced: dict[str, Check] = {"from_ratio": check_ratio, "to_ratio": check_ratio, **LIMITS}
+    evolves: dict[str, Check] = {**judged, "generations": WholeUpTo()}
     found = [
         Method("solve", "bag", _solve(), {**asked, **EFFORT}, seeded=True, limited=True, apart=PRICES),
         Method("lp", "bag", _solve("fast"), asked, limited=True, apart=PRICES),
         Method("balanced", "bag", _solve("balanced"), asked, limited=True, apart=PRICES),
         Method("tight", "bag", _solve("tight"), asked, seeded=True, limited=True, apart=PRICES),
-        Method("front", "bag", _front, sampled),
-        Method("region", "bag", _region, {}),
-        Method("price", "bag", _price, {**priced, "points": Whole(0, MOST_POINTS)}),
+        Method("front", "bag", lambda bag, order: told_by(front(bag, **order.parameters)), sampled),
+        Method("region", "bag", lambda bag, _order: told_by(feasible_region(bag)), {}),
+        Method(
+            "price",
+            "bag",
+            lambda bag, order: told_by(price_curve(bag, **order.parameters)),
+            {**priced, "points": WholeUpTo(MOST_POINTS)},
+        ),
         Method(NSGA2, "bag", _scheduler(NSGA2), evolves, seeded=True, limited=True, apart=PRICES),
     ]
     found += [
@@ -261,7 +217,7 @@ def facility_methods() -> dict[str, Method]:
     for name in METHODS:
         takes = TAKES | {"bound": yes_or_no}
         if name == GA:
-            takes |= {"generations": Whole(0), "start": OneOf(STARTS)}
+            takes |= {"generations": WholeUpTo(), "start": OneOf(STARTS)}
         chance = name != "greedy"
         found.append(Method(name, "facility", _theirs(name), takes, seeded=chance, limited=chance))
     return {each.name: each for each in found}
@@ -271,33 +227,16 @@ def facility_methods() -> dict[str, Method]:
 #
 # `value` is the utility, `bound` what no schedule can pass, if `bound: true` asks for it.
 KEPT: Final = (
-    "utility",
-    "share_of_naive",
-    "share_of_bound",
-    "energy_joules",
-    "completed",
-    "dropped",
-    "waiting",
-    "events",
-    "utilisation",
-    "mean_bounded_slowdown",
-    "cost",
-    "cost_per_task",
-    "wait_seconds",
-    "by_priority",
-    "busy",
+    "utility share_of_naive share_of_bound energy_joules completed dropped waiting events utilisation "
+    "mean_bounded_slowdown cost cost_per_task wait_seconds by_priority busy"
 )
 
 
 def policy_method(name: str, kind: str) -> Method:
     """Return the method that runs a policy on days or on clusters."""
-    takes: dict[str, Check] = {"bound": yes_or_no}
-    if kind == "day":
-        policy(name)
-        takes |= {each.name: _checked(SimulationOptions, each.name) for each in fields(SimulationOptions)}
-    else:
-        cluster_policy(name)
-        takes |= {each.name: _checked(ClusterOptions, each.name) for each in fields(ClusterOptions)}
+    find, options = (policy, SimulationOptions) if kind == "day" else (cluster_policy, ClusterOptions)
+    find(name)
+    takes = {"bound": yes_or_no} | {each.name: _checked(options, each.name) for each in fields(options)}
     return Method(name, kind, _run(name), takes, seeded=True, limited=True)
 
 
@@ -336,7 +275,7 @@ def _run(name: str) -> Callable[[Day | Clusters, Order], Answer]:
             "bound": proved,
             "gap": None if proved is None else relative_gap(value, proved),
             "naive_bound": None if found.naive_bound is None else found.naive_bound.mean,
-        } | {key: plain(told[key]) for key in KEPT if key in told}
+        } | {key: told[key] for key in KEPT.split() if key in told}
         seconds = {} if took is None else {"method": took.mean}
         return Answer(outcome, found.provenance.solver, seconds)
 

@@ -1,4 +1,4 @@
-"""The plan of a study: its files, read once, and every combination of instance, method, parameters and seed."""
+"""The plan of a study: its generators and files, and every combination of instance, method, parameters and seed."""
 
 from __future__ import annotations
 
@@ -7,29 +7,187 @@ import itertools
 import json
 import math
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.bag.model import Bag
 from lpsched.errors import Fault, InstanceError, LpschedWarning, nearest, quote
+from lpsched.facility.model import Facility
+from lpsched.generate.clusters import machovec_clusters
+from lpsched.generate.cov import cov_bag
+from lpsched.generate.day import day_of, essc_day
+from lpsched.generate.facility import facility_of
+from lpsched.generate.grow import grow, resampled
+from lpsched.generate.options import (
+    PLATFORMS,
+    CovOptions,
+    EsscOptions,
+    FacilityOptions,
+    GrowOptions,
+    MachovecOptions,
+    Options,
+    unknown,
+)
 from lpsched.instances import read_instance
 from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import INSTANCES, kind_of
+from lpsched.online.clusters import Clusters
+from lpsched.online.day import Day
 from lpsched.studies.executors import Task
-from lpsched.studies.generators import FROM, GENERATORS
 from lpsched.studies.methods import find_method, method_names
 from lpsched.studies.study import MOST_RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from lpsched.errors import Place
-    from lpsched.studies.generators import Instance
     from lpsched.studies.methods import Method
     from lpsched.studies.study import InstanceSource, MethodChoice, Study
+
+
+# The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.
+#
+# bag        by coefficients of variation; with `method: grow` and `from: FILE` like the tables of a small bag
+# resampled  a random bag of another's task types: `from: FILE` and `tasks`, or `tasks_per_machine`
+# facility   a platform of the Heat paper
+# day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
+# clusters   those of the Jobs paper
+Instance: TypeAlias = Bag | Facility | Day | Clusters
+Given: TypeAlias = Mapping[str, Any]
+FROM: Final = "from"
+GROW: Final = "grow"
+BAG_METHODS: Final = ("cov", GROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """What it makes, what is wrong with options, and how an instance is made of sound ones and a seed.
+
+    `make` gets the bag that `from` names as well, where it names one.
+    """
+
+    kind: str
+    faults: Callable[[Given], Iterator[Fault]]
+    make: Callable[[Given, int, Bag | None], Instance]
+
+
+class _Resampling(Options):
+    tasks: int | None = None
+    tasks_per_machine: float | None = None
+
+    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
+        del in_range
+        given = [each for each in (self.tasks, self.tasks_per_machine) if each is not None]
+        if len(given) != 1:
+            yield Fault(("tasks",), "both or neither", "tasks or tasks_per_machine", "give one of them")
+        if not all(0 < each < math.inf for each in given):
+            yield Fault(("tasks",), "a number that is not above 0", "a number above 0", "correct it")
+
+
+class _Arriving(Options):
+    tasks: int
+    minutes: float
+
+
+def _without(options: Given, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
+
+
+def _faults(model: type[Options], given: Given, others: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Find unknown names, and what the model of the options refuses; `others` are known as well."""
+    known = (*model.model_fields, *others)
+    yield from (unknown(name, known) for name in given if name not in known)
+    try:
+        model(**{name: value for name, value in given.items() if name in model.model_fields})
+    except InstanceError as error:
+        yield from error.faults
+
+
+def _needs_from(options: Given) -> Iterator[Fault]:
+    if FROM not in options:
+        yield Fault((FROM,), "nothing", f"the key {FROM!r}", "add it")
+
+
+def _refuses(options: Given, name: str, needed: str) -> Iterator[Fault]:
+    if name in options:
+        yield Fault((name,), "a key that has no meaning here", needed, "remove it")
+
+
+def _bag_faults(options: Given) -> Iterator[Fault]:
+    own, method = _without(options, "method", FROM), options.get("method", "cov")
+    if method not in BAG_METHODS:
+        yield Fault(("method",), repr(method), f"one of {', '.join(BAG_METHODS)}", "choose one")
+        return
+    yield from (_needs_from(options) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
+    yield from _faults(GrowOptions if method == GROW else CovOptions, own, ("method", FROM))
+
+
+def _bag(options: Given, seed: int, base: Bag | None) -> Bag:
+    own, rng = _without(options, "method", FROM), np.random.default_rng(seed)
+    if base is None:
+        return cov_bag(f"cov-{seed}", rng, CovOptions(**own))
+    return grow(f"grow-{seed}", base, rng, GrowOptions(**own)).bag
+
+
+def _resampled_faults(options: Given) -> Iterator[Fault]:
+    yield from _needs_from(options)
+    yield from _faults(_Resampling, options, (FROM,))
+
+
+def _resampled(options: Given, seed: int, base: Bag | None) -> Bag:
+    assert base is not None
+    tasks = options.get("tasks")
+    if tasks is None:
+        tasks = max(1, round(options["tasks_per_machine"] * base.machines))
+    return resampled(base, tasks, np.random.default_rng(seed))
+
+
+def _day_faults(options: Given) -> Iterator[Fault]:
+    if FROM in options:
+        yield from _faults(_Arriving, options, (FROM,))
+    else:
+        yield from _refuses(options, "minutes", "it only with from")
+        yield from _faults(EsscOptions, options, (FROM, "minutes"))
+
+
+def _day(options: Given, seed: int, base: Bag | None) -> Day:
+    if base is None:
+        return essc_day(f"day-{seed}", seed, EsscOptions(**options))
+    rng = np.random.default_rng(seed)
+    return day_of(f"day-{seed}", base, rng, tasks=options["tasks"], minutes=options["minutes"])
+
+
+def _clusters(options: Given, seed: int, _base: Bag | None) -> Clusters:
+    return machovec_clusters(f"clusters-{seed}", seed, MachovecOptions(**options))
+
+
+def _facility_faults(options: Given) -> Iterator[Fault]:
+    platform = options.get("platform", "small")
+    if platform not in PLATFORMS:
+        yield Fault(("platform",), repr(platform), f"one of {', '.join(PLATFORMS)}", "choose one")
+        return
+    yield from _faults(FacilityOptions, PLATFORMS[platform].model_dump() | dict(options), ("platform",))
+
+
+def _facility(options: Given, seed: int, _base: Bag | None) -> Facility:
+    platform = options.get("platform", "small")
+    chosen = PLATFORMS[platform].model_copy(update=_without(options, "platform"))
+    return facility_of(f"{platform}-{seed}", np.random.default_rng(seed), chosen)
+
+
+GENERATORS: Final[dict[str, Generator]] = {
+    "bag": Generator("bag", _bag_faults, _bag),
+    "resampled": Generator("bag", _resampled_faults, _resampled),
+    "facility": Generator("facility", _facility_faults, _facility),
+    "day": Generator("day", _day_faults, _day),
+    "clusters": Generator("clusters", partial(_faults, MachovecOptions), _clusters),
+}
 
 
 # The files that a study names, read once: workers elsewhere are sent what they say, and need no disk.
@@ -55,7 +213,8 @@ def gather(study: Study, folder: Path) -> Gathered:
             faults.append(Fault(place, repr(file), "the name of a file", "correct it"))
             continue
         try:
-            instances[file] = _read(folder / file)
+            with warnings.catch_warnings(action="ignore", category=LpschedWarning):  # they are for 'lpsched show'
+                instances[file] = read_instance(folder / file)
         except InstanceError as error:
             found = f"{quote(file)}, which cannot be used: {error.faults[0]}"
             faults.append(Fault(place, found, "a sound instance", f"see 'lpsched show {file}'"))
@@ -65,12 +224,6 @@ def gather(study: Study, folder: Path) -> Gathered:
             place = ("instances", number, FROM)
             faults.append(Fault(place, f"a file of the kind {kind_of(base).name!r}", "a bag", "name one"))
     return Gathered(instances, tuple(faults))
-
-
-def _read(path: Path) -> Instance:
-    with warnings.catch_warnings():  # what is legal but suspect is for 'lpsched show'
-        warnings.simplefilter("ignore", LpschedWarning)
-        return read_instance(path)
 
 
 # From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
@@ -119,7 +272,9 @@ def faults_of(study: Study, gathered: Gathered) -> Iterator[Fault]:
     places = enumerate(study.methods)
     unsound = [fault for number, each in places for fault in _method_faults(each, known, ("methods", number))]
     yield from unsound or _unserved(study, kinds)
-    yield from _parameter_faults(study, known)
+    methods = [method for each in study.methods for kind in known if (method := find_method(each.name, kind))]
+    if methods:
+        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
     yield from _clashes(study, known)
     runs = sum(block.runs for block in _blocks(study, gathered))
     if runs > MOST_RUNS:
@@ -140,15 +295,9 @@ def _source_faults(source: InstanceSource, place: Place) -> Iterator[Fault]:
 
 def _kinds(study: Study, gathered: Gathered) -> list[str | None]:
     """Return the kind of instance of each source; `None` where it is not known."""
-    return [_kind(source, gathered) for source in study.instances]
-
-
-def _kind(source: InstanceSource, gathered: Gathered) -> str | None:
-    if source.file is not None:
-        found = gathered.instances.get(source.file)
-        return None if found is None else kind_of(found).name
-    generator = GENERATORS.get(source.generate or "")
-    return None if generator is None else generator.kind
+    made = {name: generator.kind for name, generator in GENERATORS.items()}
+    read = {file: kind_of(instance).name for file, instance in gathered.instances.items()}
+    return [made.get(each.generate or "") if each.file is None else read.get(each.file) for each in study.instances]
 
 
 def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Iterator[Fault]:
@@ -161,13 +310,6 @@ def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Itera
     yield from _value_faults(choice.parameters, methods, place, choice.name)
 
 
-def _parameter_faults(study: Study, kinds: set[str]) -> Iterator[Fault]:
-    found = (find_method(choice.name, kind) for choice in study.methods for kind in kinds)
-    methods = [method for method in found if method is not None]
-    if methods:
-        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
-
-
 def _value_faults(
     given: Mapping[str, Sequence[Any]], methods: Sequence[Method], place: Place, whose: str
 ) -> Iterator[Fault]:
@@ -178,13 +320,12 @@ def _value_faults(
         if not checks:
             needed = f"a parameter of {whose}: {', '.join(known) or 'it has none'}"
             yield Fault((*place, name), "an unknown name", needed, nearest(name, known) or "remove it")
-        for index, value in enumerate(values):
-            for check in checks[:1]:
-                try:
-                    _canonical(value, check)
-                except PydanticCustomError as refused:
-                    where = (*place, name, index) if len(values) > 1 else (*place, name)
-                    yield Fault(where, **(refused.context or {}))
+        for index, value in enumerate(values if checks else ()):
+            try:
+                _canonical(value, checks[0])
+            except PydanticCustomError as refused:
+                where = (*place, name, index) if len(values) > 1 else (*place, name)
+                yield Fault(where, **(refused.context or {}))
 
 
 def _clashes(study: Study, kinds: set[str]) -> Iterator[Fault]:
@@ -192,15 +333,12 @@ def _clashes(study: Study, kinds: set[str]) -> Iterator[Fault]:
     for number, choice in enumerate(study.methods):
         for method in (find_method(choice.name, kind) for kind in INSTANCES if kind in kinds):
             given = study.parameters | choice.parameters
-            several = [name for name in (method.apart if method else ()) if _any_given(given.get(name, ()))]
+            apart = method.apart if method else ()
+            several = [name for name in apart if any(value is not None for value in given.get(name, ()))]
             if len(several) > 1:
                 needed, do = f"one of them for {choice.name}", "drop one"
                 yield Fault(("methods", number), " and ".join(several), needed, do)
                 break
-
-
-def _any_given(values: Sequence[object]) -> bool:
-    return any(value is not None for value in values)
 
 
 def _unserved(study: Study, kinds: Sequence[str | None]) -> Iterator[Fault]:
@@ -217,19 +355,15 @@ def _blocks(study: Study, gathered: Gathered) -> Iterator[_Block]:
         for choice in study.methods:
             method = find_method(choice.name, kind or "")
             if method is not None:
-                yield _block(study, source, choice, method)
-
-
-def _block(study: Study, source: InstanceSource, choice: MethodChoice, method: Method) -> _Block:
-    shared = {name: values for name, values in study.parameters.items() if name in method.takes}
-    limits = choice.limits if choice.limits is not None else study.limits
-    return _Block(
-        source,
-        method,
-        shared | choice.parameters,
-        study.seeds if method.seeded else (0,),
-        limits.given() if method.limited else FrozenDict({}),
-    )
+                shared = {name: values for name, values in study.parameters.items() if name in method.takes}
+                limits = choice.limits if choice.limits is not None else study.limits
+                yield _Block(
+                    source,
+                    method,
+                    shared | choice.parameters,
+                    study.seeds if method.seeded else (0,),
+                    limits.given() if method.limited else FrozenDict({}),
+                )
 
 
 def _tasks(study: Study, gathered: Gathered, blocks: Sequence[_Block]) -> Iterator[Task]:
@@ -265,8 +399,7 @@ def _asked(block: _Block) -> Iterator[tuple[FrozenDict[str, Any], int]]:
     """Yield every combination of parameters and seed; null is a parameter that is not given."""
     checks = [block.method.takes[name] for name in block.values]
     for combination in itertools.product(*block.values.values()):
-        checked = map(_canonical, combination, checks)
-        named = zip(block.values, checked, strict=True)
+        named = zip(block.values, map(_canonical, combination, checks), strict=True)
         parameters = FrozenDict({name: value for name, value in named if value is not None})
         for seed in block.seeds:
             yield parameters, seed
@@ -283,10 +416,9 @@ def _source(source: InstanceSource, gathered: Gathered) -> tuple[FrozenDict[str,
         hash_ = gathered.instances[source.file].content_hash
         return FrozenDict({"file": source.file, "hash": hash_}), FrozenDict({"hash": hash_})
     told = {"generate": source.generate, **source.options}
-    if FROM not in told:
-        return FrozenDict(told), FrozenDict(told)
-    told["hash"] = gathered.instances[told[FROM]].content_hash
-    return FrozenDict(told), FrozenDict({name: each for name, each in told.items() if name != FROM})
+    if FROM in told:
+        told["hash"] = gathered.instances[told[FROM]].content_hash
+    return FrozenDict(told), FrozenDict(_without(told, FROM))
 
 
 def digest(what: Mapping[str, Any]) -> str:

@@ -34,22 +34,12 @@ GAP, SECONDS = "gap", "seconds"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that differ only by chance.
+    """Runs that differ only by chance."""
 
-    Attributes
-    ----------
-    by
-        What they agree in: the columns of the report, and their words here.
-    runs, failed
-        How many there are, and how many of them have no outcome.
-    numbers
-        Of each quantity of the report, the numbers of the runs that have it, in the order of the lines.
-    """
-
-    by: FrozenDict[str, Any]
+    by: FrozenDict[str, Any]  # what they agree in: the columns of the report, and their words here
     runs: int
-    failed: int
-    numbers: FrozenDict[str, tuple[float, ...]]
+    failed: int  # of them, without an outcome
+    numbers: FrozenDict[str, tuple[float, ...]]  # of each quantity, of the runs that have it, in the order of the lines
 
     def mean(self, quantity: str) -> Estimate | None:
         """Return the mean of a quantity; `None` if no run has it."""
@@ -182,7 +172,9 @@ def study_report(
     if not rows:
         needed, do = "at least one run", "see 'lpsched study run'"
         raise InstanceError(str(lines), (Fault((), "no runs", needed, do),))
-    several = _with_one_bound(_with_names(list(rows.values())))
+    names = _names(list(dict.fromkeys(row.source for row in rows.values())))
+    named = [replace(row, columns={**row.columns, INSTANCES: names[row.source]}) for row in rows.values()]
+    several = _with_one_bound(named)
     columns = tuple(dict.fromkeys(name for row in several for name in row.columns))
     chosen = _chosen("by", by, columns) or _varying(several, columns)
     _chosen("value", quantities, tuple(numbers))
@@ -233,14 +225,8 @@ def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
 def _bounded(row: _Row, bound: float) -> _Row:
     """Return a run with another bound, and the gap to it."""
     gap = relative_gap(row.numbers["value"], bound) if "value" in row.numbers else None
-    others = {name: each for name, each in row.numbers.items() if name != GAP}
-    return replace(row, numbers={**others, "bound": bound, **({} if gap is None else {GAP: gap})})
-
-
-def _with_names(rows: Sequence[_Row]) -> list[_Row]:
-    """Give the sources of instances their names."""
-    names = _names(list(dict.fromkeys(row.source for row in rows)))
-    return [replace(row, columns={**row.columns, INSTANCES: names[row.source]}) for row in rows]
+    numbers = {**row.numbers, "bound": bound, GAP: gap}
+    return replace(row, numbers={name: each for name, each in numbers.items() if each is not None})
 
 
 def _names(sources: Sequence[FrozenDict[str, Any]]) -> dict[FrozenDict[str, Any], str]:
@@ -268,12 +254,9 @@ def _name(source: Mapping[str, Any], taken: Mapping[str, set[Any]]) -> str:
     if "file" in source:
         return str(source["file"])
     differing = (name for name in taken if name not in WITHOUT and len(taken[name]) > 1)
-    told = (f"{name} {_shown(source[name])}" for name in differing if name in source)
+    given = ((name, source[name]) for name in differing if name in source)
+    told = (f"{name} {'+'.join(map(str, v)) if isinstance(v, list | tuple) else v}" for name, v in given)
     return ", ".join((str(source.get("generate", "unknown")), *told))
-
-
-def _shown(value: object) -> str:
-    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _flat(prefix: str, told: object, depth: int) -> Iterable[tuple[str, float]]:
@@ -341,7 +324,7 @@ def _groups(rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], 
         raise InstanceError(source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),))
     order = {value: place for place, value in enumerate(dict.fromkeys(v for key in found for v in key))}
     keys = sorted(found, key=lambda key: [_place(value, order) for value in key])
-    return tuple(_group(by, key, found[key], quantities) for key in keys)
+    return tuple(_group(FrozenDict(zip(by, key, strict=True)), found[key], quantities) for key in keys)
 
 
 def _place(value: object, order: Mapping[object, int]) -> tuple[int, float]:
@@ -351,30 +334,21 @@ def _place(value: object, order: Mapping[object, int]) -> tuple[int, float]:
     return (0, 0.0) if value is None else (2, order[value])
 
 
-def _group(by: Sequence[str], key: tuple[Any, ...], rows: Sequence[_Row], quantities: Sequence[str]) -> Group:
+def _group(by: FrozenDict[str, Any], rows: Sequence[_Row], quantities: Sequence[str]) -> Group:
     """Return a group; seconds and joules have no mean together."""
     mixed = IN_UNITS if len({row.unit for row in rows if row.reason is None}) > 1 else ()
-    return Group(
-        FrozenDict(zip(by, key, strict=True)),
-        len(rows),
-        sum(row.reason is not None for row in rows),
-        FrozenDict(
-            {
-                name: tuple(row.numbers[name] for row in rows if name in row.numbers and name not in mixed)
-                for name in quantities
-            }
-        ),
-    )
+    numbers = {
+        name: tuple(row.numbers[name] for row in rows if name in row.numbers and name not in mixed)
+        for name in quantities
+    }
+    return Group(by, len(rows), sum(row.reason is not None for row in rows), FrozenDict(numbers))
 
 
 def _failures(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[Failure, ...]:
     """Return the reasons, most runs first."""
-    found: dict[str, list[_Row]] = {}
-    for row in rows:
-        if row.reason is not None:
-            found.setdefault(row.reason, []).append(row)
-    told = [
-        Failure(reason, len(several), FrozenDict({name: several[0].columns.get(name) for name in columns}))
-        for reason, several in found.items()
-    ]
-    return tuple(sorted(told, key=lambda each: -each.runs))
+    failed = [row for row in rows if row.reason is not None]
+    first = {row.reason: row for row in reversed(failed)}
+    return tuple(
+        Failure(reason or "", runs, FrozenDict({name: first[reason].columns.get(name) for name in columns}))
+        for reason, runs in Counter(row.reason for row in failed).most_common()
+    )

@@ -20,10 +20,10 @@ from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.studies.generators import FROM, GENERATORS
-from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
+from lpsched.studies.executors import run_of
+from lpsched.studies.lines import RunLines, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
-from lpsched.studies.plan import Gathered, faults_of, gather, plan
+from lpsched.studies.plan import FROM, GENERATORS, Gathered, faults_of, gather, plan
 from lpsched.studies.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Fault
     from lpsched.studies.executors import Crew, Task
-    from lpsched.studies.generators import Instance
-    from lpsched.studies.methods import Answer
+    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.plan import Instance
 
 
 # One run: make the instance, run the method, write down what came out, or why nothing did.
@@ -45,34 +45,27 @@ def make_run(task: Task) -> StudyRun:
     instance, answer, why = None, None, None
     timings: dict[str, float] = {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LpschedWarning)
+        with warnings.catch_warnings(action="ignore", category=LpschedWarning):
             instance = _instance(task)
             timings["instance"] = time.perf_counter() - began
-            answer = _answered(instance, task)
+            method = find_method(task.method, kind_of(instance).name)
+            assert method is not None, f"{task.method} was planned and is not there"
+            answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
+            json.dumps(answer.outcome, allow_nan=False)  # what it answers must be what JSON can say
     except MemoryError:
         why = "not enough memory"
     except Exception as error:  # noqa: BLE001 - whatever it was, it is a row with its reason
         why = plain_words(reason(error)) or type(error).__name__
     timings |= {} if answer is None else dict(answer.timings)
     timings["total"] = time.perf_counter() - began
-    return StudyRun(
-        study=task.study,
-        key=task.key,
-        source=task.source,
-        instance_name=None if instance is None else instance.name,
-        instance_hash=None if instance is None else instance.content_hash,
-        kind=None if instance is None else kind_of(instance).name,
-        method=task.method,
-        parameters=task.parameters,
-        limits=task.limits,
-        instance_seed=task.instance_seed,
-        seed=task.seed,
-        outcome=None if answer is None else FrozenDict(answer.outcome),
-        reason=why,
-        lpsched=version_of_lpsched(),
+    return run_of(
+        task,
+        instance,
+        why,
         solver=default_solver().name if answer is None else answer.solver,
-        timings=FrozenDict(timings),
+        kind=None if instance is None else kind_of(instance).name,
+        outcome=None if answer is None else answer.outcome,
+        timings=timings,
         where=where(),
     )
 
@@ -84,25 +77,11 @@ def _instance(task: Task) -> Instance:
         return brought
     made_by = (task.source, task.instance_seed)
     if made_by not in _LAST:
-        made = _generated(task, task.instance_seed)
+        options = {name: each for name, each in task.source.items() if name not in ("generate", "hash", FROM)}
+        made = GENERATORS[task.source["generate"]].make(options, task.instance_seed, task.instance)
         _LAST.clear()
         _LAST[made_by] = made
-        return made
     return _LAST[made_by]
-
-
-def _generated(task: Task, seed: int) -> Instance:
-    options = {name: each for name, each in task.source.items() if name not in ("generate", "hash", FROM)}
-    return GENERATORS[task.source["generate"]].make(options, seed, task.instance)
-
-
-def _answered(instance: Instance, task: Task) -> Answer:
-    """Run the method; what it answers must be what JSON can say."""
-    method = find_method(task.method, kind_of(instance).name)
-    assert method is not None, f"{task.method} was planned and is not there"
-    answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
-    json.dumps(answer.outcome, allow_nan=False)
-    return answer
 
 
 def where() -> FrozenDict[str, Any]:
@@ -155,20 +134,21 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         lines = lines_of(study)
     tasks, watch = plan(declared, gathered), watch or Watch()
     with RunLines(Path(lines), resume=resume or retry_failed) as file:
-        found = _Found(file.path, {task.key for task in tasks})
-        if found.others and not found.ended:
+        ended, others, versions = _found(file.path, {task.key for task in tasks})
+        if others and not ended:
             do = "choose another name"
-            raise OutputError(f"cannot write {file.path}: its {found.others:,} runs are of another study; {do}")
-        waiting = [task for task in tasks if found.lacks(task.key, retry_failed=retry_failed)]
+            raise OutputError(f"cannot write {file.path}: its {others:,} runs are of another study; {do}")
+        done = {key for key, why in ended.items() if why is None or not retry_failed}
+        waiting = [task for task in tasks if task.key not in done]
         before, made, began = len(tasks) - len(waiting), 0, time.perf_counter()
         watch.tell("runs", done=before, total=len(tasks))
         with closing((crew or SerialCrew()).work_off(make_run, waiting, watch=watch)) as runs:
             for run in runs:
                 file.add(run)
                 made += 1
-                found.ended[run.key] = run.reason
+                ended[run.key] = run.reason
                 watch.tell("runs", done=before + made, total=len(tasks))
-    reasons = Counter(reason for reason in found.ended.values() if reason is not None)
+    reasons = Counter(reason for reason in ended.values() if reason is not None)
     return StudySummary(
         study=declared.name,
         lines=str(lines),
@@ -177,8 +157,8 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         made=made,
         failed=reasons.total(),
         reasons=tuple(reasons.most_common(MOST_REASONS)),
-        others=found.others,
-        versions=tuple(sorted(found.versions - {version_of_lpsched()})),
+        others=others,
+        versions=tuple(sorted(versions - {version_of_lpsched()})),
         seconds=time.perf_counter() - began,
         lpsched=version_of_lpsched(),
     )
@@ -197,23 +177,17 @@ def declare(study: Study | Path | str) -> tuple[Study, Gathered]:
     return read_study(study, faults), gathered[-1]
 
 
-class _Found:
-    """What the lines that are there say: runs of the study that ended, each with its reason if it failed."""
-
-    def __init__(self, path: Path, planned: set[str]) -> None:
-        self.ended: dict[str, str | None] = {}
-        self.others = 0
-        self.versions: set[str] = set()
-        for run in read_runs(path):
-            if run.key in planned:
-                self.ended[run.key] = run.reason
-                self.versions.add(run.lpsched)
-            else:
-                self.others += 1
-
-    def lacks(self, key: str, *, retry_failed: bool) -> bool:
-        """Tell whether a run is still to be made."""
-        return key not in self.ended or (retry_failed and self.ended[key] is not None)
+def _found(path: Path, planned: set[str]) -> tuple[dict[str, str | None], int, set[str]]:
+    """Return the planned runs that ended, each with its reason if it failed; how many others; versions of lpsched."""
+    ended: dict[str, str | None] = {}
+    others, versions = 0, set()
+    for run in read_runs(path):
+        if run.key in planned:
+            ended[run.key] = run.reason
+            versions.add(run.lpsched)
+        else:
+            others += 1
+    return ended, others, versions
 
 
 class SerialCrew:

@@ -12,6 +12,7 @@ Every combination of them is one run. What a method or a generator takes is know
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
 
@@ -37,51 +38,28 @@ MOST_PARAMETERS: Final = 100
 PlainValue: TypeAlias = str | float | bool | None
 
 
+@dataclass(frozen=True, slots=True)
 class _Plain(Checked[Any]):
-    """A number, a text, yes or no, or null."""
+    """A number, a text, yes or no, or null; as an option of a generator a list of numbers, too."""
 
-    needed: ClassVar[str] = "a number, a word, yes or no, or null"
-    __slots__ = ()
+    is_option: bool = False
 
     def core(self) -> CoreSchema:
         """Return such a value as it is."""
-        return core_schema.no_info_plain_validator_function(self.plain, json_schema_input_schema=self.described())
+        described: TypeAdapter[Any] = TypeAdapter(PlainValue | list[float] if self.is_option else PlainValue)
+        return core_schema.no_info_plain_validator_function(self._plain, json_schema_input_schema=described.core_schema)
 
-    def described(self) -> CoreSchema:
-        """Return what a JSON Schema says of it."""
-        return TypeAdapter(PlainValue).core_schema
-
-    def plain(self, value: object) -> object:
-        """Return the value, if it is one."""
+    def _plain(self, value: object) -> object:
+        if self.is_option and isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value):
+            return tuple(value)
         if value is not None and not isinstance(value, str | int | float):
             raise ValueError("not plain")
         return value
 
     def message(self, value: object) -> Message:
         """Return what was found, what is needed, and what to do."""
-        return describe(value), self.needed, ""
-
-
-class _Option(_Plain):
-    """An option of a generator: a list of numbers, too."""
-
-    needed: ClassVar[str] = "a number, a word or a list of numbers"
-    __slots__ = ()
-
-    def described(self) -> CoreSchema:
-        """Return what a JSON Schema says of it."""
-        return TypeAdapter(PlainValue | list[float]).core_schema
-
-    def plain(self, value: object) -> object:
-        """Return the value, if it is one."""
-        if isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value):
-            return tuple(value)
-        return super().plain(value)
-
-
-def _listed(value: object) -> object:
-    """Return one value as a list of it."""
-    return value if isinstance(value, list | tuple) else (value,)
+        needed = "a number, a word or a list of numbers" if self.is_option else "a number, a word, yes or no, or null"
+        return describe(value), needed, ""
 
 
 class SeedRange(Part):
@@ -96,6 +74,10 @@ def _each_seed(raw: object) -> object:
         return raw
     seeds = part_from(SeedRange, raw)
     return tuple(range(seeds.first, seeds.first + seeds.count))
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value,)
 
 
 Seed = Annotated[int, Whole(0, LARGEST_SEED)]
@@ -138,7 +120,7 @@ class GeneratorSource(Part):
     """Instances of a generator, one for each seed; all other keys are options of the generator."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Annotated[Any, _Option()]] = Field(init=False)
+    __pydantic_extra__: dict[str, Annotated[Any, _Plain(is_option=True)]] = Field(init=False)
     generate: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a generator")]
     seeds: Seeds = Field(description=SEEDS_NEEDED)
     file: ClassVar[None] = None
@@ -175,7 +157,7 @@ class MethodChoice(Part):
         return FrozenDict(self.__pydantic_extra__)
 
 
-def _method(raw: object) -> object:
+def _named(raw: object) -> object:
     return {"name": raw} if isinstance(raw, str) else raw
 
 
@@ -192,7 +174,7 @@ class Study(Instance):
         Entries("file or generator", most=MOST_RUNS),
     ] = Field(description="a list of files and generators, at least one")
     methods: Annotated[
-        tuple[Annotated[MethodChoice, BeforeValidator(_method, json_schema_input_type=str | MethodChoice)], ...],
+        tuple[Annotated[MethodChoice, BeforeValidator(_named, json_schema_input_type=str | MethodChoice)], ...],
         Entries("method", most=MOST_RUNS),
     ] = Field(description="a list of methods, at least one")
     parameters: Annotated[Parameters, Several(most=MOST_PARAMETERS)] = Field(
@@ -206,10 +188,7 @@ class Study(Instance):
 def read_study(path: Path | str, check: Callable[[Study], Iterable[Fault]] | None = None) -> Study:
     """Read a study from a YAML or JSON file.
 
-    Parameters
-    ----------
-    check
-        Finds what else is wrong with a study of sound shape, so that it is told with the line it stands in.
+    `check` finds what else is wrong with a study of sound shape, so that it is told with the line it stands in.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.solve import solve
 from lpsched.bag.verify import measure
 from lpsched.errors import InstanceError
-from lpsched.model.draws import Spread
+from lpsched.model.risk import Spread
 from lpsched.model.table import Table
 from tests.property.bags import ORDINARY, plain_bags
 

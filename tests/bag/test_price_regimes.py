@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from lpsched.bag.model import Bag
+from lpsched.bag.overview import price_stretches
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
-from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.solve import solve
 from lpsched.model.table import Table

@@ -14,8 +14,7 @@ from lpsched.bag.evolve import BagScorer, SampledBagScorer, to_schedule
 from lpsched.bag.risk import sample_bag
 from lpsched.errors import InstanceError
 from lpsched.evolve.genes import random_genes
-from lpsched.model.draws import Spread, task_draws
-from lpsched.model.risk import RiskOptions
+from lpsched.model.risk import RiskOptions, Spread, task_draws
 from lpsched.online import evolve as sampled_day
 from lpsched.online.arrays import day_arrays
 from lpsched.online.evolve import DayScorer, SampledDayScorer, to_day_schedule

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from lpsched.model.draws import BINS, bin_means
+from lpsched.model.risk import BINS, bin_means
 
 
 @pytest.mark.parametrize("cov", [0.001, 0.1, 0.3, 1.0, 1.5, 5.0])

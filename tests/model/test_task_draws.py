@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.model.draws import LEVELS, spread_of, task_draws
-from lpsched.model.risk import RiskOptions
+from lpsched.model.risk import LEVELS, RiskOptions, spread_of, task_draws
 
 SECONDS = np.array([[10.0, 20.0], [1.0, 3.0]])
 WATTS = np.array([[100.0, 50.0], [70.0, 0.0]])

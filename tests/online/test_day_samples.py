@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.model.draws import task_draws
-from lpsched.model.risk import RiskOptions
+from lpsched.model.risk import RiskOptions, task_draws
 from lpsched.online.arrays import day_arrays
 from lpsched.online.risk import sample_day, too_late
 from lpsched.online.schedule import DaySchedule, PlacedTask

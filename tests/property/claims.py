@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.bag.pricing.result import ElectricityNeed, PricePiece
-    from lpsched.bag.pricing.worth import Between
+    from lpsched.bag.result import Between
 
 HOUR = 3600
 ROUNDING = 1e-6  # of money an hour: pieces are cut in doubles

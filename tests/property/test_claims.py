@@ -11,7 +11,7 @@ import pytest
 
 from lpsched.bag.parts import Prices
 from lpsched.bag.pricing.one_more import with_one_more
-from lpsched.bag.pricing.worth import Between
+from lpsched.bag.result import Between
 from tests.property import claims
 from tests.property.claims import drawn_bag, false_counts, false_curve, false_prices, false_steps
 from tests.support import simple_bag

@@ -187,7 +187,7 @@ def test_a_worker_with_many_threads_is_refused(monkeypatch):
 
 def test_a_worker_makes_one_run_at_a_time_however_many_threads_it_has(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr(dask_crew, "worker_here", lambda: "here")
+    monkeypatch.setattr(distributed, "get_worker", lambda: types.SimpleNamespace(address="here"))
     inside, most = Counter[str](), []
 
     def slow(task):

@@ -7,7 +7,7 @@ from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.day import essc_day
 from lpsched.generate.facility import facility_of
 from lpsched.generate.options import PLATFORMS, EsscOptions, MachovecOptions
-from lpsched.studies.generators import GENERATORS
+from lpsched.studies.plan import GENERATORS
 from lpsched.studies.running import _LAST, make_run
 from tests.studies.test_making import made
 from tests.studies.test_plan import faults_of, tasks_of

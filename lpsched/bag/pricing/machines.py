@@ -17,19 +17,19 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.pricing.one_more import Marginals, largest, machine_step, trying_of, useful_machines
+from lpsched.bag.pricing.one_more import Marginals, Trying, machine_step, trying_of, types_asked, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
-from lpsched.bag.pricing.worth import Between, Worth
 from lpsched.bag.proving import require_power, require_time
-from lpsched.bag.result import Effort
+from lpsched.bag.result import Between, Effort, Worth
 from lpsched.bag.search.curves import CountSearch, longest_task
-from lpsched.bag.solve import DEFAULT_GAP, answer
 from lpsched.bag.terms import with_machines
-from lpsched.errors import InfeasibleError, NotFoundError, SolverError
+from lpsched.cancellation import Watch
+from lpsched.errors import InfeasibleError, SolverError
 from lpsched.model.fields import MOST
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding
-
-
 MANY: Final = 1_000  # pairs: with more, only the best number is looked for, not every piece
 FEWER, FAST_FEWER = 2, 8  # by what the number of machines is divided for the next try; for large bags
 SURE: Final = 0.5  # of what they add at most: so many verified machines need no further try
@@ -86,18 +84,18 @@ def machine_needs(
     bag, found, search = question.bag, [], None
     if present.makespan_seconds is not None:
         search = CountSearch(bag, solver, seconds=present.makespan_seconds)
-    asked = _asked(bag, present, marginals)
+    asked: list[str] = []  # of these types one whole machine more is looked at
+    if marginals is not Marginals.LP and present.worth is not None:
+        asked = types_asked(marginals, present.worth.machine_types)
     for j, machine in enumerate(bag.machine_types):
-        useful, known = useful_machines(bag, j), present.worth
-        life = machine.mean_hours_to_failure or lifetime_hours
-        worth = (None, None) if known is None else _sides(known, machine.name)
+        useful = useful_machines(bag, j)
+        told = partial(_told, bag, machine, present.worth, machine.mean_hours_to_failure or lifetime_hours)
         step = Between(None, None)
         if machine.name in asked and present.result is not None:
             trying = trying_of(bag, present.result, solver, marginals=marginals, watch=None, seed=0)
             step = machine_step(question, present.result, machine.name, trying)
         if search is None or not useful:  # where waiting is best, it is with any number of machines
-            counts = _Counts(0, None, present.bound)
-            found.append(_told(bag, machine, counts, _Told(worth, step, 0, None, life)))
+            found.append(told(step=step, most=0, bound_at_most=present.bound))
             continue
         lines, counts = _counted(bag, search, j, useful)
         if counts.next_bound is not None and present.value is not None and step.at_most is not None:
@@ -113,28 +111,13 @@ def machine_needs(
         far = _ProvedLines(bag, j, useful)
         for prices in counts.prices:
             far.add(prices)
-        counts = replace(counts, bound_at_best=rounded_up(SECONDS_PER_HOUR * far.highest()))
+        highest = rounded_up(SECONDS_PER_HOUR * far.highest())
         limit: int | None = _limit(search, far, best)
         if limit == useful and bag.machines + useful + 1 >= MOST:
             limit = None  # a file can say no more, but they might be of use
         sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
-        found.append(_told(bag, machine, counts, _Told(worth, step, limit, sure, life)))
+        found.append(told(step=step, most=limit, bound_at_most=highest, pieces=counts.pieces, tried=sure))
     return tuple(found)
-
-
-def _asked(bag: Bag, present: Present, marginals: Marginals) -> list[str]:
-    """Return the machine types of which one whole machine more is looked at."""
-    if marginals is Marginals.LP or present.worth is None:
-        return []
-    if marginals is Marginals.TOP:
-        return largest(present.worth.machine_types)
-    return [machine.name for machine in bag.machine_types]
-
-
-def _sides(worth: Worth, name: str) -> tuple[float | None, float | None]:
-    """Return the marginal values of one more and one fewer; the same, if only one is known."""
-    more, fewer = worth.machine_types[name], worth.one_fewer
-    return more, more if fewer is None else fewer.machine_types[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +126,9 @@ class _Counts:
 
     best_more: int
     next_bound: float | None
-    bound_at_best: float
-    pieces: tuple[MachinePiece, ...] = ()
-    prices: tuple[CountPrices, ...] = ()
-    none_from: int | None = None  # with so many more the program has no solution
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What is known of a type: marginal values, one step, how many are worthwhile, how long one lasts."""
-
-    worth: tuple[float | None, float | None]
-    step: Between
-    most: int | None
-    sure: _Tried | None
-    life: float | None
+    pieces: tuple[MachinePiece, ...]
+    prices: tuple[CountPrices, ...]
+    none_from: int | None  # with so many more the program has no solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +139,6 @@ class _Tried:
     value: float
     at_least: float
     at_most: float | None
-
-    @property
-    def is_sure(self) -> bool:
-        return self.at_least > 0 and (self.at_most is None or self.at_least >= SURE * self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +216,8 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
         end = pieces[-1].to_more if pieces else 0.0
     low = min(math.floor(end), useful)
     after = search.prices_at(j, low + 1.0) if low < useful else None
-    others += [] if after is None else [after]
-    if low and not pieces:
-        first = search.prices_at(j, 1.0)
-        others += [] if first is None else [first]
+    first = search.prices_at(j, 1.0) if low and not pieces else None
+    others += [prices for prices in (after, first) if prices is not None]
     lines = _ProvedLines(bag, j, low + 1)
     own = [lines.add(piece.prices) for piece in pieces]
     now, *_ = [lines.add(prices) for prices in others]
@@ -263,7 +228,6 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
     return lines, _Counts(
         best_more=best,
         next_bound=None if one is None else rounded_up(SECONDS_PER_HOUR * one),
-        bound_at_best=rounded_up(SECONDS_PER_HOUR * lines.at(best)),
         pieces=tuple(
             MachinePiece(
                 from_count=count + piece.from_more,
@@ -332,9 +296,8 @@ def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedL
     fewer = FAST_FEWER if is_large(question.bag) else FEWER
     while more:
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
-        try:
-            result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP, effort=TRIED)
-        except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
+        result = Trying(solver, TRIED, Watch()).answered(replace(question, bag=bag))
+        if result is None:  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
@@ -347,16 +310,27 @@ def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedL
         if best is not None and tried.value <= best.value and best.at_least > 0:
             break
         best = tried if best is None or tried.value > best.value else best
-        if tried.is_sure:
+        if at_least > 0 and (at_most is None or at_least >= SURE * at_most):
             break
         more //= fewer
     return tries
 
 
-def _told(bag: Bag, machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
-    """Return the answer for a machine type."""
+def _told(  # noqa: PLR0913 - all that is known of a type
+    bag: Bag,
+    machine: MachineType,
+    worth: Worth | None,
+    life: float | None,
+    *,
+    step: Between,
+    most: int | None,
+    bound_at_most: float,
+    pieces: tuple[MachinePiece, ...] = (),
+    tried: _Tried | None = None,
+) -> MachineNeed:
+    """Return the answer for a machine type that lasts `life` hours; `tried` is what is sure to be worthwhile."""
     lost = float(exact_cost_model(bag).depreciation(machine, per=SECONDS_PER_HOUR)) * SECONDS_PER_HOUR
-    life, tried, (adds, fewer) = told.life, told.sure, told.worth
+    adds = None if worth is None else worth.machine_types[machine.name]
     earns = None if adds is None else max(0.0, adds + lost)
     return MachineNeed(
         name=machine.name,
@@ -366,16 +340,16 @@ def _told(bag: Bag, machine: MachineType, counts: _Counts, told: _Told) -> Machi
         adds_per_hour=adds,
         pays_back_hours=machine.purchase_price / earns if earns and machine.purchase_price else None,
         pays_up_to=None if earns is None or life is None else earns * life,
-        most_more=told.most,
-        bound_at_most=counts.bound_at_best,
+        most_more=most,
+        bound_at_most=bound_at_most,
         sure_more=0 if tried is None else tried.more,
         value_at_sure=None if tried is None else tried.value,
         sure_adds_at_least=None if tried is None else tried.at_least,
         sure_adds_at_most=None if tried is None else tried.at_most,
-        pieces=counts.pieces,
-        fewer_adds_per_hour=fewer,
-        step_at_least=told.step.at_least,
-        step_at_most=told.step.at_most,
+        pieces=pieces,
+        fewer_adds_per_hour=None if worth is None else (worth.one_fewer or worth).machine_types[machine.name],
+        step_at_least=step.at_least,
+        step_at_most=step.at_most,
     )
 
 

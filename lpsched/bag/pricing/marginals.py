@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +12,8 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
-from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
+from lpsched.bag.result import SAME, Worth
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
 from lpsched.lp.program import require_optimal
@@ -21,6 +22,8 @@ from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.bag.model import Bag
     from lpsched.bag.profit import Money
     from lpsched.bag.relaxation import Relaxation, Scales
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
 # (q - v), v being the multiplier of its demand: it does not fall if q is at least the *largest* v, and with
 # one fewer it does not fall if q is at most the *smallest*.
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers
-
 TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 
 
@@ -54,18 +56,18 @@ def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Wor
     Without a relaxation the bag is better not run: nothing is scarce then, and the derivatives are exact.
     """
     if relaxed is None:
-        worth = worth_of(bag, Multipliers.zero(bag))
-        return _with_fewer(worth, worth)
+        worth = _worth(bag, _values(bag, Multipliers.zero(bag)))
+        return replace(worth, one_fewer=worth)
     if not relaxed.optimal:
         return None
     smooth, shortest = _smooth(bag, relaxed, solver)
-    worth = worth_of(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
-    if bag.seconds.rows * bag.seconds.columns > MOST_PAIRS:
-        return worth
-    try:
-        return _two_sided(bag, smooth, worth, solver, shortest) or worth
-    except SolverError:  # the solver's own multipliers will do
-        return worth
+    own = _values(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
+    if bag.seconds.rows * bag.seconds.columns <= MOST_PAIRS:
+        with suppress(SolverError):  # the solver's own multipliers will do
+            found = _two_sided(bag, smooth, own, solver, shortest)
+            if found is not None:
+                return found
+    return _worth(bag, own)
 
 
 def _smooth(bag: Bag, relaxation: Relaxation, solver: Solver) -> tuple[Relaxation, float]:
@@ -88,24 +90,21 @@ def _relaxation(scales: Scales, solver: Solver) -> Relaxation:
     return profit.read_solution(scales, money, solution)
 
 
-def worth_of(bag: Bag, prices: Multipliers) -> Worth:
-    """Return the derivatives that one set of optimal multipliers gives."""
-    scales = scales_of(bag)
-    machines, kilowatt, tasks = profit.worths(
-        scales, profit.money_of(scales), [float(each) for each in prices.machines], float(prices.cap)
-    )
-    return Worth(
-        machine_types=FrozenDict(zip((each.name for each in bag.machine_types), machines, strict=True)),
-        kilowatt_per_hour=kilowatt,
-        task_types=FrozenDict(zip((each.name for each in bag.task_types), tasks, strict=True)),
-    )
+def _values(bag: Bag, prices: Multipliers) -> list[float]:
+    """Return the derivatives that one set of optimal multipliers gives: of machines, tasks, a kilowatt under a cap."""
+    scales, multipliers = scales_of(bag), [float(each) for each in prices.machines]
+    machines, kilowatt, tasks = profit.worths(scales, profit.money_of(scales), multipliers, float(prices.cap))
+    return [*machines, *tasks, *([] if kilowatt is None else [kilowatt])]
 
 
-def _with_fewer(more: Worth, fewer: Worth) -> Worth:
-    return Worth(more.machine_types, more.kilowatt_per_hour, more.task_types, one_fewer=fewer)
+def _worth(bag: Bag, values: Sequence[float | None]) -> Worth:
+    names = [*(each.name for each in bag.machine_types), *(each.name for each in bag.task_types)]
+    machines, named = len(bag.machine_types), list(zip(names, values, strict=False))
+    kilowatt = values[-1] if len(values) > len(names) else None
+    return Worth(FrozenDict(named[:machines]), kilowatt, FrozenDict(named[machines:]))
 
 
-def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, shortest: float) -> Worth | None:
+def _two_sided(bag: Bag, relaxation: Relaxation, own: list[float], solver: Solver, shortest: float) -> Worth | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
     scales = replace(scales_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
     money = profit.money_of(scales)
@@ -117,12 +116,9 @@ def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, s
     directions, constants = _derivatives(scales, money, program)
     ranges = face.ranges(directions, solver)
     machines, tasks = len(bag.machine_types), len(bag.task_types)
-    own = [*worth.machine_types.values(), *worth.task_types.values()]
-    own += [] if worth.kilowatt_per_hour is None else [worth.kilowatt_per_hour]
     sides = []
     sizes = np.abs(directions).max(axis=1).tolist()
     for value, found, constant, size in zip(own, ranges, constants, sizes, strict=True):
-        assert value is not None, "the solver's own multipliers are finite"
         rounding = SAME * (abs(value) + abs(constant)) + TOLERANCE * size  # multipliers are of the order of 1
         side = _sides(value, found, constant, rounding)
         if side is None:
@@ -130,8 +126,8 @@ def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, s
         sides.append(side)
     for i in range(machines, machines + tasks):  # one more task needs the largest v
         sides[i] = (sides[i][1], sides[i][0])
-    more, fewer = (_worth(bag, [side[k] for side in sides]) for k in (0, 1))
-    return _with_fewer(more, fewer)
+    more, fewer = zip(*sides, strict=True)
+    return replace(_worth(bag, more), one_fewer=_worth(bag, fewer))
 
 
 def _sides(
@@ -148,34 +144,25 @@ def _sides(
     return (None if low is None else first), (None if high is None else last)
 
 
-def _worth(bag: Bag, values: list[float | None]) -> Worth:
-    machines, tasks = len(bag.machine_types), len(bag.task_types)
-    return Worth(
-        FrozenDict({each.name: values[j] for j, each in enumerate(bag.machine_types)}),
-        values[-1] if len(values) > machines + tasks else None,
-        FrozenDict({each.name: values[machines + i] for i, each in enumerate(bag.task_types)}),
-    )
-
-
 def _derivatives(scales: Scales, money: Money, program: LinearProgram) -> tuple[Floats, list[float]]:
     """Return what machines, tasks and a kilowatt are worth, as linear functions of the multipliers.
 
     The formulas are those of `bag/profit.py`, with p_j = -y of the capacity, q = -y of the cap, and
     v_i = y of the demand, in the pure numbers of the program.
     """
-    bag, arrays = scales.bag, scales.arrays
+    bag = scales.bag
     tasks, machines, rows = len(bag.task_types), len(bag.machine_types), len(program.row_names)
     prices, hour = cost_model(bag), SECONDS_PER_HOUR
     directions = np.zeros((machines + tasks + (scales.cap is not None), rows))
     constants = [0.0] * len(directions)
-    cap = program.row_names.index("cap") if scales.cap is not None else None
     for j, machine in enumerate(bag.machine_types):
         directions[j, tasks + j] = -hour * money.unit / scales.seconds / machine.count
-        if scales.cap is not None and cap is not None:
-            directions[j, cap] = hour * machine.idle_watts * money.unit / scales.cap.joules
         constants[j] = -hour * prices.energy_price * machine.idle_watts - prices.depreciation(machine)
     for i in range(tasks):
-        directions[machines + i, i] = money.unit / float(arrays.task_counts[i])
-    if scales.cap is not None and cap is not None:
+        directions[machines + i, i] = money.unit / float(scales.arrays.task_counts[i])
+    if scales.cap is not None:
+        cap = program.row_names.index("cap")
+        for j, machine in enumerate(bag.machine_types):
+            directions[j, cap] = hour * machine.idle_watts * money.unit / scales.cap.joules
         directions[-1, cap] = -KILO * hour * money.unit / scales.cap.joules / prices.meter
     return directions, constants

@@ -1,39 +1,40 @@
-"""One whole machine, kilowatt or task more: solved again, and proved."""
+"""One whole machine or task more, or other machines: solved again, and proved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model
 from lpsched.bag.model import Bag
-from lpsched.bag.pricing.worth import Between, OneMore, changes_between
-from lpsched.bag.problem import ask
+from lpsched.bag.pricing.result import WhatIf
+from lpsched.bag.problem import ask, with_price
 from lpsched.bag.proving import prove
-from lpsched.bag.result import Effort
+from lpsched.bag.result import Between, Effort, OneMore, changes_between
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
-from lpsched.bag.solve import DEFAULT_GAP, answer
+from lpsched.bag.solve import DEFAULT_GAP, answer, answer_in_time, effort_named
 from lpsched.bag.terms import Terms, with_machines
 from lpsched.bag.verify import examine
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
-from lpsched.model.fields import MOST, FrozenDict
+from lpsched.model.fields import MOST, FrozenDict, column_numbers
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from lpsched.bag.parts import TaskType
     from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 
+
+Number = TypeVar("Number", float, Fraction)
 
 # From a number in doubles to one of which something is proved or verified: hardly further, or not at all.
 FINEST: Final = 2.0**-52
@@ -61,7 +62,7 @@ def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = Tru
 #
 # A marginal value is a derivative of the LP bound (`bag/pricing/marginals.py`); whole tasks move in steps.
 # Here the question is asked again with one more, and the best possible, which lies between value and bound,
-# before and after, changes by what lies between (`bag/pricing/marginals.py`).
+# before and after, changes by what lies between.
 #
 # A task more brings a price q, and the question is from which q on it is worth taking. With P the best
 # possible without it and P(q) the best with it, which never falls in q, the break-even price is where P(q)
@@ -93,7 +94,7 @@ class Marginals(StrEnum):
 
 def marginals_named(name: str) -> Marginals:
     """Return the marginals of a name."""
-    if name not in {each.value for each in Marginals}:
+    if name not in set(Marginals):
         raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
     return Marginals(name)
 
@@ -135,7 +136,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     ----------
     bag
         A bag, or the path of its file.
-    bag, price, profit_ratio, power_cap, deadline, seed, solver
+    price, profit_ratio, power_cap, deadline, seed, solver
         As they were given to `solve`.
     marginals
         `top`: of profit, the three machine types and the three task types of largest marginal value, with
@@ -167,45 +168,41 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     asked = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
     question = ask(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)
+    bag, worth, earns = question.bag, result.worth, question.objective.maximise
+    if asked is Marginals.LP or not (asked is Marginals.PROVED or earns) or (earns and worth is None):
+        return result
+    machines, tasks = [each.name for each in bag.machine_types], [each.name for each in bag.task_types]
+    if worth is not None:
+        machines, tasks = (types_asked(asked, each) for each in (worth.machine_types, worth.task_types))
+    if earns and not result.schedule.groups:
+        tasks = []  # nothing runs, and a task more would not either: it has no price
+    trying = trying_of(bag, result, solver, marginals=asked, watch=watch, seed=seed)
+
+    def steps(names: list[str], step: Callable[[Question, Result, str, Trying], Between]) -> FrozenDict[str, Between]:
+        found = {}
+        for name in names:
+            if trying.watch.is_over():
+                break
+            own = trying if trying.rounds else replace(trying, watch=trying.watch.share(SECONDS))
+            found[name] = step(question, result, name, own)
+        return FrozenDict(found)
+
     timings = dict(result.timings)
     with timed(timings, "one more"):
-        found = one_more(question, result, solver, marginals=asked, watch=watch, seed=seed)
-    return result if found is None else replace(result, one_more=found, timings=FrozenDict(timings))
+        found = OneMore(
+            unit=result.unit,
+            machine_types=steps(machines, machine_step),
+            task_types=steps(tasks, task_step),
+            sells=earns,
+            effort=trying.effort.value,
+        )
+    return replace(result, one_more=found, timings=FrozenDict(timings))
 
 
-def one_more(  # noqa: PLR0913 - the options of `with_one_more`
-    question: Question,
-    result: Result,
-    solver: Solver,
-    *,
-    marginals: Marginals,
-    watch: Watch | None = None,
-    seed: int = 0,
-) -> OneMore | None:
-    """Return what is proved about one more of the types asked about; `None` if nothing is asked."""
-    earns = question.objective.maximise
-    everything = marginals is Marginals.PROVED
-    if marginals is Marginals.LP or not (everything or earns) or (earns and result.worth is None):
-        return None
-    bag, worth = question.bag, result.worth
-    machines = [machine.name for machine in bag.machine_types]
-    tasks = [task.name for task in bag.task_types]
-    if worth is not None and not everything:
-        machines = largest(worth.machine_types)
-        tasks = largest(worth.task_types)
-    trying = trying_of(bag, result, solver, marginals=marginals, watch=watch, seed=seed)
-    steps = _Steps(question, result, trying)
-    return OneMore(
-        unit=result.unit,
-        machine_types=FrozenDict(dict(steps.of_machines(machines))),
-        task_types=FrozenDict(dict(steps.of_tasks(tasks))),
-        sells=earns,
-        effort=trying.effort.value,
-    )
-
-
-def largest(values: FrozenDict[str, float | None]) -> list[str]:
-    """Return the names of the three largest values, in their own order."""
+def types_asked(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:
+    """Return the names of all values, or of the three largest, in their own order."""
+    if marginals is Marginals.PROVED:
+        return list(values)
     known = {name: value for name, value in values.items() if value is not None}
     top = sorted(known, key=lambda name: -known[name])[:TOP]
     return [name for name in known if name in top]
@@ -222,63 +219,32 @@ def trying_of(  # noqa: PLR0913 - likewise
     return Trying(solver, Effort.BALANCED if quick else result.effort, watch, seed)
 
 
-class _Steps:
-    """Asks the question again with one more, of one type after the other, until the time is up."""
-
-    def __init__(self, question: Question, result: Result, trying: Trying) -> None:
-        self.question, self.result, self.trying = question, result, trying
-        self.by_default = trying.rounds == 0
-
-    def of_machines(self, names: list[str]) -> Iterator[tuple[str, Between]]:
-        for name in names:
-            if self.trying.watch.is_over():
-                return
-            yield name, machine_step(self.question, self.result, name, self._trying())
-
-    def of_tasks(self, names: list[str]) -> Iterator[tuple[str, Between]]:
-        if self.question.objective.maximise and not self.result.schedule.groups:
-            return  # nothing runs, and a task more would not either: it has no price
-        for i, task in enumerate(self.question.bag.task_types):
-            if self.trying.watch.is_over():
-                return
-            if task.name in names:
-                yield task.name, task_step(self.question, self.result, i, self._trying())
-
-    def _trying(self) -> Trying:
-        if not self.by_default:
-            return self.trying
-        return replace(self.trying, watch=self.trying.watch.share(SECONDS))
-
-
 def machine_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
     """Return between what the best possible changes with one more machine of a type."""
     bag = question.bag
-    count = {machine.name: machine.count for machine in bag.machine_types}[name]
+    j = [machine.name for machine in bag.machine_types].index(name)
     if bag.machines >= MOST:
         return NOTHING_KNOWN
-    more = replace(question, bag=with_machines(bag, {name: count + 1}))
+    more = replace(question, bag=with_machines(bag, {name: bag.machine_types[j].count + 1}))
     change = _change(more, before, trying)
     if change == NOTHING_KNOWN:
         return change
-    j = [machine.name for machine in bag.machine_types].index(name)
     capped, useless = bag.site.average_power_cap_watts is not None, useful_machines(bag, j) == 0
     if question.objective.maximise:
         idle = SECONDS_PER_HOUR * (Prover(bag).standing() - Prover(more.bag).standing())
-        least = change.at_least if capped else _larger(change.at_least, rounded_down(idle))
-        return Between(least, _smaller(change.at_most, rounded_up(idle)) if useless else change.at_most)
+        least = change.at_least if capped else _largest([change.at_least, rounded_down(idle)])
+        return Between(least, _least([change.at_most, rounded_up(idle)]) if useless else change.at_most)
     if question.objective.name == "makespan":
-        least = _larger(change.at_least, 0.0) if useless else change.at_least
-        return Between(least, change.at_most if capped else _smaller(change.at_most, 0.0))
+        least = _largest([change.at_least, 0.0]) if useless else change.at_least
+        return Between(least, change.at_most if capped else _least([change.at_most, 0.0]))
     return change
 
 
 def useful_machines(bag: Bag, j: int) -> int:
     """Return how many more machines of type j could have a task each; as many as a file can say, at most."""
     columns = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
-    tasks = 0
-    for i, task in enumerate(bag.task_types):
-        row = bag.seconds.row(i)
-        tasks += task.count if any(row[column] is not None for column in columns) else 0
+    rows = zip(bag.task_types, bag.seconds, strict=True)
+    tasks = sum(task.count for task, row in rows if any(row[column] is not None for column in columns))
     return max(0, min(tasks - bag.machine_types[j].count, MOST - bag.machines - 1))
 
 
@@ -296,22 +262,24 @@ def _change(more: Question, before: Result, trying: Trying) -> Between:
     return changes_between(known, (best, after.bound))
 
 
-def task_step(question: Question, before: Result, i: int, trying: Trying) -> Between:
+def task_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
     """Return between what the break-even price of one more task lies; for others than profit, the change."""
-    task = question.bag.task_types[i]
-    tasks = list(question.bag.task_types)
-    tasks[i] = task.model_copy(update={"count": task.count + 1})
-    more = replace(question, bag=question.bag.model_copy(update={"task_types": tuple(tasks)}))
+    tasks = tuple(
+        task.model_copy(update={"count": task.count + 1}) if task.name == name else task
+        for task in question.bag.task_types
+    )
+    more = replace(question, bag=question.bag.model_copy(update={"task_types": tasks}))
     if not question.objective.maximise:
         return _change(more, before, trying)
-    return _BreakEven(question, more, before, task, trying).between()
+    return _BreakEven(question, more, before, name, trying).between()
 
 
 class _BreakEven:
     """Looks for the price of one more task; all prices here are those of the whole bag."""
 
-    def __init__(self, question: Question, more: Question, before: Result, task: TaskType, trying: Trying) -> None:
-        self.question, self.more, self.before, self.task, self.trying = question, more, before, task, trying
+    def __init__(self, question: Question, more: Question, before: Result, name: str, trying: Trying) -> None:
+        self.bag, self.more, self.before, self.name, self.trying = question.bag, more, before, name, trying
+        self.i = [task.name for task in question.bag.task_types].index(name)
         self.prover = Prover(question.bag)
         self.revenue = exact_cost_model(question.bag).revenue
 
@@ -323,42 +291,37 @@ class _BreakEven:
             return NOTHING_KNOWN
         except (InstanceError, SolverError):
             pass
-        start = min((high for high in highs if high is not None), default=None)
+        start = _least(highs)
         price = float(self.revenue) if start is None else start
         for _ in range(1 + self.trying.rounds):
-            low = max((each for each in lows if each is not None), default=None)
-            after = self._answered(price)
+            try:
+                after = self.trying.answered(self._priced(price))
+            except InstanceError:  # a price that no bag can say
+                break
             if after is None:
                 break
             if after.bound <= self.before.value:
                 lows.append(Fraction(price) - self.revenue)
             if after.schedule.groups:
                 highs.append(self._needed(after.schedule))
-            high = min((each for each in highs if each is not None), default=None)
-            low = max((each for each in lows if each is not None), default=None)
+            high, low = _least(highs), _largest(lows)
             if high is None or low is None:
                 break
             price = float((Fraction(high) + self.revenue + low) / 2)
-        low = max((each for each in lows if each is not None), default=None)
-        high = min((each for each in highs if each is not None), default=None)
+        high, low = _least(highs), _largest(lows)
         return Between(
             None if low is None else rounded_down(low),
             None if high is None else rounded_up(Fraction(high) - self.revenue),
         )
 
     def _own_cost(self) -> Fraction | None:
-        """Return kappa, what the task costs where it is cheapest, where that is a limit."""
-        bag = self.question.bag
-        if self.prover.headroom is not None and self._draws_less_than_idle():
-            return None
-        return Prover(self.more.bag).least_running_cost() - Prover(bag).least_running_cost()
-
-    def _draws_less_than_idle(self) -> bool:
-        bag = self.question.bag
-        i = [each.name for each in bag.task_types].index(self.task.name)
-        assert bag.watts is not None, "a cap needs watts"
-        idle = [bag.machine_types[j].idle_watts for j, _ in bag.modes]
-        return any(watts is not None and watts < own for watts, own in zip(bag.watts.row(i), idle, strict=True))
+        """Return kappa, what the task costs where it is cheapest; `None` under a cap if it may draw less than idle."""
+        if self.prover.headroom is not None:
+            assert self.bag.watts is not None, "a cap needs watts"
+            idle = [self.bag.machine_types[j].idle_watts for j, _ in self.bag.modes]
+            if any(w is not None and w < own for w, own in zip(self.bag.watts.row(self.i), idle, strict=True)):
+                return None
+        return Prover(self.more.bag).least_running_cost() - Prover(self.bag).least_running_cost()
 
     def _proved_at(self) -> Fraction | None:
         """Return the price of the task at which the bound comes down to the value without it.
@@ -367,7 +330,7 @@ class _BreakEven:
         the first step all prices come down to the answer.
         """
         worth = self.before.worth
-        first = None if worth is None else worth.task_types[self.task.name]
+        first = None if worth is None else worth.task_types[self.name]
         price = float(self.revenue + Fraction(first or 0.0))
         for _ in range(NEWTON):
             proved = prove(self._priced(price), self.trying.solver)
@@ -386,22 +349,20 @@ class _BreakEven:
 
     def _with_the_task(self) -> Iterator[Schedule]:
         """Yield the schedule before, with the task at the end of a machine where it costs least."""
-        rate = self.before.bound / SECONDS_PER_HOUR + float(self.prover.standing())
-        best = min(self._places(rate), key=lambda place: place[0], default=None)
+        best = min(self._places(), key=lambda place: place[0], default=None)
         if best is not None:
-            yield _added(self.before.schedule, self.task.name, *best[1:])
+            yield _added(self.before.schedule, self.name, *best[1:])
 
-    def _places(self, rate: float) -> Iterator[tuple[float, str, int | None, str | None]]:
+    def _places(self) -> Iterator[tuple[float, str, int | None, str | None]]:
         """Yield what the task costs at the end of each group or on an idle machine, and where that is."""
-        bag, schedule = self.question.bag, self.before.schedule
-        i = [each.name for each in bag.task_types].index(self.task.name)
+        bag, schedule, columns = self.bag, self.before.schedule, column_numbers(self.bag.machine_types)
+        rate = self.before.bound / SECONDS_PER_HOUR + float(self.prover.standing())
         row = {each.name: k for k, each in enumerate(bag.task_types)}
-        states = {(bag.machine_types[j].name, state): c for c, (j, state) in enumerate(_modes(bag))}
         ends = self.before.measured.makespan_seconds or 0.0
         places: list[tuple[str, int | None, float]] = []
         for k, group in enumerate(schedule.groups):
             load = sum(
-                run.count * (bag.seconds[row[run.task_type], states[group.machine_type, run.p_state]] or 0.0)
+                run.count * (bag.seconds[row[run.task_type], columns[group.machine_type, run.p_state]] or 0.0)
                 for run in group.runs
             )
             places.append((group.machine_type, k, load))
@@ -409,17 +370,15 @@ class _BreakEven:
             used = sum(each.machines for each in schedule.groups if each.machine_type == machine.name)
             if used < machine.count:
                 places.append((machine.name, None, 0.0))
-        prices = cost_model(bag)
-        wear = {each.name: prices.wear(each) for each in bag.machine_types}
-        idle = {each.name: each.idle_watts for each in bag.machine_types}
+        machines, prices = {each.name: each for each in bag.machine_types}, cost_model(bag)
         per_joule = float(self.prover.per_joule)
         for name, place, load in places:
-            for (owner, state), column in states.items():
-                seconds = bag.seconds[i, column] if owner == name else None
+            for (owner, state), column in columns.items():
+                seconds = bag.seconds[self.i, column] if owner == name else None
                 if seconds is None:
                     continue
-                watts = 0.0 if bag.watts is None else (bag.watts[i, column] or 0.0) - idle[name]
-                cost = seconds * (wear[name] + per_joule * watts)
+                watts = 0.0 if bag.watts is None else (bag.watts[self.i, column] or 0.0) - machines[name].idle_watts
+                cost = seconds * (prices.wear(machines[name]) + per_joule * watts)
                 yield cost + rate * max(0.0, load + seconds - ends), name, place, state
 
     def _needed(self, schedule: Schedule) -> float | None:
@@ -446,23 +405,8 @@ class _BreakEven:
             return None
         return measured.profit_per_hour, measured.makespan_seconds
 
-    def _answered(self, price: float) -> Result | None:
-        try:
-            return self.trying.answered(self._priced(price))
-        except InstanceError:
-            return None
-
     def _priced(self, price: float) -> Question:
         return replace(self.more, bag=Terms(price=price).applied_to(self.more.bag))
-
-
-def _modes(bag: Bag) -> list[tuple[int, str | None]]:
-    """Return machine type and P-state of each column."""
-    return [
-        (j, state)
-        for j, machine in enumerate(bag.machine_types)
-        for state in (machine.p_states if machine.p_states is not None else (None,))
-    ]
 
 
 def _added(schedule: Schedule, task: str, machine_type: str, group: int | None, p_state: str | None) -> Schedule:
@@ -481,9 +425,75 @@ def _added(schedule: Schedule, task: str, machine_type: str, group: int | None, 
     return Schedule(tuple(groups))
 
 
-def _larger(one: float | None, other: float) -> float:
-    return other if one is None else max(one, other)
+def _largest(numbers: Iterable[Number | None]) -> Number | None:
+    return max((each for each in numbers if each is not None), default=None)
 
 
-def _smaller(one: float | None, other: float) -> float:
-    return other if one is None else min(one, other)
+def _least(numbers: Iterable[Number | None]) -> Number | None:
+    return min((each for each in numbers if each is not None), default=None)
+
+
+# What if a machine type had another number of machines: the question is asked twice.
+def what_if(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag | Path | str,
+    machines: Mapping[str, int],
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    effort: str = "auto",
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    seed: int = 0,
+    solver: Solver | None = None,
+) -> WhatIf:
+    """Solve a bag for the machines there are, and for others.
+
+    Parameters
+    ----------
+    bag
+        A bag, or the path of its file.
+    machines
+        How many machines of some types there would be; 0 drops the type, others stay as they are.
+    objective, price, profit_ratio, power_cap, deadline, effort, gap, seed, solver
+        As in `solve`. A profit ratio is turned into a price once, by the machines there are: customers do
+        not pay more because the machines have changed.
+    time_limit
+        Seconds of each of the two.
+
+    Raises
+    ------
+    ValueError, InstanceError, SolverError
+        As `solve` does; also if there is no machine type of a name, or a task type could run nowhere.
+    InfeasibleError, NotFoundError
+        As `solve` does; the message tells with which machines.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=12)
+    >>> found = what_if(Bag("b", (cpu,), (render,), Table.of([[3.0]])), {"cpu": 3})
+    >>> found.before.value, found.after.value, found.best_changes_by()
+    (18.0, 12.0, (-6.0, -6.0))
+    """
+    bag = Bag.given(bag)
+    solver = solver if solver is not None else default_solver()
+    other = with_machines(bag, machines)
+    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
+    terms = with_price(bag, terms, solver) if price is None else terms
+
+    def solved(which: Bag, words: str) -> Result:
+        watch, tried = Watch(time_limit), effort_named(effort)
+        try:
+            return answer_in_time(ask(which, terms, solver), solver, gap=gap, watch=watch, effort=tried, seed=seed)
+        except (InfeasibleError, NotFoundError) as error:
+            raise type(error)(f"{words}: {error}") from error
+
+    changed = ", ".join(f"{name}={count}" for name, count in machines.items())
+    before, after = solved(bag, "with the machines there are"), solved(other, f"with {changed}")
+    counts = {machine.name: machine.count for machine in bag.machine_types}
+    return WhatIf(FrozenDict(counts), FrozenDict(counts | dict(machines)), before, after)

@@ -104,18 +104,14 @@ class Curve:
         step = max(1, len(pieces) // MOST_BALANCED)
         for place, piece in enumerate(pieces):
             self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
-        if self.effort in {Effort.AUTO, Effort.TIGHT}:
-            self._search_some(pieces, own_price)
+        if self.effort in {Effort.AUTO, Effort.TIGHT}:  # at the own price, and where the gap is largest
+            if own_price is not None:
+                self._search(own_price, None, own=True)
+            starts = [self._price(piece.from_income) for piece in pieces if piece.relaxation is not None]
+            for price in sorted(starts, key=lambda price: (-self._gap(price), price))[:ANCHORS]:
+                if self._gap(price) > WORTHWHILE:
+                    self._search(price, ANCHOR_WORK if self.effort is Effort.AUTO else AUTO)
         self._find_even(pieces)
-
-    def _search_some(self, pieces: list[Piece], own_price: float | None) -> None:
-        """Search at the own price, and where the gap is largest."""
-        if own_price is not None:
-            self._search(own_price, None, own=True)
-        starts = [self._price(piece.from_income) for piece in pieces if piece.relaxation is not None]
-        for price in sorted(starts, key=lambda price: (-self._gap(price), price))[:ANCHORS]:
-            if self._gap(price) > WORTHWHILE:
-                self._search(price, ANCHOR_WORK if self.effort is Effort.AUTO else AUTO)
 
     def add(self, piece: Piece, own_price: float | None = None) -> None:
         """Add a piece, cut where profit is not ruled out any more, and at the own price if it bends there."""
@@ -123,10 +119,10 @@ class Curve:
         if piece.relaxation is None:
             self._add(start, stop, Regime.DO_NOT_RUN)
             return
-        places = [start]
-        if _is_inside(even, start, stop):
+        places, end = [start], math.inf if stop is None else stop
+        if start < even < end and not any(math.isclose(even, each, rel_tol=ROUNDING) for each in (start, end)):
             places.append(even)
-        own = self._bend(start, stop, own_price)
+        own = self._bend(start, end, own_price)
         if own is not None and not math.isclose(own, even, rel_tol=ROUNDING):
             places.append(own)
         places.sort()
@@ -135,13 +131,13 @@ class Curve:
             self._add(low, high, Regime.LOSS if loses else Regime.PROFIT)
         self._last = self._price(max(place for place in places if place != own))  # that is no breakpoint
 
-    def _bend(self, start: float, stop: float | None, own_price: float | None) -> float | None:
+    def _bend(self, start: float, end: float, own_price: float | None) -> float | None:
         """Return the income at the own price, if it is inside and a search has bettered the bound there."""
         if own_price is None or own_price not in self._own:
             return None
         own, plain = cost_model(self.bag).income_at(own_price), self._plainly_proved(own_price)
         better = self._own[own_price][0] < plain - BETTER * abs(plain)
-        return own if better and start < own and (stop is None or own < stop) else None
+        return own if better and start < own < end else None
 
     def _find_even(self, pieces: list[Piece]) -> None:
         """Find up to which income no schedule earns: by the relaxation, by what searches have proved."""
@@ -157,8 +153,7 @@ class Curve:
         proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
         proofs += [costs.income_at(Fraction(price)) for price, own in self._own.items() if own[0] <= 0]
         self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
-        best = self.search.at(min(evens))
-        proofs.append(self.prover.break_even(Multipliers(best.machine_prices, best.cap_price)))
+        proofs.append(self.prover.break_even(self.search.at(min(evens)).multipliers))
         self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
@@ -179,12 +174,6 @@ class Curve:
                 value = max((rounded_down(each.at(price)) for each in values), default=None)
                 drawn.append(PricePoint(self._ratio(price), price, rounded_up(bounds.at(price)), value))
         return drawn
-
-    def least_price(self) -> float | None:
-        """Return the price up to which waiting is best."""
-        if self.bag.site.deadline_seconds is not None:
-            return None
-        return max(0.0, float(exact_cost_model(self.bag).price_at(self.prover.least_running_cost())))
 
     def break_even(self) -> float | None:
         """Return the price below which no schedule earns, proved, if it is among those asked for."""
@@ -222,12 +211,12 @@ class Curve:
         for each in own:
             self._take(each, 0.0)
         if balanced and own:
-            question = self._question(self._price(piece.from_income))
+            price = self._price(piece.from_income)
+            question = self._question(price)
             first = examine(question.bag, own[0].schedule, tables=self._tables).measured
             if first is not None:
-                bound = self._bound(self._price(piece.from_income))
-                even = balance(question, Recovered(own[0].schedule, first), bound, DEFAULT_GAP, Watch())
-                self._take(even, self._price(piece.from_income))
+                even = balance(question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, Watch())
+                self._take(even, price)
 
     def _take(self, found: Recovered, price: float) -> None:
         """Put a schedule that was measured at a price into the pool."""
@@ -271,23 +260,18 @@ class Curve:
         if price in self._own:
             return self._own[price][0]
         if price != self._proved[0]:
-            self._proved = (price, self._newly_proved(price))
+            exact, standing = exact_cost_model(self.bag).income_at(Fraction(price)), self.prover.standing()
+            searched = (rounded_up(SECONDS_PER_HOUR * (each.rate(exact) - standing)) for each in self.searched)
+            self._proved = (price, min([self._plainly_proved(price), *searched]))
         return self._proved[1]
 
-    def _newly_proved(self, price: float) -> float:
-        """Prove it by the prices of the relaxation there, and by what searches have shown."""
-        exact = exact_cost_model(self.bag).income_at(Fraction(price))
-        standing = self.prover.standing()
-        rates = [each.rate(exact) - standing for each in self.searched]
-        return min([self._plainly_proved(price), *(rounded_up(SECONDS_PER_HOUR * rate) for rate in rates)])
-
     def _plainly_proved(self, price: float) -> float:
+        """Prove it by the prices of the relaxation there."""
         exact = exact_cost_model(self.bag).income_at(Fraction(price))
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
         else:
-            best = self.search.at(float(exact))
-            prices = Multipliers(best.machine_prices, best.cap_price)
+            prices = self.search.at(float(exact)).multipliers
         return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
@@ -386,12 +370,29 @@ class _Line:
         return (1 - share) * Fraction(self.at_low) + share * Fraction(self.at_high)
 
 
-def _is_inside(place: float, start: float, stop: float | None) -> bool:
-    """Tell whether a place is between two others, further from both than rounding."""
-    ends = [start] if stop is None else [start, stop]
-    return start < place < (math.inf if stop is None else stop) and not any(
-        math.isclose(place, end, rel_tol=ROUNDING) for end in ends
-    )
+def least_price(bag: Bag, prover: Prover) -> float | None:
+    """Return the price up to which waiting is best; `None` if a deadline forces the work."""
+    if bag.site.deadline_seconds is not None:
+        return None
+    return max(0.0, float(exact_cost_model(bag).price_at(prover.least_running_cost())))
+
+
+def price_of_ratio_one(bag: Bag, solver: Solver, *, needed: bool = False) -> float | None:
+    """Return the price at the profit ratio 1; `None` if energy costs nothing, unless it is needed."""
+    try:
+        return energy_cost(bag, solver)
+    except InstanceError:
+        if needed:
+            raise
+        return None
+
+
+def feasible_prover(bag: Bag, solver: Solver) -> Prover:
+    """Return the prover of a bag of which it is not proved that no schedule keeps the power cap and the deadline."""
+    prover = prover_of(bag)
+    require_power(prover)
+    require_time(prover, solver)
+    return prover
 
 
 def on_line(piece: PricePiece, price: float) -> float:
@@ -443,14 +444,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
 
     Raises
     ------
-    InstanceError
-        If an option is not sound, or the bag lacks watts or the price of electricity.
-    InfeasibleError
-        If no schedule keeps the power cap or the deadline.
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
+    InstanceError, InfeasibleError, SolverError, InvalidScheduleError
+        As `solve` does; also if the bag lacks watts or the price of electricity.
     """
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
@@ -468,17 +463,19 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         raise InstanceError(bag.name, faults)
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = prover_of(asked)
-        require_power(prover)
-        require_time(prover, solver)
-        gamma = _price_of_ratio_one(bag, solver, needed=start is not None or stop is not None)
+        prover = feasible_prover(asked, solver)
+        gamma = price_of_ratio_one(bag, solver, needed=start is not None or stop is not None)
         search = PriceSearch(asked, solver)
         income_at = cost_model(bag).income_at
         begin = income_at(0.0 if start is None or gamma is None else start * gamma)
         end = None if stop is None or gamma is None else income_at(stop * gamma)
         found = search.pieces(begin, end)
     curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
-    own = _own_price(with_price(bag, terms, solver).applied_to(bag), found)
+    own, priced = None, with_price(bag, terms, solver).applied_to(bag)
+    if has_price(priced):  # that lies on the curve
+        costs, last = cost_model(priced), found[-1].to_income
+        limit = math.inf if last is None else costs.price_at(last)
+        own = costs.revenue if costs.price_at(found[0].from_income) <= costs.revenue <= limit else None
     with timed(timings, "recover"):
         curve.collect(found, own)
     with timed(timings, "prove"):
@@ -489,28 +486,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         pieces=tuple(curve.pieces),
         points=tuple(curve.sample(points)),
         schedules=tuple(each.schedule for each in curve.pool),
-        least_price_to_run=curve.least_price(),
+        least_price_to_run=least_price(asked, prover),
         break_even_price=curve.break_even(),
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
     )
-
-
-def _own_price(bag: Bag, pieces: list[Piece]) -> float | None:
-    """Return the price of a bag, if it has one that lies on the curve."""
-    if not has_price(bag):
-        return None
-    costs, last = cost_model(bag), pieces[-1].to_income
-    price, begin = costs.revenue, costs.price_at(pieces[0].from_income)
-    end = math.inf if last is None else costs.price_at(last)
-    return price if begin <= price <= end else None
-
-
-def _price_of_ratio_one(bag: Bag, solver: Solver, *, needed: bool) -> float | None:
-    """Return the price at the profit ratio 1; `None` if energy costs nothing, unless it is needed."""
-    try:
-        return energy_cost(bag, solver)
-    except InstanceError:
-        if needed:
-            raise
-        return None

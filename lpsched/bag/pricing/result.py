@@ -1,34 +1,31 @@
-"""Results about prices: the curve, its segments, and how far each price may move."""
+"""Results about prices: the curve, its segments, how far each price may move; and what if there were other machines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lpsched.bag.pricing.worth import TWO_SIDED, Between, both_sides, machine_heading
-from lpsched.model.results import JsonObject, frame_of
-from lpsched.units import ROUNDING, bound_text, html_table, lower_text, number, upper_text
+from lpsched.bag.result import TWO_SIDED, Between, both_sides, changes_between, machine_heading
+from lpsched.model.results import JsonObject, frame_of, json_of
+from lpsched.units import ROUNDING, bound_text, gap_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from lpsched.bag.pricing.worth import Worth
     from lpsched.bag.relaxation import Regime
+    from lpsched.bag.result import Result, Worth
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance
 
 
-# Prices between which one schedule stays best: everything about it is a line in the price.
-#
-# Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved
-# at both ends and, being convex, below the line between them; marginal values of machines and tasks are lines
-# too (`None` where they are not).
 @dataclass(frozen=True, slots=True)
 class PriceStretch:
     """One schedule and the prices for which it is the best that was found; money per hour at both ends.
 
-    Value, its regime, measurement and schedule are `None` where no schedule was found that keeps the limits;
-    ratios if energy costs nothing.
+    Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved at
+    both ends and, being convex, below the line between them; marginal values of machines and tasks are lines too
+    (`None` where they are not). Value, its regime, measurement and schedule are `None` where no schedule was found
+    that keeps the limits; ratios if energy costs nothing.
     """
 
     from_ratio: float | None
@@ -48,8 +45,6 @@ class PriceStretch:
 
 
 # What a pricing study is: for every price, the most that can be earned, piece by piece.
-
-
 @dataclass(frozen=True, slots=True)
 class PricePiece(JsonObject):
     """Prices between which one way to run the bag is best; money per hour at both ends.
@@ -120,25 +115,25 @@ class PriceCurve(JsonObject):
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each piece, with bound and value where it begins."""
         largest = max(abs(piece.bound_at_from) for piece in self.pieces)
-        return [
-            (
-                number(piece.from_ratio),
-                number(piece.from_price),
-                "and up" if piece.to_price is None else number(piece.to_price),
-                piece.regime.value,
-                upper_text(piece.bound_at_from, largest=largest),
-                number(_rounded(piece.value_at_from, largest)),
-            )
-            for piece in self.pieces
-        ]
+        rows: list[tuple[str, ...]] = []
+        for piece in self.pieces:
+            value = piece.value_at_from
+            if value is not None and abs(value) <= ROUNDING * largest:
+                value = 0.0  # only the rounding of the largest amount: a break-even price earns nothing
+            line = _piece_row(piece.from_price, piece.to_price, piece, largest)
+            rows.append((number(piece.from_ratio), *line, number(value)))
+        return rows
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())
 
 
-def _rounded(money: float | None, largest: float) -> float | None:
-    """Return 0 for what is only the rounding of the largest amount: a break-even price earns nothing."""
-    return 0.0 if money is not None and abs(money) <= ROUNDING * largest else money
+def _piece_row(
+    start: float, stop: float | None, piece: PricePiece | ElectricityPiece, largest: float
+) -> tuple[str, str, str, str]:
+    """Return the prices between which a piece holds, its regime, and the bound where it begins."""
+    bound = upper_text(piece.bound_at_from, largest=largest)
+    return number(start), "and up" if stop is None else number(stop), piece.regime.value, bound
 
 
 # What an answer depends on: the price needed, what electricity may cost, how many machines pay.
@@ -151,28 +146,13 @@ UNPROVED: Final = ("no price found", "at which that is proved")
 
 @dataclass(frozen=True, slots=True)
 class PriceNeed:
-    """Which price a bag needs.
+    """Which price a bag needs."""
 
-    Attributes
-    ----------
-    needed
-        Below it no schedule earns anything: proved. What the bag costs at least, everything counted.
-    needed_ratio
-        That as a profit ratio; `None` if energy costs nothing.
-    needed_factor
-        By what to multiply the present prices to get there; `None` without any.
-    enough
-        At it a verified schedule loses nothing; `None` if none was found that keeps the deadline, or the
-        price is beyond what a bag can say.
-    least_to_run
-        Up to it waiting is best; `None` if a deadline forces the work.
-    """
-
-    needed: float
-    needed_ratio: float | None
-    needed_factor: float | None
-    enough: float | None
-    least_to_run: float | None
+    needed: float  # below, no schedule earns anything: proved. What the bag costs at least, everything counted
+    needed_ratio: float | None  # that as a profit ratio; None if energy costs nothing
+    needed_factor: float | None  # by what to multiply the present prices to get there; None without any
+    enough: float | None  # a verified schedule loses nothing; None if none keeps the deadline, or no bag can say it
+    least_to_run: float | None  # up to it waiting is best; None if a deadline forces the work
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,28 +173,19 @@ class ElectricityPiece:
 class ElectricityNeed:
     """What electricity may cost.
 
-    Attributes
-    ----------
-    price_per_kwh
-        What it costs now.
-    earns_up_to
-        The price up to which a verified schedule loses nothing; `None` if that has no end, or begins nowhere.
-    no_profit_from
-        The price from which on no schedule earns anything: proved there, and so at every price above,
-        because no schedule uses less than no energy; `None` if there is none.
-    do_not_run_from, do_not_run_to
-        The prices between which waiting is best: proved at both ends, and so between them, because the least
-        that the tasks cost above waiting is concave in the price. From `None`: that is proved nowhere. To
-        `None`: there is no end. There is one only where tasks draw less than idle machines: from some price
-        on running them saves more than it costs.
+    From `no_profit_from` on no schedule earns anything: proved there, and so at every price above, because no
+    schedule uses less than no energy. From `do_not_run_from` to `do_not_run_to` waiting is best: proved at both
+    ends, and so between them, because the least that the tasks cost above waiting is concave in the price. There
+    is such an end only where tasks draw less than idle machines: from some price on running them saves more than
+    it costs.
     """
 
-    price_per_kwh: float
-    earns_up_to: float | None
-    no_profit_from: float | None
-    do_not_run_from: float | None
+    price_per_kwh: float  # now
+    earns_up_to: float | None  # a verified schedule loses nothing; None if that has no end, or begins nowhere
+    no_profit_from: float | None  # None if there is none
+    do_not_run_from: float | None  # None: that is proved nowhere
     pieces: tuple[ElectricityPiece, ...]
-    do_not_run_to: float | None = None
+    do_not_run_to: float | None = None  # None: there is no end
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,50 +205,26 @@ class MachinePiece:
 class MachineNeed:
     """What more machines of a type are worth, all others staying as they are.
 
-    Attributes
-    ----------
-    adds_per_hour, fewer_adds_per_hour
-        The marginal value of one more, as `solve` has it: the derivative of the LP bound, after all that a
-        machine costs, and that for one fewer (`Worth`). No promise about schedules.
-    step_at_least, step_at_most
-        By how much the best possible changes with one whole machine more: proved on both sides; `None` if
-        that was not asked, or one more leaves no schedule.
-    pays_back_hours
-        After how many hours one more earns its purchase price at its marginal value; `None` if it has none,
-        or never does.
-    pays_up_to
-        The purchase price up to which one more pays within its mean time to failure at its marginal value;
-        `None` without that.
-    most_more
-        More than this many cannot earn more than this many or fewer do: proved. `None`: no limit was found.
-    bound_at_most
-        What no number of machines of this type can pass, all others as they are: proved.
-    sure_more, value_at_sure
-        With how many more a verified schedule earns more than any without them, and what it earns; 0 if none
-        was found.
-    sure_adds_at_least, sure_adds_at_most
-        How much more than now the best possible earns with `sure_more`: proved on both sides.
-    pieces
-        From the machines there are to the number where the bound is highest; none for large bags.
+    The marginal values are those of `solve` (`Worth`): derivatives of the LP bound, no promise about schedules.
     """
 
     name: str
     count: int
     purchase_price: float
     mean_hours_to_failure: float | None
-    adds_per_hour: float | None
-    pays_back_hours: float | None
-    pays_up_to: float | None
-    most_more: int | None
-    bound_at_most: float
-    sure_more: int
-    value_at_sure: float | None
-    sure_adds_at_least: float | None
+    adds_per_hour: float | None  # the marginal value of one more, after all that a machine costs
+    pays_back_hours: float | None  # until one more earns its purchase price so; None if it has none, or never does
+    pays_up_to: float | None  # the purchase price that one more earns so within its life; None without that
+    most_more: int | None  # more cannot earn more than so many or fewer do: proved. None: no limit was found
+    bound_at_most: float  # what no number of machines of this type can pass: proved
+    sure_more: int  # with so many a verified schedule earns more than any without them; 0 if none was found
+    value_at_sure: float | None  # what it earns
+    sure_adds_at_least: float | None  # how much more than now the best possible earns with them: proved
     sure_adds_at_most: float | None
-    pieces: tuple[MachinePiece, ...]
-    fewer_adds_per_hour: float | None = None
-    step_at_least: float | None = None
-    step_at_most: float | None = None
+    pieces: tuple[MachinePiece, ...]  # up to the number where the bound is highest; none for large bags
+    fewer_adds_per_hour: float | None = None  # the marginal value for one fewer
+    step_at_least: float | None = None  # what one whole machine more changes of the best possible: proved;
+    step_at_most: float | None = None  # None if that was not asked, or one more leaves no schedule
 
     def adds_text(self) -> str:
         """Return the marginal value, and that for one fewer where it is another."""
@@ -319,8 +266,8 @@ class Sensitivity(JsonObject):
             rows.append(("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs"))
         if need.needed_factor is not None:
             rows.append(("present prices times", lower_text(need.needed_factor), "would be that"))
-        rows.append(("price enough", _money(need.enough, money), "from here a verified schedule earns"))
-        return rows
+        enough = "none found" if need.enough is None else f"{upper_text(need.enough)} {money}"
+        return [*rows, ("price enough", enough, "from here a verified schedule earns")]
 
     def electricity_rows(self) -> list[tuple[str, str, str]]:
         """Return what electricity may cost: a name, the amount, what it means."""
@@ -329,8 +276,7 @@ class Sensitivity(JsonObject):
             return []
         rows = [("electricity costs", f"{number(need.price_per_kwh)} {money}", "now")]
         if need.earns_up_to is not None:
-            earns = f"{lower_text(need.earns_up_to)} {money}"
-            rows.append(("earns up to", earns, "a verified schedule does"))
+            rows.append(("earns up to", f"{lower_text(need.earns_up_to)} {money}", "a verified schedule does"))
         if need.no_profit_from is None:
             rows.append(("no profit from", *UNPROVED))
         else:
@@ -356,19 +302,11 @@ class Sensitivity(JsonObject):
         """Return one row for each piece, with the bound where it begins."""
         pieces = () if self.electricity is None else self.electricity.pieces
         largest = max((abs(piece.bound_at_from) for piece in pieces), default=0.0)
-        return [
-            (
-                number(piece.from_price_per_kwh),
-                "and up" if piece.to_price_per_kwh is None else number(piece.to_price_per_kwh),
-                piece.regime.value,
-                upper_text(piece.bound_at_from, largest=largest),
-            )
-            for piece in pieces
-        ]
+        return [_piece_row(each.from_price_per_kwh, each.to_price_per_kwh, each, largest) for each in pieces]
 
     def machine_headers(self) -> tuple[str, ...]:
         """Return the headers of `machine_rows`."""
-        return tuple(column[0] for column in self._machine_columns())
+        return tuple(header for header, *_ in self._machine_columns())
 
     def machine_rows(self) -> list[tuple[str, ...]]:
         """Return one row for each machine type: what one more is worth, and how many more are worthwhile."""
@@ -412,5 +350,105 @@ def most_text(need: MachineNeed) -> str:
     return "no limit found" if need.most_more is None else f"{need.most_more:,}"
 
 
-def _money(amount: float | None, unit: str) -> str:
-    return "none found" if amount is None else f"{upper_text(amount)} {unit}"
+# What-if: two results side by side, and how far apart the best possible ones are.
+SAME: Final = 1e-12  # relative: numbers this near are the same
+WHAT_IF_HEADERS: Final = ("", "before", "after", "change")
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The answer for the machines there are, and the answer for others.
+
+    Attributes
+    ----------
+    counts_before, counts_after
+        Machines by type; a type that is no more has 0 after.
+    before, after
+        What `solve` says of either; the price of the bag is the same in both.
+    """
+
+    counts_before: FrozenDict[str, int]
+    counts_after: FrozenDict[str, int]
+    before: Result
+    after: Result
+
+    def best_changes_by(self) -> tuple[float, float]:
+        """Return between which two numbers the change of the best possible lies: proved, rounded outwards."""
+        before, after = self.before, self.after
+        change = changes_between((before.value, before.bound), (after.value, after.bound))
+        assert change.at_least is not None
+        assert change.at_most is not None
+        return change.at_least, change.at_most
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched whatif --json` prints; its keys are stable."""
+        least, most = self.best_changes_by()
+        counts = self.counts_before.items()
+        return self.before.provenance.header("lpsched-whatif/1") | json_of(
+            self,
+            "before.objective before.unit machines best_changes_by_at_least best_changes_by_at_most before after",
+            machines={name: {"before": count, "after": self.counts_after[name]} for name, count in counts},
+            best_changes_by_at_least=least,
+            best_changes_by_at_most=most,
+        )
+
+    def facts(self) -> list[tuple[str, str, str, str]]:
+        """Return the two answers in rows."""
+        before, after, unit = self.before, self.after, self.before.unit
+        change = _signed(number(after.bound - before.bound))
+        rows = [
+            (f"bound (proved), {unit}", before.bound_text(), after.bound_text(), change),
+            _compared(f"value (verified), {unit}", before.value, after.value),
+            ("gap", gap_text(before.gap), gap_text(after.gap), ""),
+        ]
+        if before.regime is not None and after.regime is not None:
+            rows.append(("regime", before.regime.value, after.regime.value, ""))
+        old, new = before.measured, after.measured
+        if before.objective != "makespan":
+            rows.append(_compared("makespan, seconds", old.makespan_seconds, new.makespan_seconds))
+        if before.objective != "energy":
+            rows.append(_compared("energy, joules", old.energy_joules, new.energy_joules))
+        return rows
+
+    def machines(self) -> list[tuple[str, ...]]:
+        """Return one row for each machine type: how many, and the marginal value of one more."""
+        return [
+            (name, f"{count:,}", f"{self.counts_after[name]:,}", _worth(self.before, name), _worth(self.after, name))
+            for name, count in self.counts_before.items()
+        ]
+
+    def tasks(self) -> list[tuple[str, ...]]:
+        """Return one row for each task type: the minimum price for one more."""
+        if self.before.worth is None or self.after.worth is None:
+            return []
+        old, new = self.before.worth, self.after.worth
+        return [
+            (name, old.task_text(name), new.task_text(name), _compared(name, price, new.task_types[name])[3])
+            for name, price in old.task_types.items()
+        ]
+
+    def sentence(self) -> str:
+        """Say how much the best possible changes."""
+        least, most = self.best_changes_by()
+        low, high = _signed(lower_text(least)), _signed(upper_text(most))
+        return f"proved: the best possible changes by {low} to {high} {self.before.unit}"
+
+    def _repr_html_(self) -> str:
+        return html_table(WHAT_IF_HEADERS, self.facts())
+
+
+def _worth(result: Result, name: str) -> str:
+    if result.worth is None or name not in result.worth.machine_types:
+        return "-"
+    return result.worth.machine_text(name)
+
+
+def _compared(label: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
+    if before is None or after is None:
+        return (label, number(before), number(after), "-")
+    same = abs(after - before) <= SAME * max(abs(after), abs(before))
+    return (label, number(before), number(after), _signed(number(0.0 if same else after - before)))
+
+
+def _signed(change: str) -> str:
+    return change if change.startswith("-") or change == "0" else f"+{change}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,11 +17,13 @@ from lpsched.bag.model import Bag
 from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
+from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import PROFIT, ask, energy_cost
-from lpsched.bag.proving import prove, prover_of, require_power, require_time
+from lpsched.bag.problem import PROFIT, ask
+from lpsched.bag.proving import prove, prover_of
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
+from lpsched.bag.result import Effort
 from lpsched.bag.schedule import NOTHING
 from lpsched.bag.search.curves import ElectricitySearch, PriceSearch, with_electricity
 from lpsched.bag.solve import DEFAULT_GAP, answer, effort_named
@@ -36,16 +38,18 @@ from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from lpsched.bag.certificate.bounds import Prover
     from lpsched.bag.pricing.one_more import Marginals
-    from lpsched.bag.pricing.result import MachineNeed
     from lpsched.bag.problem import Question
+    from lpsched.bag.proving import Proved
     from lpsched.bag.relaxation import Relaxation
-    from lpsched.bag.result import Effort, Result
+    from lpsched.bag.result import Result
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.search.curves import PowerPiece
+    from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
@@ -63,18 +67,14 @@ SAME: Final = 1e-13  # relative: a step no longer than that is none
 def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
     """Return which price the bag needs; `price` is what it has, if anything."""
     costs, cheapest = exact_cost_model(bag), _cheapest_way(bag, solver)
-    prices = Multipliers(cheapest.machine_prices, cheapest.cap_price)
-    needed = max(0.0, rounded_down(costs.price_at(prover.break_even(prices))))
-    ratio = None
-    with suppress(InstanceError):  # energy that costs nothing
-        ratio = needed / energy_cost(bag, solver)
-    waits = bag.site.deadline_seconds is None
+    needed = max(0.0, rounded_down(costs.price_at(prover.break_even(cheapest.multipliers))))
+    gamma = price_of_ratio_one(bag, solver)
     return PriceNeed(
         needed=needed,
-        needed_ratio=ratio,
+        needed_ratio=None if gamma is None else needed / gamma,
         needed_factor=needed / price if price else None,
         enough=_enough(bag, cheapest, needed, solver),
-        least_to_run=max(0.0, float(costs.price_at(prover.least_running_cost()))) if waits else None,
+        least_to_run=least_price(bag, prover),
     )
 
 
@@ -109,20 +109,23 @@ def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float |
         return None
     enough = []
     for each in found:
-        seconds, earned = each.measured.makespan_seconds, each.measured.profit_per_hour
-        if each.schedule == NOTHING:
-            continue
-        assert seconds is not None
-        assert earned is not None
-        price = max(0.0, needed - earned * seconds / SECONDS_PER_HOUR)
-        enough.append(nearby(price, partial(_loses_nothing_at, bag, each.schedule)))
+        if each.schedule != NOTHING:
+            price = max(0.0, needed - _earned(each.measured))
+            enough.append(nearby(price, partial(_loses_nothing, partial(_priced, bag), each.schedule)))
     return min((price for price in enough if price is not None), default=None)
 
 
-def _loses_nothing_at(bag: Bag, schedule: Schedule, price: float) -> bool:
-    """Tell whether the verifier finds that a schedule loses nothing at a price."""
-    priced = _priced(bag, price)
-    measured = None if priced is None else examine(priced, schedule).measured
+def _earned(measured: Measurement) -> float:
+    """Return the money that a schedule that runs earns in all."""
+    assert measured.makespan_seconds is not None
+    assert measured.profit_per_hour is not None
+    return measured.profit_per_hour * measured.makespan_seconds / SECONDS_PER_HOUR
+
+
+def _loses_nothing(priced: Callable[[float], Bag | None], schedule: Schedule, price: float) -> bool:
+    """Tell whether the verifier finds that a schedule loses nothing at a price, of the bag or of electricity."""
+    bag = priced(price)
+    measured = None if bag is None else examine(bag, schedule).measured
     return measured is not None and (measured.profit_per_hour or 0.0) >= 0
 
 
@@ -201,7 +204,9 @@ class _Answer:
         """
         if self.even is None:
             return None
-        return nearby(self.even, lambda price: min(self._bounds(price)) <= 0)
+        return nearby(
+            self.even, lambda price: min(self._bound(price, None), self._bound(price, self.search.at(price))) <= 0
+        )
 
     def do_not_run(self) -> tuple[float | None, float | None]:
         """Return the first and the last price at which waiting is proved best; no last one: it has no end.
@@ -233,21 +238,13 @@ class _Answer:
             return
         bound = self._bound(start, at_start)
         if self.pieces:
-            before = self.pieces.pop()
-            self.pieces.append(
-                ElectricityPiece(before.from_price_per_kwh, start, before.regime, before.bound_at_from, bound)
-            )
+            self.pieces[-1] = replace(self.pieces[-1], to_price_per_kwh=start, bound_at_to=bound)
         self.pieces.append(ElectricityPiece(start, None, regime, bound, None))
 
     def _bound(self, per_kwh: float, best: Relaxation | None) -> float:
         """Return what is proved at a price, by the prices of the relaxation there, if anything runs."""
-        prices = Multipliers.zero(self.bag)
-        if best is not None:
-            prices = Multipliers(best.machine_prices, best.cap_price)
+        prices = Multipliers.zero(self.bag) if best is None else best.multipliers
         return rounded_up(SECONDS_PER_HOUR * self.prover.at_electricity(per_kwh).rate(prices))
-
-    def _bounds(self, per_kwh: float) -> tuple[float, float]:
-        return self._bound(per_kwh, None), self._bound(per_kwh, self.search.at(per_kwh))
 
     def _waits(self, per_kwh: float) -> bool:
         """Tell whether it is proved that waiting is best."""
@@ -263,19 +260,10 @@ def _earns_up_to(bag: Bag, schedules: list[Schedule]) -> float | None:
         measured = examine(free, schedule).measured
         if measured is None or not (measured.profit_per_hour or 0.0) > 0 or not measured.energy_joules:
             continue
-        assert measured.makespan_seconds is not None
-        assert measured.profit_per_hour is not None
-        earned = measured.profit_per_hour * measured.makespan_seconds / SECONDS_PER_HOUR
-        price = earned / cost_model(bag).metered_kwh(measured.energy_joules)
-        near = nearby(price, partial(_loses_nothing, bag, schedule), upwards=False)
+        price = _earned(measured) / cost_model(bag).metered_kwh(measured.energy_joules)
+        near = nearby(price, partial(_loses_nothing, partial(with_electricity, bag), schedule), upwards=False)
         highest = max((each for each in (near, highest) if each is not None), default=None)
     return highest
-
-
-def _loses_nothing(bag: Bag, schedule: Schedule, per_kwh: float) -> bool:
-    """Tell whether the verifier finds that a schedule loses nothing at a price of electricity."""
-    measured = examine(with_electricity(bag, per_kwh), schedule).measured
-    return measured is not None and (measured.profit_per_hour or 0.0) >= 0
 
 
 # Three questions about a bag: the price it needs, what electricity may cost, how many machines to add.
@@ -322,16 +310,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
 
     Raises
     ------
-    ValueError
-        If there are no such effort or marginals.
-    InstanceError
-        If an option is not sound, or the bag lacks watts or the price of electricity.
-    InfeasibleError
-        If no schedule keeps the power cap or the deadline.
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
+    ValueError, InstanceError, InfeasibleError, SolverError, InvalidScheduleError
+        As `solve` does; also if there are no such marginals, or the bag lacks watts or the price of electricity.
 
     Examples
     --------
@@ -347,73 +327,59 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     """
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
-    tried = None if effort is None else effort_named(effort)
+    tried = Effort.AUTO if effort is None else effort_named(effort)
     steps = marginals_named(marginals)
     hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
     known = price is not None or profit_ratio is not None or has_price(bag)
     question = ask(bag, Terms("profit", price if known else 0.0, profit_ratio, power_cap, deadline), solver)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
-        prover = prover_of(question.bag)
-        require_power(prover)
-        require_time(prover, solver)
+        prover = feasible_prover(question.bag, solver)
         revenue = cost_model(question.bag).revenue if known else None
         needed = price_need(question.bag, prover, solver, price=revenue)
         ratio = None
         if revenue is not None and needed.needed_ratio:
             ratio = revenue * needed.needed_ratio / needed.needed
-    answers = _AtPrice(notes=(NO_PRICE,))
-    if known:
-        answers = _at_price(question, solver, _Asked(hours, tried, steps, seed), timings)
-    return Sensitivity(
+    told = Sensitivity(
         unit=question.objective.unit(bag),
         price=revenue,
         profit_ratio=ratio,
-        bound=answers.bound,
-        value=answers.value,
+        bound=None,
+        value=None,
         price_need=needed,
-        electricity=answers.electricity,
-        machines=answers.machines,
-        notes=answers.notes,
-        timings=FrozenDict(timings),
+        electricity=None,
+        machines=(),
+        notes=(NO_PRICE,),
+        timings=FrozenDict(),
         provenance=provenance_of(bag, solver.name),
     )
+    if known:
+        with timed(timings, "present"):
+            proved, found = prove(question, solver), None
+            with suppress(InfeasibleError, NotFoundError):  # whole tasks miss the deadline
+                found = answer(question, solver, gap=DEFAULT_GAP, effort=tried, seed=seed)
+        told = _at_price(told, question, proved, found, solver, lifetime_hours=hours, marginals=steps, timings=timings)
+    return replace(told, timings=FrozenDict(timings))
 
 
-@dataclass(frozen=True, slots=True)
-class _AtPrice:
-    """What can be told only at a price."""
-
-    bound: float | None = None
-    value: float | None = None
-    electricity: ElectricityNeed | None = None
-    machines: tuple[MachineNeed, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """How long machines last, how hard to try, and the seed of that."""
-
-    lifetime_hours: float | None
-    effort: Effort | None
-    marginals: Marginals
-    seed: int
-
-
-def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[str, float]) -> _AtPrice:
-    """Return what there is to say about electricity and machines at the bag's price."""
-    bag, notes = question.bag, []
-    with timed(timings, "present"):
-        proved = prove(question, solver)
-        found = _answered(question, solver, asked)
+def _at_price(  # noqa: PLR0913 - what is known, and the options of `sensitivity`
+    told: Sensitivity,
+    question: Question,
+    proved: Proved,
+    found: Result | None,
+    solver: Solver,
+    *,
+    lifetime_hours: float | None,
+    marginals: Marginals,
+    timings: dict[str, float],
+) -> Sensitivity:
+    """Return the answer with what there is to say about electricity and machines at the bag's price."""
+    bag, notes, electricity = question.bag, [], None
     bound, value = (proved.bound, None) if found is None else (found.bound, found.value)
-    electricity = None
-    machines: tuple[MachineNeed, ...] = ()
     pairs = len(bag.task_types) * len(bag.modes)
     if pairs > MOST_PAIRS:
-        notes.append(f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most")
-        return _AtPrice(bound, value, notes=tuple(notes))
+        note = f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most"
+        return replace(told, bound=bound, value=value, notes=(note,))
     if bag.watts is None:
         notes.append("without watts nothing is known about electricity")
     else:
@@ -423,18 +389,7 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
         makespan = None if proved.relaxed is None else proved.relaxed.makespan_seconds
         worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
         present = Present(bound, found, worth, makespan)
-        hours, steps = asked.lifetime_hours, asked.marginals
-        machines = machine_needs(question, present, solver, lifetime_hours=hours, marginals=steps)
+        machines = machine_needs(question, present, solver, lifetime_hours=lifetime_hours, marginals=marginals)
     if is_large(bag):
         notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
-    return _AtPrice(bound, value, electricity, machines, tuple(notes))
-
-
-def _answered(question: Question, solver: Solver, asked: _Asked) -> Result | None:
-    """Return what `solve` says at the bag's price, if a schedule is found."""
-    try:
-        if asked.effort is None:
-            return answer(question, solver, gap=DEFAULT_GAP, seed=asked.seed)
-        return answer(question, solver, gap=DEFAULT_GAP, effort=asked.effort, seed=asked.seed)
-    except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
-        return None
+    return replace(told, bound=bound, value=value, electricity=electricity, machines=machines, notes=tuple(notes))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
 from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, machine_heading, task_heading
-from lpsched.bag.result import FRONT_HEADERS
+from lpsched.bag.result import FRONT_HEADERS, KILOWATT, TWO_SIDED, machine_heading, task_heading
 from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
 from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots
 from lpsched.report.figures.shares import share_map, share_spots

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import machine_loads
-from lpsched.bag.pricing.worth import KILOWATT, machine_heading, task_heading
-from lpsched.bag.result import Point
+from lpsched.bag.result import KILOWATT, Point, machine_heading, task_heading
 from lpsched.report.html.page import FollowingTable, Mark, Reading, Slider, Stretch
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceStretch
-    from lpsched.bag.pricing.worth import Worth
+    from lpsched.bag.result import Worth
     from lpsched.bag.schedule import Schedule
     from lpsched.report.figures.fronts import Frame
 

@@ -8,8 +8,7 @@ import pytest
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.pricing.one_more import with_one_more
-from lpsched.bag.pricing.what_if import what_if
+from lpsched.bag.pricing.one_more import what_if, with_one_more
 from lpsched.bag.solve import solve
 from lpsched.cancellation import Watch
 from lpsched.model.table import Table

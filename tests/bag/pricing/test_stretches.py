@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 
 import lpsched
 from lpsched.bag.files import read_bag
+from lpsched.bag.overview import price_stretches
 from lpsched.bag.parts import Prices, Site
-from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine

@@ -10,9 +10,9 @@ import pytest
 
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
+from lpsched.bag.overview import price_stretches
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.price_curve import price_curve
-from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.solve import solve
 from lpsched.report.figures.fronts import frame_of
 from lpsched.report.html import price_slider as module
