@@ -141,7 +141,7 @@ def test_every_import_is_in_the_table():
         ("online.day", "bag.model"),
         ("lp.highs", "model.table"),
         ("model.base", "io.documents"),
-        ("generate.cov", "bag.solve"),
+        ("generate.bags", "bag.solve"),
         ("report.html.bag", "bag.solve"),
         ("report.figures.fronts", "bag.exact_front"),
         ("bag.solve", "studies.plan"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lpsched.online.utility import ClassInterval, Urgency, UtilityLevels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lpsched.model.arrays import Floats, Integers
 
@@ -60,17 +60,6 @@ BURST_HOURS: Final = (0.5, 1.5)
 BURST_RATES: Final = (1.25, 1.5)
 
 
-class Rates(Protocol):
-    """A rate at any time, and the highest."""
-
-    @property
-    def most(self) -> float:
-        """The highest rate of all."""
-
-    def at(self, seconds: Floats) -> Floats:
-        """Return the rate at times since the day's begin; earlier ones are negative."""
-
-
 @dataclass(frozen=True, slots=True)
 class Waves:
     """A sine around 1."""
@@ -111,7 +100,7 @@ class Bursts:
         return float(self.rates.max())
 
     def at(self, seconds: Floats) -> Floats:
-        """Return the rate at times since the day's begin; earlier ones are negative.
+        """Return the rate at times, as `Waves.at` does.
 
         >>> quiet_then_busy = Bursts(100.0, np.array([0.0, 75.0]), np.array([0.8, 1.6]), 50.0)
         >>> quiet_then_busy.at(np.array([0.0, 25.0, 49.9, 50.0, -75.0])).tolist()
@@ -120,6 +109,9 @@ class Bursts:
         clock = np.mod(seconds + self.offset_seconds, self.day_seconds)
         rates: Floats = self.rates[np.searchsorted(self.begins, clock, side="right") - 1]
         return rates
+
+
+Rates = Waves | Bursts
 
 
 def draw_waves(rng: np.random.Generator, day_seconds: float) -> Waves:
@@ -141,6 +133,21 @@ def draw_bursts(rng: np.random.Generator, day_seconds: float) -> Bursts:
     begins[-1] = day_seconds
     mean = float(np.diff(begins) @ np.array(rates)) / day_seconds
     return Bursts(day_seconds, np.array(begins[:-1]), np.array(rates) / mean, rng.uniform(0.0, day_seconds))
+
+
+def draw_tasks(
+    rng: np.random.Generator, draw: Callable[[], Iterable[tuple[Rates, float]]], length: float, warm_up: float
+) -> tuple[Floats, Integers]:
+    """Draw when tasks arrive, in rising order, and of which type they are; a draw without any is drawn again.
+
+    `draw` returns the rates of each type, and how many of its tasks arrive in a second on average.
+    """
+    while True:
+        found = [
+            draw_arrivals(rng, rates, per_second=per_second, begin=-warm_up, end=length) for rates, per_second in draw()
+        ]
+        if any(len(each) for each in found):
+            return in_order(found, warm_up)
 
 
 def draw_arrivals(rng: np.random.Generator, rates: Rates, *, per_second: float, begin: float, end: float) -> Floats:
@@ -240,9 +247,5 @@ def draw_pairs(rng: np.random.Generator, number: int) -> list[tuple[str, str]]:
 
 
 def _pair_numbers(rng: np.random.Generator, number: int) -> Integers:
-    return rng.choice(len(CHANCES) * len(THESIS_LEVELS.urgencies), size=number, p=_chances())
-
-
-def _chances() -> Floats:
-    percent = np.array([chance for row in CHANCES.values() for chance in row])
-    return percent / 100.0
+    chances = np.array([chance for row in CHANCES.values() for chance in row]) / 100.0
+    return rng.choice(len(chances), size=number, p=chances)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from lpsched.generate.arrivals import (
     TWENTY_CLASSES,
     UTILITY_RANGES,
     Bursts,
-    draw_arrivals,
     draw_pairs,
+    draw_tasks,
     draw_waves,
-    in_order,
 )
-from lpsched.generate.cov import gamma_draws, rounded, six_digits
+from lpsched.generate.bags import gamma_draws, rounded, six_digits
 from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
@@ -26,6 +25,8 @@ from lpsched.online.tasks import Levels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpsched.generate.arrivals import Rates
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.parts import Cluster
@@ -129,10 +130,8 @@ def _homes(rng: np.random.Generator, options: MachovecOptions) -> Integers:
 
 def _single_core_seconds(rng: np.random.Generator, options: MachovecOptions, utilities: Floats) -> Floats:
     along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
-    hours = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
-    spread = np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=len(utilities)))
-    seconds: Floats = SECONDS_PER_HOUR * hours * spread
-    return seconds
+    hours: Floats = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
+    return SECONDS_PER_HOUR * hours * np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=len(utilities)))
 
 
 def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -> Integers:
@@ -156,7 +155,7 @@ def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Inte
 
 # Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.
 #
-# With G(mean, V) of `cov.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
+# With G(mean, V) of `bags.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
 #
 #  t_ic   seconds on a single core: the type's at home, ~ G(t_i, 0.3) in other clusters
 #  d_i    ~ G(133, 0.2)        watts of one node, on the whole
@@ -303,14 +302,8 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
         urgencies=THESIS_LEVELS.urgencies,
         utility_classes=TWENTY_CLASSES,
         period=options.period,
-        made_by=_made_by(seed, options, trial),
+        made_by=options.note(NAME, seed, trial),
     )
-
-
-def _made_by(seed: int, options: MachovecOptions, trial: tuple[int, ...]) -> dict[str, Any]:
-    """Return what makes the clusters again, without options that are not given."""
-    said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | options.model_dump(exclude_none=True)
 
 
 def _priorities(types: TypeDraws) -> dict[str, float]:
@@ -335,15 +328,12 @@ def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], o
 
 def _tasks(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Integers]:
     """Draw when tasks arrive, in rising order, and of which type they are."""
-    length, warm_up = SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds
     per_second = options.tasks / options.task_types / DAY_SECONDS
-    while True:
-        found = [
-            draw_arrivals(rng, _rates(rng, options, cores), per_second=per_second, begin=-warm_up, end=length)
-            for cores in types.cores.tolist()
-        ]
-        if any(len(each) for each in found):
-            return in_order(found, warm_up)
+
+    def draw() -> Iterator[tuple[Rates, float]]:
+        return ((_rates(rng, options, cores), per_second) for cores in types.cores.tolist())
+
+    return draw_tasks(rng, draw, SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds)
 
 
 def _rates(rng: np.random.Generator, options: MachovecOptions, cores: int) -> Rates:

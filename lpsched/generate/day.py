@@ -1,38 +1,29 @@
-"""Workloads of arriving tasks: from a bag, or as the ESSC of the thesis, with a chosen task-machine affinity."""
+"""Workloads of arriving tasks: from a bag, as the ESSC of the thesis, and further trials of generated ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_origin
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.generate.arrivals import (
-    THESIS_LEVELS,
-    draw_arrivals,
-    draw_bursts,
-    draw_levels,
-    draw_waves,
-    even_arrivals,
-    in_order,
-)
-from lpsched.generate.cov import (
-    CovTables,
-    cov_tables,
-    machine_counts,
-    packed_table,
-    rounded,
-    state_names,
-    with_p_states,
-)
-from lpsched.generate.options import SOURCE, EsscOptions
+from lpsched.errors import Fault, InstanceError, quote
+from lpsched.generate import clusters
+from lpsched.generate.arrivals import THESIS_LEVELS, draw_bursts, draw_levels, draw_tasks, draw_waves, even_arrivals
+from lpsched.generate.bags import CovTables, cov_tables, machine_counts, packed_table, rounded, with_p_states
+from lpsched.generate.options import SOURCE, EsscOptions, MachovecOptions, state_names
 from lpsched.model.fields import numbered
+from lpsched.online.clusters import Clusters
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.tasks import MOST_TASKS
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from lpsched.bag.model import Bag
+    from lpsched.generate.arrivals import Rates
     from lpsched.generate.options import Affinity
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.model.table import Table
@@ -118,8 +109,7 @@ def low_affinity(speeds: Floats) -> Floats:
     [[3.0, 3.0], [3.0, 3.0]]
     """
     left, sizes, right = np.linalg.svd(speeds, full_matrices=False)
-    nearest: Floats = sizes[0] * np.outer(left[:, 0], right[0])
-    return nearest
+    return sizes[0] * np.outer(left[:, 0], right[0])
 
 
 def high_affinity(speeds: Floats) -> Floats:
@@ -152,7 +142,7 @@ def _room(spare: Floats, step: Floats) -> float:
 #     n_i     ~ Gaussian(N / T, variance N / T / 10)      tasks of type i on average; from 0 to twice the mean
 #     rate    n_i / length of the period, times the waves or bursts of `arrivals.py`
 #
-# Tables come by `cov.py`, with 17 task types of their own for the four special-purpose machine types together
+# Tables come by `bags.py`, with 17 task types of their own for the four special-purpose machine types together
 # (bursts; the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and
 # utility class come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run
 # nothing take nothing.
@@ -171,7 +161,6 @@ VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type
 def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] = ()) -> Day:
     """Generate a day; the same seed, options and trial give the same day.
 
-    >>> from lpsched.generate.day import EsscOptions
     >>> day = essc_day("short", 1, EsscOptions(tasks=500, hours=1.0))
     >>> day.machines, day.period.ends_at, 1_300 < day.tasks < 1_700
     (100, 10800.0, True)
@@ -189,14 +178,8 @@ def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] 
         tasks=ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, len(arrivals))),
         **dict(THESIS_LEVELS),
         period=options.period,
-        made_by=_made_by(seed, options, trial),
+        made_by=options.note(NAME, seed, trial),
     )
-
-
-def _made_by(seed: int, options: EsscOptions, trial: tuple[int, ...]) -> dict[str, Any]:
-    """Return what makes the day again, without options that are not given."""
-    said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | options.model_dump(exclude_none=True)
 
 
 def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Table, Mask]:
@@ -212,27 +195,124 @@ def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Tabl
 
 def _tasks(rng: np.random.Generator, options: EsscOptions, bursty: Mask) -> tuple[Floats, Integers]:
     """Draw when tasks arrive, in rising order, and of which type they are."""
-    period = options.period
-    assert period.length_seconds is not None
-    length, warm_up = period.length_seconds, period.warm_up_seconds
-    while True:
-        found = [
-            draw_arrivals(
-                rng,
-                draw_bursts(rng, length) if bursts else draw_waves(rng, length),
-                per_second=number / length,
-                begin=-warm_up,
-                end=length,
-            )
-            for bursts, number in zip(bursty.tolist(), mean_numbers(rng, options).tolist(), strict=True)
-        ]
-        if any(len(each) for each in found):
-            return in_order(found, warm_up)
+    length = SECONDS_PER_HOUR * options.hours
+
+    def draw() -> Iterator[tuple[Rates, float]]:
+        for bursts, number in zip(bursty.tolist(), mean_numbers(rng, options).tolist(), strict=True):
+            yield draw_bursts(rng, length) if bursts else draw_waves(rng, length), number / length
+
+    return draw_tasks(rng, draw, length, options.period.warm_up_seconds)
 
 
 def mean_numbers(rng: np.random.Generator, options: EsscOptions) -> Floats:
     """Draw how many tasks of each type the period has on average."""
     mean = options.tasks / options.task_types
     drawn = rng.normal(mean, np.sqrt(VARIANCE_SHARE * mean), size=options.task_types)
-    numbers: Floats = np.clip(drawn, 0.0, 2.0 * mean)  # on both sides alike, so that the mean stays
-    return numbers
+    return np.clip(drawn, 0.0, 2.0 * mean)  # on both sides alike, so that the mean stays
+
+
+# Another draw of the same kind: trial t of a day, or of clusters, that a generator made.
+#
+# Trial 0 is the instance itself. Trial t is made by its generator with its options, from random numbers of
+# its own: new tables, new tasks. The period is the instance's as it stands, so that an energy constraint that
+# was put in later holds in all trials. Trials of a trial are other draws again.
+Arriving = TypeVar("Arriving", Day, Clusters)
+
+COUNT: Final = "a whole number from 0"
+COUNTS: Final = "a list of whole numbers from 0"
+NUMBER: Final = "a number"
+WORD: Final = "a word"
+KINDS: Final = {int: COUNT, tuple: COUNTS, float: NUMBER, Literal: WORD}  # of an option's type
+ADVICE: Final = "correct it, or drop made_by"
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A generator: the name that it notes, what it is called for, its options, and how it is asked."""
+
+    name: str
+    noun: str  # as in `lpsched generate NOUN`
+    options: type[EsscOptions | MachovecOptions]
+    make: Callable[[str, int, Any, tuple[int, ...]], Day | Clusters]
+    machines: str
+
+    @property
+    def advice(self) -> str:
+        """What to do where there is no instance that it made."""
+        return f"generate {'a day' if self.noun == 'day' else self.noun} with"
+
+    @property
+    def no_trials(self) -> str:
+        """What to do with an instance that was not generated."""
+        return f"run it alone, or {self.advice} `lpsched generate {self.noun} --tasks N --seed S -o FILE`"
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Of what kind each entry of its note is."""
+        options = {name: KINDS[get_origin(kind) or kind] for name, kind in self.options.types().items()}
+        return {"generator": WORD, "seed": COUNT, "trial": COUNTS} | options
+
+
+OF_DAYS: Final = Maker(NAME, "day", EsscOptions, essc_day, "machine types")
+OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", MachovecOptions, clusters.machovec_clusters, "clusters")
+
+
+def another_day(given: Arriving, trial: int) -> Arriving:
+    """Return trial number `trial` of a day or of clusters."""
+    if trial == 0:
+        return given
+    maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS
+    made_by = _sound(given, maker)
+    before: tuple[int, ...] = tuple(made_by.get("trial", ()))
+    options = {name: made_by[name] for name in maker.options.model_fields if name in made_by}
+    name = given.name.removesuffix(_suffix(before))
+    made = maker.make(name, made_by["seed"], maker.options(**options), (*before, trial))
+    assert isinstance(made, type(given))
+    if _machines(made) != _machines(given) or made.task_types != given.task_types:
+        found = f"{maker.machines} or task types that were changed later"
+        advice = f"{maker.advice} the machines it should have"
+        raise InstanceError(given.name, (Fault(("made_by",), found, "those of the generator", advice),))
+    return made.model_copy(update={"name": name + _suffix((*before, trial)), "period": given.period})
+
+
+def _machines(given: Day | Clusters) -> tuple[object, ...]:
+    return given.machine_types if isinstance(given, Day) else given.clusters
+
+
+def _suffix(trial: tuple[int, ...]) -> str:
+    return f"-trial-{'-'.join(map(str, trial))}" if trial else ""
+
+
+def _sound(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
+    """Return what an instance says of how it was made, with tuples for lists."""
+    kinds = maker.kinds
+    if faults := tuple(_bad_note(given.made_by, maker, kinds)):
+        raise InstanceError(given.name, faults)
+    assert given.made_by is not None
+    return {key: tuple(value) if kinds[key] == COUNTS else value for key, value in given.made_by.items()}
+
+
+def _bad_note(made_by: Mapping[str, Any] | None, maker: Maker, kinds: Mapping[str, str]) -> Iterator[Fault]:
+    if made_by is None:
+        yield Fault(("made_by",), "nothing", "a generator, which makes others like it", maker.no_trials)
+        return
+    if made_by.get("generator") != maker.name:
+        found = quote(str(made_by.get("generator")))
+        yield Fault(("made_by", "generator"), found, quote(maker.name), maker.no_trials)
+        return
+    for key, value in made_by.items():
+        if key not in kinds:
+            yield Fault(("made_by", key), "a key that this generator does not know", "none such", ADVICE)
+        elif not _is(kinds[key], value):
+            yield Fault(("made_by", key), quote(str(value)), kinds[key], ADVICE)
+
+
+def _is(kind: str, value: object) -> bool:
+    """Return whether a value is of a kind; true and false are no numbers."""
+    if kind == WORD:
+        return isinstance(value, str)
+    if kind == NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == COUNTS:
+        return isinstance(value, list | tuple) and all(_is(COUNT, each) for each in value)
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.model import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
-from lpsched.generate.cov import six_digits
+from lpsched.generate.bags import six_digits
 from lpsched.generate.options import PLATFORMS, SOURCE, FacilityOptions
 from lpsched.model.fields import SMALLEST, numbered
 from lpsched.model.table import SparseMatrix, Table

@@ -70,14 +70,14 @@ class Options(BaseModel):
             try:
                 super().__init__(**given)
             except ValidationError as error:
-                details = error.errors(include_url=False)
-                if misfits := [each for each in details if not _is_range(each)]:
-                    misfits.sort(key=lambda each: [*given, each["loc"][0]].index(each["loc"][0]))
-                    raise InstanceError(SOURCE, _once(self._misfit(each, given) for each in misfits)) from None
-                faults = [self._out_of_range(each) for each in details]
+                faults = [self._fault(each, given) for each in error.errors(include_url=False)]
+                if misfits := [each for each in faults if each.do != CHANGE]:
+                    order = [*given, *type(self).model_fields]
+                    misfits.sort(key=lambda each: order.index(each.path[0]))
+                    raise InstanceError(SOURCE, tuple(dict.fromkeys(misfits))) from None
                 made = self.model_construct(**given)
             if faults := [*faults, *made.at_odds(in_range=not faults)]:
-                raise InstanceError(SOURCE, _once(faults))
+                raise InstanceError(SOURCE, tuple(dict.fromkeys(faults)))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return the same options but for some, which are checked."""
@@ -95,31 +95,28 @@ class Options(BaseModel):
         hints = {name: kind for name, kind in get_type_hints(cls).items() if name in cls.model_fields}
         return {name: get_args(kind)[0] if NoneType in get_args(kind) else kind for name, kind in hints.items()}
 
+    def note(self, generator: str, seed: int, trial: tuple[int, ...]) -> dict[str, Any]:
+        """Return what makes an instance again, without options that are not given."""
+        said = {"generator": generator, "seed": seed} | ({"trial": trial} if trial else {})
+        return said | self.model_dump(exclude_none=True)
+
     @classmethod
-    def _misfit(cls, detail: ErrorDetails, given: Mapping[str, object]) -> Fault:
-        """Return the fault of a name that is unknown or missing, or of a value of another type."""
-        name = str(detail["loc"][0])
-        if detail["type"] == "missing":
-            return Fault((name,), "nothing", f"the key {name!r}", "add it")
-        if detail["type"] == "extra_forbidden":
-            return unknown(name, cls.model_fields)
+    def _fault(cls, detail: ErrorDetails, given: Mapping[str, object]) -> Fault:
+        """Return what is wrong with an option; the advice is `CHANGE` where its value is of the right type.
+
+        An option has one place, its name, and its description is a help text: so not by `model/problems.py`.
+        """
+        name, value = str(detail["loc"][0]), detail["input"]
+        match detail["type"]:
+            case "missing":
+                return Fault((name,), "nothing", f"the key {name!r}", "add it")
+            case "extra_forbidden":
+                return unknown(name, cls.model_fields)
+            case "fault":
+                return Fault((name,), repr(value), detail["ctx"]["needed"], CHANGE)
+            case "literal_error" if isinstance(value, str):
+                return Fault((name,), repr(value), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
         return Fault((name,), describe(given[name]), _needed(get_type_hints(cls)[name]), "correct it")
-
-    @classmethod
-    def _out_of_range(cls, detail: ErrorDetails) -> Fault:
-        """Return the fault of a value that is of the right type."""
-        name = str(detail["loc"][0])
-        if detail["type"] == "fault":
-            return Fault((name,), repr(detail["input"]), detail["ctx"]["needed"], CHANGE)
-        return Fault((name,), repr(detail["input"]), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
-
-
-def _is_range(detail: ErrorDetails) -> bool:
-    return detail["type"] == "fault" or (detail["type"] == "literal_error" and isinstance(detail["input"], str))
-
-
-def _once(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(dict.fromkeys(faults))
 
 
 def unknown(name: str, known: Iterable[str]) -> Fault:
@@ -154,6 +151,11 @@ Hours = Annotated[float, Within(0.01, 24 * 366), Field(description="Length of th
 WarmUp = Annotated[float, Within(1e-6, 24 * 366, or_zero=True), Field(description="Hours before it that do not count.")]
 Gigajoules = Annotated[float, Within(1e-12, 1e12, or_zero=True)]
 ENERGY: Final = "Energy constraint of the period."
+
+
+def state_names(p_states: int) -> tuple[str, ...] | None:
+    """Return the names of so many P-states; one alone has no name."""
+    return tuple(f"P{k}" for k in range(p_states)) if p_states > 1 else None
 
 
 def _period(options: EsscOptions | MachovecOptions, edge: Literal["prorated", "completed"] = PRORATED) -> Period:
@@ -394,11 +396,9 @@ class MachovecOptions(Options):
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters, general-purpose ones first."""
         names = numbered("general", len(self.nodes)) + numbered("special", len(self.special_nodes))
-        sizes = zip(
-            names, (*self.nodes, *self.special_nodes), (*self.cores_per_node, *self.special_cores_per_node), strict=True
-        )
-        states = tuple(f"P{k}" for k in range(self.p_states)) if self.p_states > 1 else None
-        return tuple(Cluster(name, nodes, cores, states) for name, nodes, cores in sizes)
+        cores = (*self.cores_per_node, *self.special_cores_per_node)
+        sizes = zip(names, (*self.nodes, *self.special_nodes), cores, strict=True)
+        return tuple(Cluster(*size, state_names(self.p_states)) for size in sizes)
 
     @property
     def task_types(self) -> int:

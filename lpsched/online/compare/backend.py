@@ -103,7 +103,7 @@ def naive_utility(found: Sequence[ToldUtility]) -> float:
 # Days of machines (`day_backend.py`) and clusters (`cluster_backend.py`) are simulated, shared among processes,
 # held against the bound and told alike (`simulations.py`); what differs between them is
 # here.
-DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
+DRAW: Final = "lpsched.generate.day:another_day"  # by name: generators know instances, not the reverse
 Arriving = TypeVar("Arriving")
 Instance = TypeVar("Instance", bound="Day | Clusters")
 Options = TypeVar("Options", bound="SimulationOptions | ClusterOptions")
