@@ -11,35 +11,25 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.lp.master import with_columns
-from lpsched.lp.program import Columns
+from lpsched.lp.program import Columns, LpBuilder
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.facility.air import FacilityArrays
-    from lpsched.lp.program import LinearProgram
+    from lpsched.lp.program import Indices, LinearProgram
     from lpsched.model.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)
 class NodePattern:
-    """What the cores of a node of one type run at once, and what that brings and takes.
-
-    Attributes
-    ----------
-    runs
-        (task type, column of the tables, cores) of each kind of run; the other cores are idle.
-    rates
-        Tasks per second of each type, with the cores slowing each other down.
-    watts
-        Of the cores, above the overhead of the node.
-    """
+    """What the cores of a node of one type run at once, and what that brings and takes."""
 
     node_type: int
-    runs: tuple[tuple[int, int, int], ...]
-    rates: Floats
-    watts: float
+    runs: tuple[tuple[int, int, int], ...]  # task type, column of the tables, cores; the other cores are idle
+    rates: Floats  # tasks per second of each type, with the cores slowing each other down
+    watts: float  # of the cores, above the overhead of the node
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +50,14 @@ class FacilityPrices:
 class FacilityRelaxation:
     """The best allocation found at some outlet temperatures; patterns are mixed over time, so it is real.
 
-    Attributes
-    ----------
-    bound
-        Of every allocation at these temperatures.
-    shares
-        For each node its patterns, each with its share of the time.
-    priced
-        Whether the program that the prices come from was solved to the end. Those of another one prove a
-        bound as well, but are no derivatives of it.
+    It is `priced` where the program that the prices come from was solved to the end. Those of another one prove a
+    bound as well, but are no derivatives of it.
     """
 
     outlets: Floats
     value: float
-    bound: float
-    shares: tuple[tuple[tuple[float, NodePattern], ...], ...]
+    bound: float  # of every allocation at these temperatures
+    shares: tuple[tuple[tuple[float, NodePattern], ...], ...]  # for each node its patterns, and parts of the time
     prices: FacilityPrices
     priced: bool = True
 
@@ -242,22 +225,18 @@ class NodeKind:
     def pattern(self, code: Integers) -> NodePattern:
         """Return the pattern that a row of `Envelope.codes` stands for; the same object each time."""
         key = code.tobytes()
-        if key not in self.known:
-            self.known[key] = self._written(code)
-        return self.known[key]
-
-    def _written(self, code: Integers) -> NodePattern:
+        if key in self.known:
+            return self.known[key]
         rates, watts, runs = np.zeros(len(self.arrays.rewards)), 0.0, []
-        composition = code[0]
-        for slot, line in enumerate(code[1:]):
-            cores, pair = int(self._counts[composition, slot]), self._pairs[composition, slot]
+        for cores, pair, line in zip(self._counts[code[0]].tolist(), self._pairs[code[0]], code[1:], strict=True):
             if cores:
                 tasks, columns = self._lines[self._pair_class[pair]]
                 i, k = int(tasks[line]), int(columns[line])
                 rates[i] += cores * self.arrays.speeds[i, k] / self._slowdowns[pair]
                 watts += cores * float(self.arrays.watts[i, k])
                 runs.append((i, k, cores))
-        return NodePattern(self.node_type, tuple(runs), rates, watts)
+        self.known[key] = NodePattern(self.node_type, tuple(runs), rates, watts)
+        return self.known[key]
 
 
 class _Chain:
@@ -392,6 +371,18 @@ class NodeMarket:
                 chosen = zip(nodes[there].tolist(), near[there].tolist(), strict=True)
                 runs += [(v, patterns[q]) for v, q in chosen if patterns[q].runs]
         return gains, runs
+
+    def program(self, name: str) -> tuple[LpBuilder, Indices, Indices]:
+        """Begin a program: the variables z and P, and the rows of demand, nodes and power (`outlets/fixed.py`)."""
+        lp, types, nodes = LpBuilder(name), len(self.flow), range(len(self.overhead))
+        z = lp.variables("z", upper=np.where(self.earns > 0, 1.0, 0.0))
+        power = lp.variables("P", upper=SLACK * self.most)
+        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
+        for v in nodes:
+            lp.at_most(f"node[{v}]", [], self.copies[v])
+        for v in nodes:
+            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], self.overhead[v])
+        return lp, z, power
 
     def begun(self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]) -> tuple[LinearProgram, list[Run]]:
         """Return a program with columns for these patterns, and what all its columns stand for."""

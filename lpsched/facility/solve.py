@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.facility.air import HeatMap
-    from lpsched.facility.outlets.ascent import RecordedBox
-    from lpsched.facility.outlets.search import OutletAnswer
+    from lpsched.facility.outlets.search import OutletAnswer, RecordedBox
     from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
     from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.lp.program import Solver

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
 from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
+from lpsched.facility.outlets.fixed import RowCells, joined, most_broken
 from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, NodeMarket
 from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Priced
-from lpsched.lp.program import LpBuilder, Rows
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.facility.air import FacilityArrays, HeatMap
-    from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
+    from lpsched.facility.patterns import FacilityRelaxation, Run
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 # Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In
 # an ascent tangents take the place of planes, and only the last ones count. T is counted from the coldest
 # outlet.
-BROKEN: Final = 1e-9  # kelvin
 BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
-AT_ONCE: Final = 60  # rows of air added in a round
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +38,6 @@ class _Plane:
     unit: int
     of: Ranges | Planes  # the box on which it holds, or the tangents that it is one of
     constant: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    name: str
-    lower: float
-    upper: float
-    columns: list[int]
-    values: list[float]
 
 
 class OutletRows:
@@ -91,47 +80,42 @@ class OutletRows:
         air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
         excess = air - self.room - solution["over"][1]
         excess[self._places()] = -np.inf
-        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-        rows = self._air(worst[excess[worst] > BROKEN], solution.program)
-        outlets = self.floor + t
+        rows, blocks, outlets = (
+            self._air(most_broken(excess), solution.program),
+            solution.program.blocks,
+            self.floor + t,
+        )
         found = tangents
         if found is None:
             found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
-        missing = np.flatnonzero(found.at(heat, outlets) > watts + BELOW)
-        return _joined(rows + self._cooling(found, missing, tangents or box, solution.program))
+        for unit in np.flatnonzero(found.at(heat, outlets) > watts + BELOW).tolist():
+            constant = float(found.constant[unit] + found.outlet[unit] * self.floor[unit])
+            columns = np.array([blocks[block][unit] for block in ("w", "Q", "t")])
+            values = np.array([1.0, -found.heat[unit], -found.outlet[unit]])
+            rows.append(RowCells(f"cooling[{unit}]", constant, np.inf, columns, values))
+            self.there.append(_Plane(unit, tangents or box, constant))
+        return joined(rows)
 
     def air(self, places: Integers, program: LinearProgram) -> Rows | None:
         """Return the rows of air at these places that are not there yet."""
-        return _joined(self._air(places[~np.isin(places, self._places())], program))
+        return joined(self._air(places[~np.isin(places, self._places())].tolist(), program))
 
     def _places(self) -> list[int]:
         return [what for what in self.there if not isinstance(what, _Plane)]
 
-    def _air(self, places: Integers, program: LinearProgram) -> list[_Row]:
-        blocks, found = program.blocks, []
-        nodes = len(self.warms)
-        for place in places.tolist():
+    def _air(self, places: list[int], program: LinearProgram) -> list[RowCells]:
+        blocks, nodes, found = program.blocks, len(self.warms), []
+        for place in places:
             if place < nodes:
                 near = np.flatnonzero(self.warms[place])
-                columns = [*blocks["P"][near].tolist(), *blocks["t"].tolist()]
-                values = [*self.warms[place, near].tolist(), *self.mixes[place].tolist()]
+                columns = np.concatenate((blocks["P"][near], blocks["t"], blocks["over"][1:]))
+                values = np.concatenate((self.warms[place, near], self.mixes[place], [-1.0]))
             else:
                 unit = place - nodes
-                columns = [int(blocks["Q"][unit]), int(blocks["t"][unit])]
-                values = [1.0 / self.per_kelvin[unit], 1.0]
-            columns.append(int(blocks["over"][1]))
-            found.append(_Row(f"air[{place}]", -np.inf, float(self.room[place]), columns, [*values, -1.0]))
+                columns = np.array([blocks["Q"][unit], blocks["t"][unit], blocks["over"][1]])
+                values = np.array([1.0 / self.per_kelvin[unit], 1.0, -1.0])
+            found.append(RowCells(f"air[{place}]", -np.inf, float(self.room[place]), columns, values))
             self.there.append(place)
-        return found
-
-    def _cooling(self, made: Planes, units: Integers, of: Ranges | Planes, program: LinearProgram) -> list[_Row]:
-        blocks, found = program.blocks, []
-        for unit in units.tolist():
-            constant = float(made.constant[unit] + made.outlet[unit] * self.floor[unit])
-            columns = [int(blocks[block][unit]) for block in ("w", "Q", "t")]
-            values = [1.0, -float(made.heat[unit]), -float(made.outlet[unit])]
-            found.append(_Row(f"cooling[{unit}]", constant, np.inf, columns, values))
-            self.there.append(_Plane(unit, of, constant))
         return found
 
 
@@ -146,19 +130,6 @@ def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
         and box.most[unit] <= own.most[unit]
         and own.cool[unit] <= box.cool[unit]
         and box.warm[unit] <= own.warm[unit]
-    )
-
-
-def _joined(rows: list[_Row]) -> Rows | None:
-    if not rows:
-        return None
-    return Rows(
-        names=tuple(row.name for row in rows),
-        lower=np.array([row.lower for row in rows]),
-        upper=np.array([row.upper for row in rows]),
-        starts=np.cumsum([0, *(len(row.columns) for row in rows)]).astype(np.int32),
-        columns=np.array([each for row in rows for each in row.columns], dtype=np.int32),
-        values=np.array([each for row in rows for each in row.values]),
     )
 
 
@@ -220,6 +191,10 @@ class BoxPrices:
     nodes: Floats  # p, N
 
 
+Limit: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]
+RecordedStep: TypeAlias = tuple[Limit, int, BoxPrices]  # a range that was narrowed, and the prices that prove it
+
+
 class OutletProgram:
     """The program on a box, which may be changed; its oracle and its separator."""
 
@@ -251,7 +226,7 @@ class OutletProgram:
         most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
         return most
 
-    def first_ranges(self) -> list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]]:
+    def first_ranges(self) -> list[RecordedStep]:
         """Return the prices that prove the most heat, and the inlets, that each unit begins with.
 
         Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
@@ -260,7 +235,7 @@ class OutletProgram:
         bring.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
-        found: list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]] = []
+        found: list[RecordedStep] = []
         for unit in range(self.units):
             own = np.arange(self.units) == unit
             of_cap = self.largest.most[unit] >= self.cap
@@ -276,11 +251,8 @@ class OutletProgram:
 
     def master(self) -> LinearProgram:
         """Return the program without patterns, air and planes."""
-        market, lp = self.market, LpBuilder(NAME)
-        types, nodes, units = self.types, self.nodes, self.units
-        width = self.largest.high - self.floor
-        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
-        power = lp.variables("P", upper=SLACK * market.most)
+        market, units, width = self.market, self.units, self.largest.high - self.floor
+        lp, z, power = market.program(NAME)
         t = lp.variables("t", upper=width)
         q = lp.variables("Q", upper=SLACK * self.largest.most)
         w = lp.variables("w", upper=np.full(units, self.cap))
@@ -288,11 +260,6 @@ class OutletProgram:
         apart = lp.variables("apart", upper=np.full((2, units), SLACK * self.largest.most.max()))
         dear = PENALTY * market.dearest()
         lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
-        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        for v in range(nodes):
-            lp.at_most(f"node[{v}]", [], market.copies[v])
-        for v in range(nodes):
-            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
         lp.between("reward", [(z, market.earns / market.unit)], -np.inf, np.inf)
         for u in range(units):
@@ -321,14 +288,10 @@ class OutletProgram:
         lower, upper = program.row_lower.copy(), program.row_upper.copy()
         first = self.types + 2 * self.nodes + 1
         lower[first] = self.goal.least_reward
-        outlet = slice(first + 1 + self.units, first + 1 + 2 * self.units)
-        lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
-        heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
-        lower[heat], upper[heat] = self.box.least, self.box.most
-        inlet = slice(first + 1 + 3 * self.units, first + 1 + 4 * self.units)
-        lower[inlet], upper[inlet] = self.box.cool - self.floor, self.box.warm - self.floor
-        late = slice(self.first_row, None)
-        lower[late] = self.rows.lower_limits(self.box, self.tangents)
+        for place, (ends, floor) in enumerate(zip(self.box.ends, (self.floor, 0.0, self.floor), strict=True)):
+            begin = first + 1 + (place + 1) * self.units  # after the rows of heat: outlet, range, inlet
+            lower[begin : begin + self.units], upper[begin : begin + self.units] = (end - floor for end in ends)
+        lower[self.first_row :] = self.rows.lower_limits(self.box, self.tangents)
         return program.upper, lower, upper
 
     def price(self, multipliers: Floats) -> Priced[Run]:

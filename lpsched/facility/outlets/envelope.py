@@ -124,6 +124,11 @@ class Ranges:
     cool: Floats  # celsius
     warm: Floats
 
+    @property
+    def ends(self) -> tuple[tuple[Floats, Floats], ...]:
+        """The ends of each range: outlets, heat, inlets."""
+        return (self.low, self.high), (self.least, self.most), (self.cool, self.warm)
+
 
 @dataclass(frozen=True, slots=True)
 class Edges:
@@ -200,10 +205,9 @@ def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floa
     some points of the edges; any slopes will do.
     """
     found, k = edges(curve, box), curve.per_kelvin
-    t = np.linspace(found.low, found.high, SAMPLES).reshape(-1, len(k))
-    q = np.repeat(found.heat[None], SAMPLES, axis=0).reshape(t.shape) + t * np.repeat(
-        found.tilt[None], SAMPLES, axis=0
-    ).reshape(t.shape)
+    t = np.linspace(found.low, found.high, SAMPLES)
+    q = (found.heat + t * found.tilt).reshape(-1, len(k))
+    t = t.reshape(q.shape)
     truth, inlet = q * curve.at(t), t + q / k
     middle = 0.5 * (box.low + box.high)
     alpha = k * curve.at(middle)
@@ -219,11 +223,8 @@ def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floa
         alpha, beta = alphas[best // SLOPES, units], betas[best % SLOPES, units]
         wide = wide * NARROWER
     per_heat, per_outlet = alpha / k, alpha + beta
-    least = (
-        curve.lowest(found.heat, per_heat * found.tilt + per_outlet, found.low, found.high, found.tilt)
-        - per_heat * found.heat
-    )
-    return Planes(per_heat, per_outlet, least.min(axis=0))
+    least = curve.lowest(found.heat, per_heat * found.tilt + per_outlet, found.low, found.high, found.tilt)
+    return Planes(per_heat, per_outlet, (least - per_heat * found.heat).min(axis=0))
 
 
 def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
 from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import LpBuilder, LpStatus, Rows, require_optimal
+from lpsched.lp.program import LpStatus, Rows, require_optimal
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
@@ -97,18 +97,11 @@ class FixedOutlets:
 
     def master(self) -> LinearProgram:
         """Return the program with z and P alone."""
-        market, lp = self.market, LpBuilder(NAME)
-        types, nodes = len(market.flow), len(market.overhead)
-        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
-        power = lp.variables("P", upper=SLACK * market.most)
+        market = self.market
+        lp, z, power = market.program(NAME)
         drawn = SLACK * float(self.weights @ market.most) + abs(self.room)  # more cannot break the cap
         over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
         lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
-        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        for v in range(nodes):
-            lp.at_most(f"node[{v}]", [], market.copies[v])
-        for v in range(nodes):
-            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
         return lp.build()
 
@@ -150,27 +143,44 @@ class FixedOutlets:
         units = self.heat.crac_from_power @ watts
         excess = np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
         excess[self.rows] = -np.inf
-        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-        return self._rows(worst[excess[worst] > BROKEN], solution.program)
-
-    def _rows(self, chosen: Integers, program: LinearProgram) -> Rows | None:
-        if not len(chosen):
-            return None
-        self.rows += chosen.tolist()
-        columns, values = [], []
-        for place in chosen.tolist():
+        blocks, found = solution.program.blocks, []
+        for place in most_broken(excess):
             row = self.warms(place)
             near = np.flatnonzero(row)
-            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1]))
-            values.append(np.append(row[near], -1.0))
-        return Rows(
-            names=tuple(f"air[{place}]" for place in chosen),
-            lower=np.full(len(chosen), -np.inf),
-            upper=self.most[chosen],
-            starts=np.cumsum([0, *map(len, columns)]).astype(np.int32),
-            columns=np.concatenate(columns).astype(np.int32),
-            values=np.concatenate(values),
-        )
+            columns, values = np.append(blocks["P"][near], blocks["over"][1]), np.append(row[near], -1.0)
+            found.append(RowCells(f"air[{place}]", -np.inf, float(self.most[place]), columns, values))
+            self.rows.append(place)
+        return joined(found)
+
+
+class RowCells(NamedTuple):
+    """A row to be added to a program."""
+
+    name: str
+    lower: float
+    upper: float
+    columns: Integers
+    values: Floats
+
+
+def joined(rows: list[RowCells]) -> Rows | None:
+    """Return rows in the form in which a program takes them; `None` without any."""
+    if not rows:
+        return None
+    return Rows(
+        names=tuple(row.name for row in rows),
+        lower=np.array([row.lower for row in rows]),
+        upper=np.array([row.upper for row in rows]),
+        starts=np.cumsum([0, *(len(row.columns) for row in rows)]).astype(np.int32),
+        columns=np.concatenate([row.columns for row in rows]).astype(np.int32),
+        values=np.concatenate([row.values for row in rows]),
+    )
+
+
+def most_broken(excess: Floats) -> list[int]:
+    """Return the rows that are broken most, by how far beyond its limit each is."""
+    worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
+    return worst[excess[worst] > BROKEN].tolist()
 
 
 # Good multipliers to begin with: those of a facility whose nodes of a type are all alike.
@@ -259,11 +269,17 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
         # a redline with hardly any room may be worth more than what breaking it costs
         if not _can_be_kept(columns.master, program):
-            raise InfeasibleError(_heating(arrays, heat, outlets))
+            short = outlets - crac_inlets(heat, arrays.overhead_watts[arrays.node_type], outlets)
+            unit = int(short.argmax())
+            raise InfeasibleError(
+                f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
+                f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
+                "set outlet temperatures that are closer together, or raise the cap"
+            )
         found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
-    if found.status is LpStatus.LIMIT and not _is_a_point(found.solution):
+    elif not _is_a_point(found.solution):
         found.solution = _idle(program, found.solution)
     answer = _read(program, found)
     if pool is not None:
@@ -369,14 +385,3 @@ def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: F
             f"idle nodes and their cooling draw {drawn:.1f} W, {drawn - arrays.cap_watts:.1f} W more than "
             f"the cap of {arrays.cap_watts:g} W; raise the cap or the outlet temperatures"
         )
-
-
-def _heating(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> str:
-    idle = arrays.overhead_watts[arrays.node_type]
-    short = outlets - crac_inlets(heat, idle, outlets)
-    unit = int(short.argmax())
-    return (
-        f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
-        f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
-        "set outlet temperatures that are closer together, or raise the cap"
-    )
