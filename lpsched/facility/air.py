@@ -330,7 +330,10 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
 # Else common outlets in steps of one degree are at fault, and other temperatures may do.
 def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
     """Check that some step allows idle nodes."""
-    if not _step_allows(arrays, heat, steps, arrays.overhead_watts[arrays.node_type]):
+    idle = arrays.overhead_watts[arrays.node_type]
+    crac_warming = heat.crac_from_power @ idle
+    allowed = steps.allowed(heat.from_power @ idle, crac_warming)
+    if not any(idle.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts for step in allowed):
         raise no_room(arrays, heat, steps)
 
 
@@ -349,14 +352,6 @@ def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Infeas
         f"no outlet temperature that all units share, in steps of one degree from {steps.outlets.max():g} "
         f"down to {steps.outlets.min():g} C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
         "even if all nodes are idle; other temperatures may: use the method 'lp'"
-    )
-
-
-def _step_allows(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps, powers: Floats) -> bool:
-    warming, crac_warming = heat.from_power @ powers, heat.crac_from_power @ powers
-    return any(
-        powers.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts
-        for step in steps.allowed(warming, crac_warming)
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.recovery import core_allocation
 from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, PopulationArchive, opened, write_archive
 from lpsched.jit import compiled
 from lpsched.model.fields import describe
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
+    from lpsched.facility.schedule import CoreAllocation
     from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers
 
@@ -129,22 +130,14 @@ def set_at_random(genes: Genes, fractions: Floats, states: States, chance: float
 
 def to_allocation(facility: Facility, fractions: Floats, states: States, outlets: Floats) -> CoreAllocation:
     """Return what a chromosome says, in the facility's words; fractions of 0 are left out."""
-    names = [task.name for task in facility.task_types]
-    nodes, core = [], 0
-    for j in facility.nodes:
-        kind = facility.node_types[j]
-        cores = [
-            tuple(
-                CoreFraction(
-                    names[i], float(fractions[k, i]), None if kind.p_states is None else kind.p_states[states[k, i]]
-                )
-                for i in np.flatnonzero(fractions[k] > 0.0)
-            )
-            for k in range(core, core + kind.cores)
-        ]
-        core += kind.cores
-        nodes.append(tuple(cores))
-    return CoreAllocation(tuple(map(float, outlets)), tuple(nodes))
+    kinds = facility.node_types
+    first = np.cumsum([0, *(kind.modes for kind in kinds)]).tolist()  # column of each node type's P-state 0
+    of_core = [first[j] for j in facility.nodes for _ in range(kinds[j].cores)]
+    cores = (
+        [(i, column + int(states[k, i]), float(fractions[k, i])) for i in np.flatnonzero(fractions[k] > 0.0).tolist()]
+        for k, column in enumerate(of_core)
+    )
+    return core_allocation(facility, outlets, cores)
 
 
 def from_allocation(facility: Facility, genes: Genes, allocation: CoreAllocation) -> tuple[Floats, States]:
@@ -272,7 +265,6 @@ def read_population(path: Path | str, facility: Facility, *, colocation: bool | 
 
 
 def _population(archive: PopulationArchive, about: dict[str, Any], facility: Facility) -> Population:
-    """Return the population, if its arrays have the facility's sizes and could be what they say."""
     size = archive.length("scores")
     genes = size, facility.cores, len(facility.task_types)
     double, short = np.dtype(np.float64), np.dtype(np.int16)
@@ -299,33 +291,15 @@ def _population(archive: PopulationArchive, about: dict[str, Any], facility: Fac
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """All that the next generation depends on, and how the best came about.
-
-    Attributes
-    ----------
-    instance_hash, colocation
-        The facility, and whether the chromosomes are ranked with the cores slowing each other down.
-    fractions, states
-        S x K x I: the fraction of a core's time for a task type, and the P-state, from 0 in its node type.
-    outlets_celsius
-        S x U.
-    scores
-        S: reward per second, falling.
-    generations, seconds
-        How many there were, and how long they took, in all.
-    history
-        Seconds, generations and best score at every improvement.
-    random_state
-        The state of NumPy's bit generator.
-    """
+    """All that the next generation depends on, and how the best came about: S chromosomes."""
 
     instance_hash: str
-    colocation: bool
-    fractions: Floats
-    states: States
-    outlets_celsius: Floats
-    scores: Floats
-    generations: int
+    colocation: bool  # whether the chromosomes are ranked with the cores slowing each other down
+    fractions: Floats  # S x K x I: of a core's time, for a task type
+    states: States  # S x K x I: the P-state, from 0 in its node type
+    outlets_celsius: Floats  # S x U
+    scores: Floats  # S: reward per second, falling
+    generations: int  # in all, as the seconds
     seconds: float
-    history: tuple[tuple[float, int, float], ...]
-    random_state: Mapping[str, Any]
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations and best score at every improvement
+    random_state: Mapping[str, Any]  # of NumPy's bit generator

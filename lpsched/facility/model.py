@@ -343,19 +343,7 @@ class Facility(Instance):
         matrix and the order of the lists do. Defaults are left out, so that a key added to the format one
         day leaves the hashes of today's facilities as they are.
         """
-        digest = hashlib.sha256(FORMAT.encode())
-        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
-        for table in (self.speeds, self.watts, self.degradation):
-            digest.update(b"table" if table is not None else b"none")
-            if table is not None:
-                digest.update(little_endian("d", table.packed))
-        matrix = self.mixing.matrix
-        for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
-            digest.update(little_endian(code, packed))
-        return digest.hexdigest()
-
-    def _said(self) -> dict[str, Any]:
-        return {
+        told = {
             "name": self.name,
             "node_types": [said(each) for each in self.node_types],
             "nodes": self.nodes,
@@ -366,22 +354,26 @@ class Facility(Instance):
             "power_cap_watts": self.power_cap_watts,
             "air": said(self.air),
         }
+        digest = hashlib.sha256(FORMAT.encode())
+        digest.update(json.dumps(told, sort_keys=True, separators=(",", ":")).encode())
+        for table in (self.speeds, self.watts, self.degradation):
+            digest.update(b"table" if table is not None else b"none")
+            if table is not None:
+                digest.update(little_endian("d", table.packed))
+        matrix = self.mixing.matrix
+        for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
+            digest.update(little_endian(code, packed))
+        return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""
         used = set(self.nodes)
         remarks = [f"no node is of type {kind.name!r}" for j, kind in enumerate(self.node_types) if j not in used]
-        remarks += [
-            f"no task type is of memory class {name!r}"
-            for a, name in enumerate(self.memory_classes)
-            if a not in self.class_of
-        ]
+        names = [name for a, name in enumerate(self.memory_classes) if a not in self.class_of]
+        remarks += [f"no task type is of memory class {name!r}" for name in names]
         if not self.memory_classes:
-            remarks += [
-                f"task type {task.name!r} has a memory class, but there is no degradation"
-                for task in self.task_types
-                if task.memory_class is not None
-            ]
+            names = [task.name for task in self.task_types if task.memory_class is not None]
+            remarks += [f"task type {name!r} has a memory class, but there is no degradation" for name in names]
         return tuple(remarks)
 
 

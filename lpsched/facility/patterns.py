@@ -255,8 +255,7 @@ class _Chain:
 
     @property
     def meets(self) -> Floats:
-        meets: Floats = np.diff(self.worths) / np.diff(self.watts)
-        return meets
+        return np.diff(self.worths) / np.diff(self.watts)
 
     def unsure(self) -> Floats | None:
         """Return where neighbours meet that are not known to meet on the envelope."""

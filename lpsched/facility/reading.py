@@ -26,7 +26,7 @@ from lpsched.facility.parts import (
     check_degradation,
 )
 from lpsched.model.base import INVALID, Entries, FieldReader, adapter_of
-from lpsched.model.fields import Amount, Name, Whole, check_name, describe, numbered
+from lpsched.model.fields import Amount, Name, Whole, WithPStates, check_name, describe, numbered
 from lpsched.model.problems import MOST_ADVISED, part_from, problems_of, too_many
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, in_a_file, name_in, table_file
 
@@ -256,30 +256,17 @@ def _unsound_row(row: object, path: Place, check: Amount, size: int) -> Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class _Class:
+class _Class(WithPStates):
     """A memory class as a row and a column of the degradation table."""
 
     name: str
     p_states: None = None
-    modes: int = 1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.name,)
 
 
 def _class_axes(rows: Sequence[str], columns: Sequence[str]) -> Axes:
-    none, kind = "write 0 for none", "class"
-    return Axes(
-        [_Class(name) for name in rows],
-        [_Class(name) for name in columns],
-        "facility",
-        kind,
-        kind,
-        absent_cell=none,
-        absent_in_row=none,
-        shape="classes x classes",
-    )
+    own = [_Class(name) for name in rows], [_Class(name) for name in columns]
+    none = "write 0 for none"
+    return Axes(*own, "facility", "class", "class", none, none, "classes x classes")
 
 
 class Degradation(Cells):

@@ -16,6 +16,7 @@ from lpsched.facility.model import Facility
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.patterns import FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
 from lpsched.facility.result import FacilityResult, FacilityWorth
 from lpsched.facility.verify import Measurement, examine
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.air import HeatMap
     from lpsched.facility.outlets.search import OutletAnswer, RecordedBox
-    from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
+    from lpsched.facility.patterns import FacilityPrices
     from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
@@ -52,40 +53,31 @@ IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; th
 
 
 def proof_of(
-    facility: Facility, arrays: FacilityArrays, heat: HeatMap, answer: OutletAnswer, *, colocation: bool
+    facility: Facility,
+    arrays: FacilityArrays,
+    heat: HeatMap,
+    answer: OutletAnswer | FacilityRelaxation,
+    *,
+    colocation: bool,
 ) -> FacilityCertificate:
-    """Return the certificate of the best bound that the record proves, in exact arithmetic."""
-    translator = _Translator.of(facility, arrays, heat)
-    boxes, floor = tuple(translator.box(each) for each in answer.record), answer.cutoff
-    return _certified(facility, boxes, floor, None, colocation=colocation)
+    """Return the certificate of the best bound that a record, or a point, proves in exact arithmetic.
 
-
-def proof_at(
-    facility: Facility, arrays: FacilityArrays, heat: HeatMap, found: FacilityRelaxation, *, colocation: bool
-) -> FacilityCertificate:
-    """Return the certificate of the bound at fixed outlet temperatures.
-
-    A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit would
-    have to heat.
+    At a point, whose temperatures are fixed, a watt of heat costs what its cooling takes from the cap, less what
+    more heat is worth where a unit would have to heat.
     """
-    prices = found.prices
-    theta = prices.cap / cop(arrays, found.outlets) - prices.cooling
-    air = np.concatenate((prices.redlines, prices.crac_redlines))
-    translated = _Translator.of(facility, arrays, heat).prices(
-        BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes), 1.0
-    )
-    outlets = tuple(found.outlets.tolist())
-    return _certified(facility, (Box(prices=translated),), 0.0, outlets, colocation=colocation)
-
-
-def _certified(
-    facility: Facility, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None, *, colocation: bool
-) -> FacilityCertificate:
-    """Return the certificate of what the boxes prove."""
-    bound = proved(Proof(facility, colocation=colocation), boxes, floor, outlets)
+    translator = _Translator.of(facility, arrays, heat)
+    if isinstance(answer, FacilityRelaxation):
+        prices, outlets, floor = answer.prices, tuple(answer.outlets.tolist()), 0.0
+        theta = prices.cap / cop(arrays, answer.outlets) - prices.cooling
+        air = np.concatenate((prices.redlines, prices.crac_redlines))
+        there = BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes)
+        boxes = [Box(prices=translator.prices(there, 1.0))]
+    else:
+        boxes, outlets, floor = [translator.box(each) for each in answer.record], None, answer.cutoff
+    bound = proved(Proof(facility, colocation=colocation), tuple(boxes), floor, outlets)
     if isinstance(bound, str):
         raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
-    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, boxes, outlets)
+    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, tuple(boxes), outlets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +202,21 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     watch = watch.part(SECONDS) if watch.left() is None else watch
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
-    boxes, certificate = 1, None
-    prove = prove or len(instance.nodes) <= MOST_PROVED
-    if outlets is not None:
-        given = _checked_outlets(instance, outlets)
-        with timed(timings, "search"):
-            found = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
-        bound = found.bound
-        if prove:
-            with timed(timings, "prove"):
-                certificate = proof_at(instance, arrays, heat, found, colocation=colocation)
-    else:
-        with timed(timings, "search"):
+    certificate = None
+    given = None if outlets is None else _checked_outlets(instance, outlets)
+    searched: OutletAnswer | FacilityRelaxation
+    with timed(timings, "search"):
+        if given is None:
             searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
-        found, bound, boxes = searched.point, searched.bound, searched.boxes
-        if prove:
-            with timed(timings, "prove"):
-                certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
-    bound = bound if certificate is None else certificate.bound
+            found, boxes = searched.point, searched.boxes
+        else:
+            found = searched = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
+            boxes = 1
+    bound = searched.bound
+    if prove or len(instance.nodes) <= MOST_PROVED:
+        with timed(timings, "prove"):
+            certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
+        bound = certificate.bound
     with timed(timings, "recover"):
         allocation = gang(instance, arrays, heat, found)
         cores = core_by_core(instance, allocation)

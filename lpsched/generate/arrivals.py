@@ -81,8 +81,7 @@ class Waves:
         [1.0, 1.5, 0.5]
         """
         angle = 2.0 * np.pi * self.cycles * seconds / self.day_seconds + self.phase
-        rates: Floats = 1.0 + self.amplitude * np.sin(angle)
-        return rates
+        return 1.0 + self.amplitude * np.sin(angle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,7 @@ class Bursts:
         [0.8, 1.6, 1.6, 0.8, 1.6]
         """
         clock = np.mod(seconds + self.offset_seconds, self.day_seconds)
-        rates: Floats = self.rates[np.searchsorted(self.begins, clock, side="right") - 1]
-        return rates
+        return self.rates[np.searchsorted(self.begins, clock, side="right") - 1]
 
 
 Rates = Waves | Bursts
@@ -156,8 +154,7 @@ def draw_arrivals(rng: np.random.Generator, rates: Rates, *, per_second: float, 
     `per_second` is the mean rate.
     """
     candidates = rng.uniform(begin, end, size=rng.poisson(rates.most * per_second * (end - begin)))
-    kept: Floats = candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
-    return kept
+    return candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
 
 
 def in_order(found: Sequence[Floats], warm_up_seconds: float) -> tuple[Floats, Integers]:

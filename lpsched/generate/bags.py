@@ -139,8 +139,8 @@ def own_tasks(rng: np.random.Generator, options: CovOptions | GrowOptions, in_al
 
 def task_counts(rng: np.random.Generator, task_types: int, tasks: int) -> list[int]:
     """Give every task type one task and spread the others evenly at random."""
-    drawn: list[int] = (rng.multinomial(tasks - task_types, np.full(task_types, 1.0 / task_types)) + 1).tolist()
-    return drawn
+    drawn = rng.multinomial(tasks - task_types, np.full(task_types, 1.0 / task_types))
+    return [count + 1 for count in drawn.tolist()]
 
 
 def packed_table(cells: Floats) -> Table:

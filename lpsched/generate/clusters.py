@@ -149,8 +149,7 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
 
 def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Integers) -> Floats:
     least, most = options.parallelism_share_least, options.parallelism_share_most
-    drawn: Floats = np.maximum(1.0, cores * least * (most / least) ** rng.random(len(cores)))
-    return drawn
+    return np.maximum(1.0, cores * least * (most / least) ** rng.random(len(cores)))
 
 
 # Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.

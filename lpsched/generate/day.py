@@ -109,7 +109,8 @@ def low_affinity(speeds: Floats) -> Floats:
     [[3.0, 3.0], [3.0, 3.0]]
     """
     left, sizes, right = np.linalg.svd(speeds, full_matrices=False)
-    return sizes[0] * np.outer(left[:, 0], right[0])
+    nearest: Floats = sizes[0] * np.outer(left[:, 0], right[0])
+    return nearest
 
 
 def high_affinity(speeds: Floats) -> Floats:

@@ -180,8 +180,7 @@ def _misfits(points: Floats, wanted: Moments, floor: float) -> Floats:
     """Return how far the densities at some (w1, w2) are from what is wanted."""
     cut = _cut(points, wanted, floor)
     lost = DEVIATION_WEIGHT * (1 - cut.scale * cut.deviation / wanted.deviation)
-    off: Floats = np.sqrt((cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2)
-    return off
+    return np.sqrt((cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +215,7 @@ def _cut(points: Floats, wanted: Moments, floor: float) -> _Cut:
 
 def _from_here_on(rows: Floats) -> Floats:
     """Return the sum of each entry and all that follow it."""
-    sums: Floats = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
-    return sums
+    return np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
 
 
 def _areas(points: Floats) -> Floats:

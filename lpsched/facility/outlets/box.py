@@ -211,7 +211,9 @@ class OutletProgram:
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
-        most = self._most_heat(low, high)
+        # a unit may have to take out what the hungriest nodes warm at the worst outlets, never more than the cap
+        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
+        most: Floats = np.clip(self.heats @ market.most + rise, 0.0, self.cap)
         cool, warm = low, high + most / self.rows.per_kelvin  # what the other ranges say already
         if self.units <= FEW_UNITS:
             mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
@@ -219,12 +221,6 @@ class OutletProgram:
         self.box = Ranges(low, high, np.zeros(self.units), most, cool, warm)
         self.largest = self.box
         self.first_row = self.types + 2 * self.nodes + 2 + 4 * self.units
-
-    def _most_heat(self, low: Floats, high: Floats) -> Floats:
-        """Return what each unit may have to take out at most: never more than the cap."""
-        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
-        most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
-        return most
 
     def first_ranges(self) -> list[RecordedStep]:
         """Return the prices that prove the most heat, and the inlets, that each unit begins with.
@@ -288,9 +284,10 @@ class OutletProgram:
         lower, upper = program.row_lower.copy(), program.row_upper.copy()
         first = self.types + 2 * self.nodes + 1
         lower[first] = self.goal.least_reward
-        for place, (ends, floor) in enumerate(zip(self.box.ends, (self.floor, 0.0, self.floor), strict=True)):
-            begin = first + 1 + (place + 1) * self.units  # after the rows of heat: outlet, range, inlet
-            lower[begin : begin + self.units], upper[begin : begin + self.units] = (end - floor for end in ends)
+        floors = (self.floor, np.zeros(self.units), self.floor)
+        for place, ((low, high), floor) in enumerate(zip(self.box.ends, floors, strict=True), start=1):
+            rows = slice(first + 1 + place * self.units, first + 1 + (place + 1) * self.units)  # after those of heat
+            lower[rows], upper[rows] = low - floor, high - floor
         lower[self.first_row :] = self.rows.lower_limits(self.box, self.tangents)
         return program.upper, lower, upper
 

@@ -49,8 +49,7 @@ class Planes:
 
     def at(self, heat: Floats, outlets: Floats) -> Floats:
         """Return the right side at a point."""
-        value: Floats = self.heat * heat + self.outlet * outlets + self.constant
-        return value
+        return self.heat * heat + self.outlet * outlets + self.constant
 
 
 class CoolingCurve:
@@ -65,14 +64,13 @@ class CoolingCurve:
 
     def at(self, outlets: Floats) -> Floats:
         """Return watts drawn for each watt of heat."""
-        cop = self.constant + outlets * (self.linear + outlets * self.quadratic)
-        value: Floats = 1.0 / cop
-        return value
+        cop: Floats = self.constant + outlets * (self.linear + outlets * self.quadratic)
+        return 1.0 / cop
 
     def slope(self, outlets: Floats) -> Floats:
         """Return how that changes with each kelvin."""
-        value: Floats = -(self.linear + 2.0 * self.quadratic * outlets) * self.at(outlets) ** 2
-        return value
+        rise: Floats = self.linear + 2.0 * self.quadratic * outlets
+        return -rise * self.at(outlets) ** 2
 
     def bend(self, outlets: Floats) -> Floats:
         """Return the second derivative; at least 0."""
@@ -90,8 +88,7 @@ class CoolingCurve:
         heat, slope, low, high, tilt = np.broadcast_arrays(heat, slope, low, high, tilt)
 
         def rise(t: Floats) -> Floats:
-            value: Floats = tilt * self.at(t) + (heat + tilt * t) * self.slope(t) - slope
-            return value
+            return tilt * self.at(t) + (heat + tilt * t) * self.slope(t) - slope
 
         left, right, place = low, high, 0.5 * (low + high)
         for _ in range(STEPS):
@@ -104,8 +101,7 @@ class CoolingCurve:
         ends = rise(low) >= 0, rise(high) <= 0
         place = np.where(ends[0], low, np.where(ends[1], high, place))
         rises = np.where(ends[0] | ends[1], 0.0, rise(place))
-        value: Floats = (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
-        return value
+        return (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
 
     def tangents(self, heat: Floats, outlets: Floats) -> Planes:
         """Return the planes that touch Q g(T) at a point; they are below it for no more than small steps."""

@@ -15,12 +15,14 @@ from lpsched.lp.program import LpStatus, Rows, require_optimal
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lpsched.cancellation import Watch
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.arrays import Floats
 
 
 # Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
@@ -159,7 +161,7 @@ class RowCells(NamedTuple):
     name: str
     lower: float
     upper: float
-    columns: Integers
+    columns: NDArray[np.integer]
     values: Floats
 
 
@@ -179,8 +181,8 @@ def joined(rows: list[RowCells]) -> Rows | None:
 
 def most_broken(excess: Floats) -> list[int]:
     """Return the rows that are broken most, by how far beyond its limit each is."""
-    worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-    return worst[excess[worst] > BROKEN].tolist()
+    worst: list[int] = np.argsort(-excess, kind="stable")[:AT_ONCE].tolist()
+    return [place for place in worst if excess[place] > BROKEN]
 
 
 # Good multipliers to begin with: those of a facility whose nodes of a type are all alike.
@@ -345,8 +347,8 @@ def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
 
 def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
     """Return what every node draws."""
-    busy = [sum(share * pattern.watts for share, pattern in own) for own in point.shares]
-    watts: Floats = arrays.overhead_watts[arrays.node_type] + np.array(busy)
+    busy = np.array([sum(share * pattern.watts for share, pattern in own) for own in point.shares])
+    watts: Floats = arrays.overhead_watts[arrays.node_type] + busy
     return watts
 
 

@@ -415,7 +415,7 @@ class BoxSearch:
         """Return the units, first the one whose cooling power is furthest below the truth."""
         program, solution = self.boxes.program, leaf.solution
         doubts = solution["Q"] * program.curve.at(program.floor + solution["t"]) - solution["w"]
-        return np.argsort(-doubts, kind="stable").tolist()
+        return [int(unit) for unit in np.argsort(-doubts, kind="stable")]
 
     def _halves(self, leaf: _Leaf) -> list[_Leaf]:
         """Cut the unit of most doubt in two, in temperature or heat, whichever raises its planes more."""
