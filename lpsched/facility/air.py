@@ -339,8 +339,12 @@ def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> N
 
 def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> InfeasibleError | NotFoundError:
     """Return the error that says why idle nodes have no room: proved, or only not found at these steps."""
-    idle = arrays.overhead_watts[arrays.node_type]
-    hottest = _hottest(arrays, heat, idle)
+    idle, low = arrays.overhead_watts[arrays.node_type], arrays.outlet_low
+    air = np.concatenate((inlets(heat, idle, low), crac_inlets(heat, idle, low)))
+    room = np.concatenate((arrays.redline, arrays.crac_redline)) - air
+    with np.errstate(divide="ignore", invalid="ignore"):
+        more = room[:, None] / np.vstack((heat.from_outlets, heat.crac_from_outlets))
+    hottest: Floats = np.clip(low + np.where(np.isnan(more), np.inf, more).min(axis=0), low, arrays.outlet_high)
     least = float(idle.sum() * (1.0 + 1.0 / _best_cop(arrays, hottest)))
     if least > arrays.cap_watts:
         return InfeasibleError(
@@ -353,18 +357,6 @@ def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Infeas
         f"down to {steps.outlets.min():g} C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
         "even if all nodes are idle; other temperatures may: use the method 'lp'"
     )
-
-
-def _hottest(arrays: FacilityArrays, heat: HeatMap, powers: Floats) -> Floats:
-    """Return what the redlines allow each unit at most, with all others at their coldest."""
-    low = arrays.outlet_low
-    room = np.concatenate((arrays.redline, arrays.crac_redline)) - np.concatenate(
-        (inlets(heat, powers, low), crac_inlets(heat, powers, low))
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        more = room[:, None] / np.vstack((heat.from_outlets, heat.crac_from_outlets))
-    highest: Floats = low + np.where(np.isnan(more), np.inf, more).min(axis=0)
-    return np.clip(highest, low, arrays.outlet_high)
 
 
 def _best_cop(arrays: FacilityArrays, highest: Floats) -> float:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import comb
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import Columns, LpBuilder
 from lpsched.units import KILO
@@ -81,8 +79,7 @@ class FacilityRelaxation:
 # answers for all nodes of a type, whatever their prices are.
 #
 # Classes that slow down and are slowed down alike are one class. With PD = 0 there is one class, and one
-# composition worth looking at: all cores.
-MOST_COMPOSITIONS: Final = 200_000  # of one node type
+# composition worth looking at: all cores. That there are not too many compositions is a rule of the facility.
 SAME: Final = 1e-13  # of the largest value: lines that are no higher than that above others are not new
 
 
@@ -136,40 +133,23 @@ class Envelope:
         return np.searchsorted(self.breaks, prices)
 
 
-@dataclass(slots=True)
 class NodeKind:
     """All patterns of the nodes of one type."""
 
-    arrays: FacilityArrays
-    node_type: int
-    known: dict[bytes, NodePattern] = field(default_factory=dict)
-    _counts: Integers = field(init=False)  # compositions x slots: cores of the class in a slot
-    _pairs: Integers = field(init=False)  # its class and slowdown; one past the last for an empty slot
-    _pair_class: Integers = field(init=False)
-    _slowdowns: Floats = field(init=False)
-    _lines: list[tuple[Integers, Integers]] = field(init=False)  # of each class: tasks, columns
-
-    def __post_init__(self) -> None:
-        """Write down all compositions."""
-        arrays, j = self.arrays, self.node_type
-        of_type = np.flatnonzero(arrays.mode_type == j)
+    def __init__(self, arrays: FacilityArrays, node_type: int) -> None:
+        self.arrays, self.node_type = arrays, node_type
+        self.known: dict[bytes, NodePattern] = {}
+        of_type = np.flatnonzero(arrays.mode_type == node_type)
         class_of, degradation = alike(arrays)
         task, mode = np.nonzero(arrays.speeds[:, of_type] > 0)
         present = np.unique(class_of[task])
+        # of each class: tasks, columns
         self._lines = [(task[class_of[task] == each], of_type[mode[class_of[task] == each]]) for each in present]
-        self._compose(int(arrays.cores[j]), degradation[np.ix_(present, present)])
+        self._compose(int(arrays.cores[node_type]), degradation[np.ix_(present, present)])
 
     def _compose(self, cores: int, degradation: Floats) -> None:
+        """Write down all compositions: cores of the class in each slot, and its class and slowdown."""
         classes = len(degradation)
-        number = comb(cores + classes, classes)
-        if number > MOST_COMPOSITIONS:
-            fault = Fault(
-                ("node_types", self.node_type, "cores"),
-                f"{cores} cores for {classes} classes of task types, which is {number} compositions",
-                f"at most {MOST_COMPOSITIONS}",
-                "give task types that slow each other down alike one memory class",
-            )
-            raise InstanceError("the facility", (fault,))
         slots = min(cores, classes)
         counts: list[list[int]] = []
         owner, slowed, places = [], [], []
@@ -184,7 +164,7 @@ class NodeKind:
         both = np.array([owner, slowed], dtype=float)
         found, pair = np.unique(both, axis=1, return_inverse=True)
         self._pair_class, self._slowdowns = found[0].astype(np.int64), found[1]
-        self._pairs = np.full(self._counts.shape, found.shape[1], dtype=np.int64)
+        self._pairs = np.full(self._counts.shape, found.shape[1], dtype=np.int64)  # one past the last: an empty slot
         if places:
             self._pairs[tuple(np.transpose(places))] = pair
 
@@ -243,15 +223,9 @@ class _Chain:
     """Lines in the order of falling watts, and which neighbours are known to meet on the envelope."""
 
     def __init__(self, worths: Floats, watts: Floats, codes: Integers) -> None:
-        self.worths, self.watts, self.codes = worths, watts, codes
-        self.sure = np.zeros(1, dtype=bool)
-        self._merge()
-
-    def _merge(self) -> None:
-        """Drop a line that is as steep as the one before it."""
-        new = np.append(True, np.diff(self.watts) < 0)  # the first always is
-        self.worths, self.watts, self.codes = self.worths[new], self.watts[new], self.codes[new]
-        self.sure = self.sure[new[1:]]
+        new = np.append(True, np.diff(watts) < 0)  # not as steep as the one before it
+        self.worths, self.watts, self.codes = worths[new], watts[new], codes[new]
+        self.sure = np.zeros(int(new.sum()) - 1, dtype=bool)
 
     @property
     def meets(self) -> Floats:
@@ -328,15 +302,12 @@ class NodeMarket:
         self.earns = arrays.rewards * arrays.arrivals
         self.unit = float(self.earns.sum()) or 1.0
         self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
-        self.hungriest = [self._hungriest(kind) for kind in self.kinds]
+        # the pattern that takes most watts is the best one if watts are paid for
+        paid = [kind.envelope(np.zeros_like(arrays.rewards), -1.0, -1.0) for kind in self.kinds]
+        self.hungriest = [kind.pattern(each.codes[0]) for kind, each in zip(self.kinds, paid, strict=True)]
         hungry = np.array([pattern.watts for pattern in self.hungriest])[arrays.node_type]
         self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
         self.most = self.overhead + self.copies * hungry / KILO
-
-    def _hungriest(self, kind: NodeKind) -> NodePattern:
-        """Return the pattern that takes most watts: the best one if watts are paid for."""
-        envelope = kind.envelope(np.zeros_like(self.arrays.rewards), -1.0, -1.0)
-        return kind.pattern(envelope.codes[0])
 
     def first_runs(self) -> list[tuple[int, NodePattern]]:
         """Return the hungriest pattern of each node: with idling, every power that can be is a mixture."""

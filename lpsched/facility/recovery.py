@@ -54,8 +54,15 @@ def gang(facility: Facility, arrays: FacilityArrays, heat: HeatMap, relaxed: Fac
     overhead = arrays.overhead_watts[arrays.node_type]
     own = np.array([sum(share * pattern.watts for share, pattern in node) for node in shares])
     theta = largest_share(arrays, heat, overhead, own, relaxed.outlets)
-    nodes = [[PatternShare(theta * share, _runs(facility, pattern)) for share, pattern in node] for node in shares]
-    return GangAllocation(tuple(map(float, relaxed.outlets)), tuple(map(tuple, nodes)))
+    names = [task.name for task in facility.task_types]
+    nodes = [
+        tuple(
+            PatternShare(theta * share, tuple(CoreRun(names[i], n, facility.p_state(k)) for i, k, n in pattern.runs))
+            for share, pattern in node
+        )
+        for node in shares
+    ]
+    return GangAllocation(tuple(map(float, relaxed.outlets)), tuple(nodes))
 
 
 def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, NodePattern]]:
@@ -63,12 +70,6 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
     kept = [(share, pattern) for share, pattern in node if share > LEAST_SHARE and pattern.runs]
     total = max(1.0, sum(share for share, _ in kept) * (1 + HAIR))
     return [(share / total, pattern) for share, pattern in kept]
-
-
-def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
-    return tuple(
-        CoreRun(facility.task_types[i].name, cores, facility.p_state(column)) for i, column, cores in pattern.runs
-    )
 
 
 # From patterns to cores that divide their time on their own: the paper's DF(i, k) and PS(i, k).

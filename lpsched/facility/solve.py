@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -65,7 +64,7 @@ def proof_of(
     At a point, whose temperatures are fixed, a watt of heat costs what its cooling takes from the cap, less what
     more heat is worth where a unit would have to heat.
     """
-    translator = _Translator.of(facility, arrays, heat)
+    translator = _Translator(facility, arrays, heat)
     if isinstance(answer, FacilityRelaxation):
         prices, outlets, floor = answer.prices, tuple(answer.outlets.tolist()), 0.0
         theta = prices.cap / cop(arrays, answer.outlets) - prices.cooling
@@ -80,31 +79,17 @@ def proof_of(
     return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, tuple(boxes), outlets)
 
 
-@dataclass(frozen=True, slots=True)
 class _Translator:
     """Turns the prices of the search into those of the proof."""
 
-    unit: float  # what a share of reward is worth
-    units: int
-    flows: Floats  # N + U
-    per_kelvin: Floats  # N + U
-    from_power: Floats | None  # G; none with a recirculation matrix: air then has the prices of redlines
-    back: Floats | None  # M_CN
-
-    @classmethod
-    def of(cls, facility: Facility, arrays: FacilityArrays, heat: HeatMap) -> _Translator:
-        """Work out what all prices need."""
-        flows = np.concatenate((arrays.airflow[arrays.node_type], arrays.crac_airflow))
-        solved = facility.mixing.form == "recirculation"
-        nodes = len(arrays.node_type)
-        return cls(
-            unit=float(arrays.rewards @ arrays.arrivals) or 1.0,
-            units=len(arrays.crac_airflow),
-            flows=flows,
-            per_kelvin=arrays.joules_per_m3_kelvin * flows,
-            from_power=None if solved else heat.from_power,
-            back=None if solved else inlet_mix(facility, arrays)[nodes:, :nodes],
-        )
+    def __init__(self, facility: Facility, arrays: FacilityArrays, heat: HeatMap) -> None:
+        self.unit = float(arrays.rewards @ arrays.arrivals) or 1.0  # what a share of reward is worth
+        self.nodes, self.from_power = len(arrays.node_type), heat.from_power
+        self.flows = np.concatenate((arrays.airflow[arrays.node_type], arrays.crac_airflow))
+        self.per_kelvin = arrays.joules_per_m3_kelvin * self.flows
+        self.back = None  # M_CN; none with a recirculation matrix: air then has the prices of redlines
+        if facility.mixing.form != "recirculation":
+            self.back = inlet_mix(facility, arrays)[self.nodes :, : self.nodes]
 
     def box(self, recorded: RecordedBox) -> Box:
         """Return a box with its prices in the terms of the proof."""
@@ -120,9 +105,9 @@ class _Translator:
 
     def prices(self, found: BoxPrices, scale: float) -> Prices:
         """Return prices in SI units; `scale` is what a unit of the search's goal is."""
-        nodes = len(self.flows) - self.units
+        nodes = self.nodes
         redlines, theta = found.air[:nodes] * scale, found.heat * scale / KILO
-        if self.from_power is None or self.back is None:
+        if self.back is None:
             air = np.concatenate((redlines, theta))
         else:
             at_units = self.per_kelvin[nodes:] * theta

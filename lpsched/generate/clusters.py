@@ -108,30 +108,24 @@ def draw_types(rng: np.random.Generator, options: MachovecOptions) -> TypeDraws:
     pairs = draw_pairs(rng, number)
     low, high = np.array([UTILITY_RANGES[priority] for priority, _ in pairs]).T
     utilities = high - rng.random(number) * (high - low)  # the upper end belongs to the range
-    home = _homes(rng, options)
+    general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
+    special = np.arange(len(options.nodes), len(options.clusters))
+    home = np.concatenate([general, np.repeat(special, options.special_task_types)])
     cores = _cores(rng, options, home)
+    along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
+    hours = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
+    spread = np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=number))
+    least, most = options.parallelism_share_least, options.parallelism_share_most
     return TypeDraws(
         priorities=[priority for priority, _ in pairs],
         urgencies=[urgency for _, urgency in pairs],
         utilities=utilities,
         home=home,
-        single_core_seconds=_single_core_seconds(rng, options, utilities),
+        single_core_seconds=SECONDS_PER_HOUR * hours * spread,
         cores=cores,
-        parallelism=_parallelism(rng, options, cores),
+        parallelism=np.maximum(1.0, cores * least * (most / least) ** rng.random(number)),
         sigmas=rng.uniform(options.sigma_least, options.sigma_most, size=number),
     )
-
-
-def _homes(rng: np.random.Generator, options: MachovecOptions) -> Integers:
-    general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
-    special = np.arange(len(options.nodes), len(options.clusters))
-    return np.concatenate([general, np.repeat(special, options.special_task_types)])
-
-
-def _single_core_seconds(rng: np.random.Generator, options: MachovecOptions, utilities: Floats) -> Floats:
-    along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
-    hours: Floats = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
-    return SECONDS_PER_HOUR * hours * np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=len(utilities)))
 
 
 def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -> Integers:
@@ -145,11 +139,6 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
     end = np.clip(np.take_along_axis(ends, rows[np.newaxis], axis=0)[0], begin, most)
     cores: Integers = rng.integers(begin, end, endpoint=True)
     return cores
-
-
-def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Integers) -> Floats:
-    least, most = options.parallelism_share_least, options.parallelism_share_most
-    return np.maximum(1.0, cores * least * (most / least) ** rng.random(len(cores)))
 
 
 # Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.

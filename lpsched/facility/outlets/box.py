@@ -15,7 +15,7 @@ from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
-    from lpsched.facility.air import FacilityArrays, HeatMap
+    from lpsched.facility.air import HeatMap
     from lpsched.facility.patterns import FacilityRelaxation, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
@@ -38,85 +38,6 @@ class _Plane:
     unit: int
     of: Ranges | Planes  # the box on which it holds, or the tangents that it is one of
     constant: float
-
-
-class OutletRows:
-    """Knows which rows are there, and all others without writing them out."""
-
-    def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
-        self.floor = arrays.outlet_low
-        self.per_kelvin = heat.crac_watts_per_kelvin / KILO
-        self.curve = CoolingCurve(arrays, self.per_kelvin)
-        self.warms = heat.from_power * KILO  # G
-        self.mixes = heat.from_outlets  # H
-        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
-        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))
-        self.there: list[int | _Plane] = []  # places of air and planes, in the order in which they came
-
-    def air_prices(self, multipliers: Floats) -> Floats:
-        """Return the price of a kelvin at each node and unit, from the multipliers of these rows."""
-        prices = np.zeros(len(self.redlines))
-        for multiplier, what in zip(multipliers.tolist(), self.there, strict=False):
-            if not isinstance(what, _Plane):
-                prices[what] = max(-multiplier, 0.0)
-        prices[~np.isfinite(self.redlines)] = 0.0
-        return prices
-
-    def multipliers(self, air: Floats) -> Floats:
-        """Return what the multipliers of these rows are at prices of air; 0 for planes."""
-        return np.array([0.0 if isinstance(what, _Plane) else -air[what] for what in self.there])
-
-    def lower_limits(self, box: Ranges, tangents: Planes | None) -> Floats:
-        """Return the lower limits of these rows on a box; planes that do not hold there have none."""
-        limits = np.full(len(self.there), -np.inf)
-        for row, what in enumerate(self.there):
-            if isinstance(what, _Plane) and _holds(what, box, tangents):
-                limits[row] = what.constant
-        return limits
-
-    def broken(self, solution: LpSolution, box: Ranges, tangents: Planes | None) -> Rows | None:
-        """Return the rows of air, and the planes, that a point breaks most."""
-        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
-        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
-        excess = air - self.room - solution["over"][1]
-        excess[self._places()] = -np.inf
-        rows, blocks, outlets = (
-            self._air(most_broken(excess), solution.program),
-            solution.program.blocks,
-            self.floor + t,
-        )
-        found = tangents
-        if found is None:
-            found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
-        for unit in np.flatnonzero(found.at(heat, outlets) > watts + BELOW).tolist():
-            constant = float(found.constant[unit] + found.outlet[unit] * self.floor[unit])
-            columns = np.array([blocks[block][unit] for block in ("w", "Q", "t")])
-            values = np.array([1.0, -found.heat[unit], -found.outlet[unit]])
-            rows.append(RowCells(f"cooling[{unit}]", constant, np.inf, columns, values))
-            self.there.append(_Plane(unit, tangents or box, constant))
-        return joined(rows)
-
-    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
-        """Return the rows of air at these places that are not there yet."""
-        return joined(self._air(places[~np.isin(places, self._places())].tolist(), program))
-
-    def _places(self) -> list[int]:
-        return [what for what in self.there if not isinstance(what, _Plane)]
-
-    def _air(self, places: list[int], program: LinearProgram) -> list[RowCells]:
-        blocks, nodes, found = program.blocks, len(self.warms), []
-        for place in places:
-            if place < nodes:
-                near = np.flatnonzero(self.warms[place])
-                columns = np.concatenate((blocks["P"][near], blocks["t"], blocks["over"][1:]))
-                values = np.concatenate((self.warms[place, near], self.mixes[place], [-1.0]))
-            else:
-                unit = place - nodes
-                columns = np.array([blocks["Q"][unit], blocks["t"][unit], blocks["over"][1]])
-                values = np.array([1.0 / self.per_kelvin[unit], 1.0, -1.0])
-            found.append(RowCells(f"air[{place}]", -np.inf, float(self.room[place]), columns, values))
-            self.there.append(place)
-        return found
 
 
 def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
@@ -200,10 +121,14 @@ class OutletProgram:
 
     def __init__(self, market: NodeMarket, heat: HeatMap) -> None:
         arrays = market.arrays
-        self.market, self.rows = market, OutletRows(arrays, heat)
-        self.curve, self.floor = self.rows.curve, self.rows.floor
+        self.market, self.floor, self.per_kelvin = market, arrays.outlet_low, heat.crac_watts_per_kelvin / KILO
+        self.curve = CoolingCurve(arrays, self.per_kelvin)
         self.nodes, self.units, self.types = len(arrays.node_type), len(arrays.cop), len(market.flow)
-        per_kelvin = self.rows.per_kelvin[:, None]
+        self.warms, self.mixes = heat.from_power * KILO, heat.from_outlets  # G, H
+        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
+        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))
+        self.late: list[int | _Plane] = []  # places of air, and planes, whose rows were added, in this order
+        per_kelvin = self.per_kelvin[:, None]
         self.heats = per_kelvin * heat.crac_from_power * KILO  # of each unit by each node's kilowatts
         self.shifts = per_kelvin * (heat.crac_from_outlets - np.eye(self.units))  # by each outlet's kelvins
         self.cap = arrays.cap_watts / KILO
@@ -214,7 +139,7 @@ class OutletProgram:
         # a unit may have to take out what the hungriest nodes warm at the worst outlets, never more than the cap
         rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
         most: Floats = np.clip(self.heats @ market.most + rise, 0.0, self.cap)
-        cool, warm = low, high + most / self.rows.per_kelvin  # what the other ranges say already
+        cool, warm = low, high + most / self.per_kelvin  # what the other ranges say already
         if self.units <= FEW_UNITS:
             mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
             cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
@@ -240,7 +165,7 @@ class OutletProgram:
             found.append(("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats)))
             if self.units > FEW_UNITS:
                 continue
-            theta = own / self.rows.per_kelvin
+            theta = own / self.per_kelvin
             found.append(("cool", unit, BoxPrices(nothing, 0.0, 0.0, no_air, theta, theta @ self.heats)))
             found.append(("warm", unit, BoxPrices(nothing, 0.0, 0.0, no_air, -theta, -theta @ self.heats)))
         return found
@@ -267,7 +192,7 @@ class OutletProgram:
         for u in range(units):
             lp.between(f"range[{u}]", [(q[u : u + 1], 1.0)], 0.0, float(self.largest.most[u]))
         for u in range(units):
-            terms = [(q[u : u + 1], 1.0 / self.rows.per_kelvin[u]), (t[u : u + 1], 1.0)]
+            terms = [(q[u : u + 1], 1.0 / self.per_kelvin[u]), (t[u : u + 1], 1.0)]
             lp.between(f"inlet[{u}]", terms, -np.inf, np.inf)
         return lp.build()
 
@@ -288,7 +213,10 @@ class OutletProgram:
         for place, ((low, high), floor) in enumerate(zip(self.box.ends, floors, strict=True), start=1):
             rows = slice(first + 1 + place * self.units, first + 1 + (place + 1) * self.units)  # after those of heat
             lower[rows], upper[rows] = low - floor, high - floor
-        lower[self.first_row :] = self.rows.lower_limits(self.box, self.tangents)
+        lower[self.first_row :] = [
+            what.constant if isinstance(what, _Plane) and _holds(what, self.box, self.tangents) else -np.inf
+            for what in self.late
+        ]
         return program.upper, lower, upper
 
     def price(self, multipliers: Floats) -> Priced[Run]:
@@ -304,7 +232,7 @@ class OutletProgram:
             float(np.maximum(left, 0.0)[market.earns > 0].sum())
             - asked
             + prices.cap * self.cap
-            + float(prices.air[on] @ self.rows.redlines[on])
+            + float(prices.air[on] @ self.redlines[on])
             + float(gains.sum() - prices.nodes @ market.overhead)
             + self.cooled(prices)
         )
@@ -314,13 +242,17 @@ class OutletProgram:
 
     def prices(self, multipliers: Floats) -> BoxPrices:
         """Return multipliers by their names."""
-        market, types, nodes, units = self.market, self.types, self.nodes, self.units
+        market, types, nodes = self.market, self.types, self.nodes
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         first = types + 2 * nodes
         reward = max(float(y[first + 1]), 0.0) if np.isfinite(self.goal.least_reward) else 0.0
         cap = max(-float(y[first]), 0.0)
-        theta = y[first + 2 : first + 2 + units]
-        air = self.rows.air_prices(y[self.first_row :])
+        theta = y[first + 2 : first + 2 + self.units]
+        air = np.zeros(len(self.redlines))
+        for multiplier, what in zip(y[self.first_row :].tolist(), self.late, strict=False):
+            if not isinstance(what, _Plane):
+                air[what] = max(-multiplier, 0.0)
+        air[~np.isfinite(self.redlines)] = 0.0
         hot = np.flatnonzero(air[:nodes])
         return BoxPrices(
             worths=np.maximum(-y[:types], 0.0) / market.flow,
@@ -328,15 +260,15 @@ class OutletProgram:
             cap=cap,
             air=air,
             heat=theta,
-            nodes=cap + air[hot] @ self.rows.warms[hot] + theta @ self.heats,
+            nodes=cap + air[hot] @ self.warms[hot] + theta @ self.heats,
         )
 
     def cooled(self, prices: BoxPrices) -> float:
         """Return the most that all units may add to the bound, with heat and temperatures in their boxes."""
         box, goal = self.box, self.goal
         air, units_air = prices.air[: self.nodes], prices.air[self.nodes :]
-        per_heat = prices.heat - units_air / self.rows.per_kelvin
-        per_outlet = -(air @ self.rows.mixes) - units_air - prices.heat @ self.shifts
+        per_heat = prices.heat - units_air / self.per_kelvin
+        per_outlet = -(air @ self.mixes) - units_air - prices.heat @ self.shifts
         if goal.heat is not None:
             per_heat = per_heat + goal.heat
         if goal.outlets is not None:
@@ -355,7 +287,44 @@ class OutletProgram:
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return rows of air and planes of cooling power that the point breaks most."""
-        return self.rows.broken(solution, self.box, self.tangents)
+        box, blocks = self.box, solution.program.blocks
+        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
+        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
+        excess = air - self.room - solution["over"][1]
+        excess[self._places()] = -np.inf
+        rows, outlets = self._air(most_broken(excess), solution.program), self.floor + t
+        found = self.tangents
+        if found is None:
+            found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
+        for unit in np.flatnonzero(found.at(heat, outlets) > watts + BELOW).tolist():
+            constant = float(found.constant[unit] + found.outlet[unit] * self.floor[unit])
+            columns = np.array([blocks[block][unit] for block in ("w", "Q", "t")])
+            values = np.array([1.0, -found.heat[unit], -found.outlet[unit]])
+            rows.append(RowCells(f"cooling[{unit}]", constant, np.inf, columns, values))
+            self.late.append(_Plane(unit, self.tangents or box, constant))
+        return joined(rows)
+
+    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
+        """Return the rows of air at these places that are not there yet."""
+        return joined(self._air(places[~np.isin(places, self._places())].tolist(), program))
+
+    def _places(self) -> list[int]:
+        return [what for what in self.late if not isinstance(what, _Plane)]
+
+    def _air(self, places: list[int], program: LinearProgram) -> list[RowCells]:
+        blocks, found = program.blocks, []
+        for place in places:
+            if place < self.nodes:
+                near = np.flatnonzero(self.warms[place])
+                columns = np.concatenate((blocks["P"][near], blocks["t"], blocks["over"][1:]))
+                values = np.concatenate((self.warms[place, near], self.mixes[place], [-1.0]))
+            else:
+                unit = place - self.nodes
+                columns = np.array([blocks["Q"][unit], blocks["t"][unit], blocks["over"][1]])
+                values = np.array([1.0 / self.per_kelvin[unit], 1.0, -1.0])
+            found.append(RowCells(f"air[{place}]", -np.inf, float(self.room[place]), columns, values))
+            self.late.append(place)
+        return found
 
     def centre(self, point: FacilityRelaxation) -> Floats:
         """Return the multipliers of a point at fixed temperatures, as those of this program."""
@@ -365,8 +334,9 @@ class OutletProgram:
         y = np.zeros(self.first_row)
         y[: self.types] = -prices.tasks * self.market.flow
         y[first] = -prices.cap * KILO
-        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.rows.per_kelvin
-        late = self.rows.multipliers(np.concatenate((prices.redlines, prices.crac_redlines)))
+        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.per_kelvin
+        air = np.concatenate((prices.redlines, prices.crac_redlines))
+        late = np.array([0.0 if isinstance(what, _Plane) else -air[what] for what in self.late])
         return np.concatenate((y, late)) / unit
 
 
@@ -395,7 +365,7 @@ class BoxSolver:
             master.add_columns(self.market.columns(fresh))
             self.columns.labels += fresh
         air = np.concatenate((point.prices.redlines, point.prices.crac_redlines))
-        rows = program.rows.air(np.flatnonzero(air), master.program)
+        rows = program.air(np.flatnonzero(air), master.program)
         if rows is not None:
             master.add_rows(rows)
         self.centre = program.centre(point)

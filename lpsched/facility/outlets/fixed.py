@@ -63,26 +63,19 @@ BROKEN: Final = 1e-9  # kelvin
 AT_ONCE: Final = 60  # rows of air added in a round
 
 
-@dataclass(slots=True)
 class FixedOutlets:
     """The program at some outlet temperatures: its oracle and its separator."""
 
-    market: NodeMarket
-    heat: HeatMap
-    outlets: Floats
-    rows: list[int] = field(default_factory=list)  # of the air that are in the master
-    weights: Floats = field(init=False)  # of the nodes' power under the cap
-    room: float = field(init=False)  # kilowatts under the cap
-    most: Floats = field(init=False)  # of the air: kelvins that the nodes' power may add
-
-    def __post_init__(self) -> None:
-        """Work out cap and air at these temperatures."""
-        heat, arrays, outlets = self.heat, self.market.arrays, self.outlets
+    def __init__(self, market: NodeMarket, heat: HeatMap, outlets: Floats) -> None:
+        self.market, self.heat, self.outlets = market, heat, outlets
+        self.rows: list[int] = []  # of the air that are in the master
+        arrays = market.arrays
         per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
         returned = heat.crac_from_outlets @ outlets
-        self.weights = 1.0 + per_kelvin @ heat.crac_from_power
-        self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO
+        self.weights = 1.0 + per_kelvin @ heat.crac_from_power  # of the nodes' power under the cap
+        self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO  # kilowatts under the cap
         nodes = arrays.redline - heat.from_outlets @ outlets
+        # of the air: kelvins that the nodes' power may add
         self.most = np.concatenate((nodes, arrays.crac_redline - returned, returned - outlets))
 
     def warms(self, place: int) -> Floats:
