@@ -16,9 +16,9 @@ from lpsched.facility.files import allocation_from_dict
 from lpsched.facility.genetic import evolve_facility, warm_up
 from lpsched.facility.model import Facility
 from lpsched.facility.nlp import three_stages
+from lpsched.facility.parts import CoreAllocation, GangAllocation
 from lpsched.facility.recovery import greedy
 from lpsched.facility.result import FacilityValidation, Judged, MethodResult
-from lpsched.facility.schedule import CoreAllocation, GangAllocation
 from lpsched.facility.solve import DEFAULT_GAP, facility, verified
 from lpsched.facility.verify import Examined, examine
 from lpsched.io.documents import read_document

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
-from lpsched.facility.parts import MIXING_KEYS
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import items, mapping, name, number, read_document, whole
 from lpsched.io.instance_files import (

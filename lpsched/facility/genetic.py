@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import Ended
     from lpsched.facility.genes import States
-    from lpsched.facility.schedule import CoreAllocation
+    from lpsched.facility.parts import CoreAllocation
     from lpsched.model.arrays import Floats
 
 

@@ -31,8 +31,8 @@ from lpsched.units import KILO
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
+    from lpsched.facility.parts import CoreAllocation
     from lpsched.facility.recovery import Piece
-    from lpsched.facility.schedule import CoreAllocation
     from lpsched.lp.program import Indices, LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats, Integers
 

@@ -1,4 +1,4 @@
-"""Parts of a facility: node types, CRAC units, arriving task types, and how air gets around.
+"""Parts of a facility: node types, CRAC units, arriving task types, how air gets around; and its allocations.
 
 Units are in the names. Numbers stay within a dozen orders of magnitude of 1: no building is outside, and a linear
 program with wider ones would be solved to noise.
@@ -169,3 +169,49 @@ class Mixing:
         """Let Pydantic know the type; `MixingMatrix` reads one from a file."""
         written = core_schema.plain_serializer_function_ser_schema(cls.as_dict)
         return core_schema.is_instance_schema(cls, serialization=written)
+
+
+# Allocations of a facility, in the two forms that are verified.
+#
+# **Gang**: a node runs patterns in turn; a pattern says what all its cores run at one moment, for a share of
+# the time. **Cores**: every core divides its time on its own, as the paper's DF(i, k) and PS(i, k) say.
+@dataclass(frozen=True, slots=True)
+class CoreRun:
+    """Some cores of a node that run tasks of one type, in one P-state (`None` where there are none)."""
+
+    task_type: str
+    cores: int
+    p_state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternShare:
+    """What a node's cores run at once, for a share of the time; cores in no run are idle."""
+
+    share: float
+    runs: tuple[CoreRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GangAllocation:
+    """Outlet temperatures, and for each node its patterns; in the time that is left a node is idle."""
+
+    outlets_celsius: tuple[float, ...]
+    nodes: tuple[tuple[PatternShare, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreFraction:
+    """The fraction of a core's time for tasks of one type, always in the same P-state."""
+
+    task_type: str
+    fraction: float
+    p_state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoreAllocation:
+    """Outlet temperatures, and for each core of each node what it divides its time between."""
+
+    outlets_celsius: tuple[float, ...]
+    nodes: tuple[tuple[tuple[CoreFraction, ...], ...], ...]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.facility.air import facility_arrays, heat_map, largest_share, no_room, outlet_steps
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

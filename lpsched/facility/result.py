@@ -10,7 +10,7 @@ from lpsched.units import gap_text, html_table, number, percent, upper_text
 
 if TYPE_CHECKING:
     from lpsched.facility.certificate.boxes import FacilityCertificate
-    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.verify import Measurement
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance, Status

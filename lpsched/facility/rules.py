@@ -233,21 +233,19 @@ def _mixed(row: tuple[list[int], list[float]], outlets: list[float]) -> float:
 
 
 def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Fault]:
-    when = "with idle nodes and all CRAC units at their coldest"
-    do = "raise it, lower outlet_celsius, or mend the mixing"
+    places: list[tuple[Place, float | None, str, int]] = []
     for j, kind in enumerate(facility.node_types):
         own = [v for v, each in enumerate(facility.nodes) if each == j]
         worst = max(own, key=coldest.__getitem__, default=None)
-        if worst is not None and coldest[worst] > kind.redline_celsius + FORGIVEN:
-            air = f"node {worst} draws in air of {_up(coldest[worst], 4)} C {when}"
-            needed = f"at least {_up(coldest[worst], 4)} C"
-            path = ("node_types", j, "redline_celsius")
-            yield Fault(path, f"{kind.redline_celsius:g} C, but {air}", needed, do)
+        if worst is not None:
+            places.append((("node_types", j), kind.redline_celsius, f"node {worst}", worst))
     for u, unit in enumerate(facility.crac_units):
-        inlet = coldest[len(facility.nodes) + u]
-        if unit.redline_celsius is not None and inlet > unit.redline_celsius + FORGIVEN:
-            found = f"{unit.redline_celsius:g} C, but it draws in air of {_up(inlet, 4)} C {when}"
-            yield Fault(("crac_units", u, "redline_celsius"), found, f"at least {_up(inlet, 4)} C", do)
+        places.append((("crac_units", u), unit.redline_celsius, "it", len(facility.nodes) + u))
+    for path, redline, who, place in places:
+        if redline is not None and coldest[place] > redline + FORGIVEN:
+            air = f"air of {_up(coldest[place], 4)} C with idle nodes and all CRAC units at their coldest"
+            needed, do = f"at least {_up(coldest[place], 4)} C", "raise it, lower outlet_celsius, or mend the mixing"
+            yield Fault((*path, "redline_celsius"), f"{redline:g} C, but {who} draws in {air}", needed, do)
 
 
 def _up(value: float, digits: int) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from lpsched.facility.air import HeatMap
     from lpsched.facility.outlets.search import OutletAnswer, RecordedBox
+    from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.patterns import FacilityPrices
-    from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 

@@ -221,8 +221,12 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
     options = options if options is not None else GrowOptions()
     _require_options(small, options)
     arrays = arrays_of(small)
-    first = _first_columns(arrays.can_run, arrays.machine_of, len(small.machine_types))
-    general = _general(first)
+    # the column of the first P-state in which each task type runs on each machine type, or -1
+    first = np.full((len(small.task_types), len(small.machine_types)), -1)
+    for column in range(len(arrays.machine_of) - 1, -1, -1):
+        first[arrays.can_run[:, column], arrays.machine_of[column]] = column
+    run_all = np.asarray((first >= 0).all(axis=0))
+    general = run_all if run_all.any() else np.ones_like(run_all)
     real = np.arange(len(small.task_types))
     models = rng.permutation(np.resize(real, options.task_types - len(real)))
     all_first = first[np.concatenate((real, models))]
@@ -263,14 +267,6 @@ def _require_options(small: Bag, options: GrowOptions) -> None:
         raise InstanceError(SOURCE, tuple(faults))
 
 
-def _first_columns(can_run: Mask, machine_of: Integers, types: int) -> Integers:
-    """Return the column of the first P-state in which each task type runs on each machine type, or -1."""
-    first = np.full((len(can_run), types), -1)
-    for column in range(len(machine_of) - 1, -1, -1):
-        first[can_run[:, column], machine_of[column]] = column
-    return first
-
-
 def _levels(cells: Floats, first: Integers) -> Floats:
     """Return the numbers in those first P-states, NaN where a pair cannot run: a column per machine type."""
     return np.where(first < 0, np.nan, np.take_along_axis(cells, np.maximum(first, 0), axis=1))
@@ -280,12 +276,6 @@ def _factors(cells: Floats, levels: Floats, machine_of: Integers) -> Floats:
     """Return what each P-state is of the first one; 1 where the first has no power that could be scaled."""
     of = levels[:, machine_of]
     return np.where(of == 0, np.where(np.isnan(cells), np.nan, 1.0), cells / np.where(of == 0, 1.0, of))
-
-
-def _general(first: Integers) -> Mask:
-    """Return which machine types run all real task types; all of them, if none does."""
-    run_all: Mask = np.asarray((first >= 0).all(axis=0))
-    return run_all if run_all.any() else np.ones_like(run_all)
 
 
 def _row_means(levels: Floats, general: Mask) -> Floats:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.generate.arrivals import Rates
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.arrays import Floats, Integers
     from lpsched.online.parts import Cluster
 
 
@@ -172,7 +172,9 @@ STATE_SHARE: Final = 0.1  # of these, between P-states
 def draw_curves(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[NodeCurves, NodeCurves]:
     """Draw the curves of seconds and of watts."""
     seconds, watts = draw_single(rng, options, types)
-    runs = _can_run(options, types)
+    cluster_numbers, home = np.arange(len(options.clusters)), types.home[:, np.newaxis]
+    general = (cluster_numbers < len(options.nodes)) & (home < len(options.nodes))
+    runs = (cluster_numbers == home) | general
     pairs = [
         [
             (seconds_curves(cluster, types, i, seconds[i, c]), watts_curves(cluster, watts[i, c]))
@@ -186,13 +188,6 @@ def draw_curves(rng: np.random.Generator, options: MachovecOptions, types: TypeD
         NodeCurves(tuple(tuple(cell for pair in row for cell in pair[which]) for row in pairs)) for which in (0, 1)
     )
     return of_seconds, of_watts
-
-
-def _can_run(options: MachovecOptions, types: TypeDraws) -> Mask:
-    general = np.arange(len(options.clusters)) < len(options.nodes)
-    own = np.arange(len(options.clusters)) == types.home[:, np.newaxis]
-    runs: Mask = own | (general & (types.home < len(options.nodes))[:, np.newaxis])
-    return runs
 
 
 def draw_single(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Floats]:
@@ -277,7 +272,8 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
     types = draw_types(rng, options)
     seconds, watts = draw_curves(rng, options, types)
     arrivals, of_type = _tasks(rng, options, types)
-    priorities = _priorities(types)
+    names = map(str.__add__, types.priorities, numbered("", options.task_types))  # a priority for each task type
+    priorities = dict(zip(names, map(six_digits, types.utilities.tolist()), strict=True))
     levels = _levels(rng, types, list(priorities), of_type)
     return Clusters(
         name=name,
@@ -292,15 +288,6 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
         period=options.period,
         made_by=options.note(NAME, seed, trial),
     )
-
-
-def _priorities(types: TypeDraws) -> dict[str, float]:
-    """Return a priority for each task type: its level and number, and its utility."""
-    endings = numbered("", len(types.priorities))
-    return {
-        level + ending: six_digits(utility)
-        for level, ending, utility in zip(types.priorities, endings, types.utilities.tolist(), strict=True)
-    }
 
 
 def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], of_type: Integers) -> list[Levels]:

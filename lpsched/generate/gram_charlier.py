@@ -147,7 +147,7 @@ def _density(point: Floats, wanted: Moments, floor: float, unit: float) -> GramC
 
 
 def _fixed(values: Floats, areas: Floats, kept: Moments) -> GramCharlier:
-    values.flags.writeable = areas.flags.writeable = False  # whoever asks again gets the same arrays
+    values.flags.writeable = areas.flags.writeable = False  # later calls return the same arrays
     return GramCharlier(values, areas, kept)
 
 

@@ -21,7 +21,7 @@ polynomial, 0.0068 T^2 + 0.0008 T + 0.458, that is below 4.7 C.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ NARROWER: Final = 0.45
 SAMPLES: Final = 33  # points of an edge
 
 
-@dataclass(frozen=True, slots=True)
-class Planes:
+class Planes(NamedTuple):
     """w >= heat Q + outlet T + constant, one for each unit."""
 
     heat: Floats
@@ -126,8 +125,7 @@ class Ranges:
         return (self.low, self.high), (self.least, self.most), (self.cool, self.warm)
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(NamedTuple):
     """The four edges of each unit's box on which Q is least or most for some T: Q = heat + tilt T, T from to.
 
     An edge that is not there is a copy of one that is.
@@ -163,11 +161,7 @@ def planes(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> P
         return plain  # the limits of the inlets cut nothing off
     cut = _of_four_edges(curve, box, heat, outlets)
     higher = cut.at(heat, outlets) > plain.at(heat, outlets)
-    return Planes(
-        np.where(higher, cut.heat, plain.heat),
-        np.where(higher, cut.outlet, plain.outlet),
-        np.where(higher, cut.constant, plain.constant),
-    )
+    return Planes(*np.where(higher, cut, plain))
 
 
 def _of_two_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
@@ -180,7 +174,7 @@ def _of_two_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Float
         best = tried.at(heat, outlets).argmax(axis=0)
         units = np.arange(len(best))
         first, last = slopes[np.maximum(best - 1, 0), units], slopes[np.minimum(best + 1, SLOPES - 1), units]
-    return Planes(tried.heat[best, units], tried.outlet[best, units], tried.constant[best, units])
+    return Planes(*(each[best, units] for each in tried))
 
 
 def _sloped(curve: CoolingCurve, box: Ranges, slopes: Floats) -> Planes:
@@ -235,13 +229,8 @@ def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:
         t = np.array([low, vertex, high])
         cop, rise = constant + t * (linear + t * quadratic), linear + 2 * quadratic * t
         if not ((cop > 0).all() and (rise**2 >= cop * quadratic).all()):
-            faults.append(
-                Fault(
-                    ("crac_units", unit, "outlet_celsius"),
-                    f"{low:g} to {high:g} C",
-                    "temperatures at which the CoP is positive and its reciprocal convex",
-                    "narrow the range (for the usual CoP: 5 C or warmer)",
-                )
-            )
+            path, needed = ("crac_units", unit, "outlet_celsius"), "the CoP is positive and its reciprocal convex"
+            do = "narrow the range (for the usual CoP: 5 C or warmer)"
+            faults.append(Fault(path, f"{low:g} to {high:g} C", f"temperatures at which {needed}", do))
     if faults:
         raise InstanceError("the facility", tuple(faults))

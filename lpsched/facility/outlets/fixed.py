@@ -274,8 +274,8 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
         found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
-    elif not _is_a_point(found.solution):
-        found.solution = _idle(program, found.solution)
+    else:
+        found.solution = _point_or_idle(program, found.solution)
     answer = _read(program, found)
     if pool is not None:
         pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
@@ -322,13 +322,10 @@ def _can_be_kept(master: Master, program: FixedOutlets) -> bool:
     return bool(solution["over"].max() <= OVER)
 
 
-def _is_a_point(solution: LpSolution) -> bool:
-    kept = solution.program.infeasibility(solution.values) <= STOPPED
-    return bool(kept and solution["over"].max() <= OVER)
-
-
-def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
-    """Return the point of idle nodes, for a solver that was stopped too early to have one."""
+def _point_or_idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
+    """Return the point of a solver that was stopped, or that of idle nodes where it was too early to have one."""
+    if solution.program.infeasibility(solution.values) <= STOPPED and solution["over"].max() <= OVER:
+        return solution
     arrays, outlets = program.market.arrays, program.outlets
     if (crac_inlets(program.heat, arrays.overhead_watts[arrays.node_type], outlets) < outlets - COOLER).any():
         raise NotFoundError(
