@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_origin
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from lpsched.online.tasks import MOST_TASKS
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from lpsched.bag.model import Bag
     from lpsched.generate.arrivals import Rates
@@ -218,44 +217,31 @@ def mean_numbers(rng: np.random.Generator, options: EsscOptions) -> Floats:
 # its own: new tables, new tasks. The period is the instance's as it stands, so that an energy constraint that
 # was put in later holds in all trials. Trials of a trial are other draws again.
 Arriving = TypeVar("Arriving", Day, Clusters)
+KINDS: Final = {  # what an entry of a note must be, by the type of the option
+    int: "a whole number from 0",
+    tuple: "a list of whole numbers from 0",
+    float: "a number",
+    Literal: "a word",
+}
 
-COUNT: Final = "a whole number from 0"
-COUNTS: Final = "a list of whole numbers from 0"
-NUMBER: Final = "a number"
-WORD: Final = "a word"
-KINDS: Final = {int: COUNT, tuple: COUNTS, float: NUMBER, Literal: WORD}  # of an option's type
-ADVICE: Final = "correct it, or drop made_by"
 
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """A generator: the name that it notes, what it is called for, its options, and how it is asked."""
+class Maker(NamedTuple):
+    """A generator: the name that it notes, what it makes, its options, and how it is asked."""
 
     name: str
     noun: str  # as in `lpsched generate NOUN`
+    machines: str
     options: type[EsscOptions | MachovecOptions]
     make: Callable[[str, int, Any, tuple[int, ...]], Day | Clusters]
-    machines: str
 
     @property
     def advice(self) -> str:
         """What to do where there is no instance that it made."""
         return f"generate {'a day' if self.noun == 'day' else self.noun} with"
 
-    @property
-    def no_trials(self) -> str:
-        """What to do with an instance that was not generated."""
-        return f"run it alone, or {self.advice} `lpsched generate {self.noun} --tasks N --seed S -o FILE`"
 
-    @property
-    def kinds(self) -> dict[str, str]:
-        """Of what kind each entry of its note is."""
-        options = {name: KINDS[get_origin(kind) or kind] for name, kind in self.options.types().items()}
-        return {"generator": WORD, "seed": COUNT, "trial": COUNTS} | options
-
-
-OF_DAYS: Final = Maker(NAME, "day", EsscOptions, essc_day, "machine types")
-OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", MachovecOptions, clusters.machovec_clusters, "clusters")
+OF_DAYS: Final = Maker(NAME, "day", "machine types", EsscOptions, essc_day)
+OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", "clusters", MachovecOptions, clusters.machovec_clusters)
 
 
 def another_day(given: Arriving, trial: int) -> Arriving:
@@ -263,11 +249,11 @@ def another_day(given: Arriving, trial: int) -> Arriving:
     if trial == 0:
         return given
     maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS
-    made_by = _sound(given, maker)
-    before: tuple[int, ...] = tuple(made_by.get("trial", ()))
-    options = {name: made_by[name] for name in maker.options.model_fields if name in made_by}
+    note = _note_of(given, maker)
+    before: tuple[int, ...] = note.get("trial", ())
+    options = maker.options(**{name: note[name] for name in maker.options.model_fields if name in note})
     name = given.name.removesuffix(_suffix(before))
-    made = maker.make(name, made_by["seed"], maker.options(**options), (*before, trial))
+    made = maker.make(name, note["seed"], options, (*before, trial))
     assert isinstance(made, type(given))
     if _machines(made) != _machines(given) or made.task_types != given.task_types:
         found = f"{maker.machines} or task types that were changed later"
@@ -284,36 +270,34 @@ def _suffix(trial: tuple[int, ...]) -> str:
     return f"-trial-{'-'.join(map(str, trial))}" if trial else ""
 
 
-def _sound(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
+def _note_of(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
     """Return what an instance says of how it was made, with tuples for lists."""
-    kinds = maker.kinds
-    if faults := tuple(_bad_note(given.made_by, maker, kinds)):
-        raise InstanceError(given.name, faults)
-    assert given.made_by is not None
-    return {key: tuple(value) if kinds[key] == COUNTS else value for key, value in given.made_by.items()}
+    note = given.made_by or {}
+    kinds = {"generator": Literal, "seed": int, "trial": tuple}
+    kinds |= {name: get_origin(kind) or kind for name, kind in maker.options.types().items()}
+    do = f"run it alone, or {maker.advice} `lpsched generate {maker.noun} --tasks N --seed S -o FILE`"
+    faults = []
+    if given.made_by is None:
+        faults.append(Fault(("made_by",), "nothing", "a generator, which makes others like it", do))
+    elif note.get("generator") != maker.name:
+        faults.append(Fault(("made_by", "generator"), quote(str(note.get("generator"))), quote(maker.name), do))
+    else:
+        do = "correct it, or drop made_by"
+        for key, value in note.items():
+            if key not in kinds:
+                faults.append(Fault(("made_by", key), "a key that this generator does not know", "none such", do))
+            elif not _is(kinds[key], value):
+                faults.append(Fault(("made_by", key), quote(str(value)), KINDS[kinds[key]], do))
+    if faults:
+        raise InstanceError(given.name, tuple(faults))
+    return {key: tuple(value) if kinds[key] is tuple else value for key, value in note.items()}
 
 
-def _bad_note(made_by: Mapping[str, Any] | None, maker: Maker, kinds: Mapping[str, str]) -> Iterator[Fault]:
-    if made_by is None:
-        yield Fault(("made_by",), "nothing", "a generator, which makes others like it", maker.no_trials)
-        return
-    if made_by.get("generator") != maker.name:
-        found = quote(str(made_by.get("generator")))
-        yield Fault(("made_by", "generator"), found, quote(maker.name), maker.no_trials)
-        return
-    for key, value in made_by.items():
-        if key not in kinds:
-            yield Fault(("made_by", key), "a key that this generator does not know", "none such", ADVICE)
-        elif not _is(kinds[key], value):
-            yield Fault(("made_by", key), quote(str(value)), kinds[key], ADVICE)
-
-
-def _is(kind: str, value: object) -> bool:
+def _is(kind: object, value: object) -> bool:
     """Return whether a value is of a kind; true and false are no numbers."""
-    if kind == WORD:
+    if kind is Literal:
         return isinstance(value, str)
-    if kind == NUMBER:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == COUNTS:
-        return isinstance(value, list | tuple) and all(_is(COUNT, each) for each in value)
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if kind is tuple:
+        return isinstance(value, list | tuple) and all(_is(int, each) for each in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (kind is float or (isinstance(value, int) and value >= 0))
