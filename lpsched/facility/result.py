@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # What was measured of an allocation: as JSON, and in rows of a word, a number with its unit, its source.
 UNIT: Final = "reward/second"
-Fact = tuple[str, str, str]
 NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
 MEASURED: Final = (  # keys of the JSON of every method
     "colocated_reward_rate=measured.reward_rate measured.plain_reward_rate power_watts=measured.total_watts "
@@ -48,7 +47,7 @@ class Allocated(JsonObject):
         """What all CRAC units draw."""
         return sum(self.measured.cooling_watts)
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         return _facts(cast("FacilityResult | MethodResult", self))
 
@@ -56,7 +55,7 @@ class Allocated(JsonObject):
         return html_table((self.provenance.instance_name, "", ""), self.facts())
 
 
-def _facts(answer: FacilityResult | MethodResult) -> list[Fact]:
+def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
     measured, rows = answer.measured, []
     if answer.bound is not None:
         how = "proved" if answer.exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"

@@ -82,7 +82,7 @@ class Options(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return the same options but for some, which are checked."""
         del deep  # nothing in them can change
-        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | dict(update or {}))
+        return type(self)(**dict(self) | dict(update or {}))
 
     def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
         """Find options that do not go together; `in_range` says whether each is sound by itself."""
@@ -146,6 +146,8 @@ MOST_LISTED: Final = 1_000  # machine types or clusters of a kind: more do not f
 Counts = tuple[Annotated[int, Within(1, MOST)], ...]
 PStates = Annotated[int, Within(1, len(POWER_SCALING))]
 Cov = Annotated[float, Within(0, 2)]
+Positive = Annotated[float, Within(1e-6, 1e12)]
+Arriving = Annotated[int, Within(1, MOST_TASKS)]
 Watts = Annotated[float, Within(1e-6, 1e12, or_zero=True)]
 Hours = Annotated[float, Within(0.01, 24 * 366), Field(description="Length of the period that counts.")]
 WarmUp = Annotated[float, Within(1e-6, 24 * 366, or_zero=True), Field(description="Hours before it that do not count.")]
@@ -172,6 +174,7 @@ def _period(options: EsscOptions | MachovecOptions, edge: Literal["prorated", "c
 BagTypes = Annotated[int, Within(1, MOST_TYPES), Field(description="Number of task types; grow: with the small bag's.")]
 BagTasks = Annotated[int, Within(1, MOST), Field(description="Tasks in all.")]
 SpecialMachines = Annotated[Counts, Field(description="Machines of each special-purpose type, e.g. 2,2,3,3.")]
+OwnTypes = Annotated[int, Within(1, MOST_PAIRS)]
 Speedup = Annotated[float, Within(1e-3, 1e6), Field(description="How much faster they run their own.")]
 
 
@@ -185,19 +188,15 @@ class CovOptions(Options):
     )
     special_machines: SpecialMachines = ()
     tasks: BagTasks = 11_000
-    mean_seconds: Annotated[float, Within(1e-6, 1e12)] = Field(
-        default=600.0, description="cov: mean time on a general-purpose machine."
-    )
+    mean_seconds: Positive = Field(default=600.0, description="cov: mean time on a general-purpose machine.")
     task_cov: Cov = Field(default=0.1, description="cov: coefficient of variation across task types.")
     machine_cov: Cov = Field(default=0.25, description="cov: the same across machine types.")
     power_task_cov: Cov = Field(default=0.1, description="cov: the same of power, across task types.")
     power_machine_cov: Cov = Field(default=0.25, description="cov: the same of power, across machine types.")
     special_speedup: Speedup = 10.0
     special_cov: Cov = Field(default=0.1, description="cov: coefficient of variation of their times.")
-    special_least: Annotated[int, Within(1, MOST_PAIRS)] = Field(
-        default=3, description="Fewest task types of their own."
-    )
-    special_most: Annotated[int, Within(1, MOST_PAIRS)] = Field(default=5, description="Most task types of their own.")
+    special_least: OwnTypes = Field(default=3, description="Fewest task types of their own.")
+    special_most: OwnTypes = Field(default=5, description="Most task types of their own.")
     special_task_types: int | None = None  # in all; None: as the numbers of each are drawn
     idle_watts: Watts = Field(default=66.0, description="cov: mean idle power.")
     dynamic_watts: Watts = Field(default=133.0, description="cov: mean power above idle while running.")
@@ -264,7 +263,7 @@ SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
 class EsscOptions(Options):
     """What to generate; the defaults are the day of chapter 2 with 33,000 tasks."""
 
-    tasks: Annotated[int, Within(1, MOST_TASKS)] = Field(
+    tasks: Arriving = Field(
         default=33_000, description="How many tasks arrive in the period on average; the warm-up's come on top."
     )
     hours: Hours = 24.0
@@ -349,9 +348,7 @@ Sigma = Annotated[float, Within(0, 1_000)]
 class MachovecOptions(Options):
     """What to generate; the defaults are the paper's with 5,000 tasks a day."""
 
-    tasks: Annotated[int, Within(1, MOST_TASKS)] = Field(
-        default=5_000, description="How many tasks arrive in 24 hours on average."
-    )
+    tasks: Arriving = Field(default=5_000, description="How many tasks arrive in 24 hours on average.")
     hours: Hours = 24.0
     warm_up_hours: WarmUp = 4.0
     begins_at_hour: Annotated[float, Within(0, 24)] = Field(
@@ -378,9 +375,7 @@ class MachovecOptions(Options):
     single_core: Literal["home", "mean"] = Field(
         default="home", description="Whose time that is: one cluster's, or the mean of all."
     )
-    node_watts: Annotated[float, Within(1e-6, 1e12)] = Field(
-        default=133.0, description="Mean power of a node that runs a task."
-    )
+    node_watts: Positive = Field(default=133.0, description="Mean power of a node that runs a task.")
     watts_cov: Cov = Field(default=0.2, description="Coefficient of variation of power.")
     parallelism_share_least: Share = Field(
         default=0.005, description="Least average parallelism, as a share of a task type's cores."
