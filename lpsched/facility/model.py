@@ -71,21 +71,12 @@ def the_description_can_be_shown(description: str) -> Iterator[Fault]:
         yield Fault(("description",), "control or invisible characters", "plain text", "remove them")
 
 
-def p_states_differ(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check the names of P-states."""
-    for j, kind in enumerate(node_types):
-        yield from repeats(kind.p_states or (), ("node_types", j, "p_states"), ())
-
-
-def node_types_have_names_of_their_own(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check the names of node types."""
-    return repeats([each.name for each in node_types], ("node_types",), ("name",))
-
-
-def column_labels_differ(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check that a P-state does not have the label of another node type."""
+def node_types_and_p_states_have_names_of_their_own(node_types: NodeTypes) -> Iterator[Fault]:
+    """Check their names, and that a P-state does not have the label of another node type."""
+    yield from repeats([each.name for each in node_types], ("node_types",), ("name",))
     labels = Counter(label for kind in node_types for label in set(kind.columns))
     for j, kind in enumerate(node_types):
+        yield from repeats(kind.p_states or (), ("node_types", j, "p_states"), ())
         for label in kind.columns:
             if kind.p_states is not None and labels[label] > 1:
                 found = f"{quote(label)}, which names a P-state here and another node type"
@@ -124,9 +115,7 @@ def speeds_and_powers_go_together(
         i, column = divmod(flat, len(columns))
         j, k = columns[column]
         kind, task = node_types[j], task_types[i]
-        has, lacks, word = ("speed", "power", "watts")
-        if speeds[i, column] is None:
-            has, lacks, word = ("power", "speed", "speeds")
+        has, lacks, word = ("power", "speed", "speeds") if speeds[i, column] is None else ("speed", "power", "watts")
         path: Place = (word, i, j) if kind.p_states is None else (word, i, j, k)
         found = f"a {has} but no {lacks} for {quote(task.name)} on {_mode(kind, k)}"
         yield Fault(path, found, "both or neither", f"give it {word}, or remove its {has}")
@@ -253,12 +242,10 @@ class Facility(Instance):
     FORMAT: ClassVar[str] = FORMAT
     RULES: ClassVar[tuple[Rule, ...]] = (
         the_description_can_be_shown,
-        p_states_differ,
-        node_types_have_names_of_their_own,
+        node_types_and_p_states_have_names_of_their_own,
         crac_units_have_names_of_their_own,
         task_types_have_names_of_their_own,
         memory_classes_differ,
-        column_labels_differ,
         nodes_are_of_known_types,
         speeds_and_powers_go_together,
         every_task_type_can_be_done_in_time,

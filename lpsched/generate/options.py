@@ -208,17 +208,12 @@ class CovOptions(Options):
         if not self.machines:
             yield Fault(("machines",), "none", "at least one general-purpose type", "add one")
         yield from _bag_at_odds(self)
-        yield from self._special_at_odds()
-        pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
-        yield from too_many_pairs(pairs)
-
-    def _special_at_odds(self) -> Iterator[Fault]:
-        """Find a number of special task types that their machine types cannot have between them."""
         number, types = self.special_task_types, len(self.special_machines)
         least, most = self.special_least * types, self.special_most * types
         if number is not None and not least <= number <= most and least <= most:
             needed = f"{least} to {most}, as {types} special-purpose types can have"
             yield Fault(("special_task_types",), str(number), needed, CHANGE)
+        yield from too_many_pairs(self.task_types * (len(self.machines) + types) * self.p_states)
 
 
 class GrowOptions(Options):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lpsched.cancellation import Watch
     from lpsched.facility.air import FacilityArrays
-    from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
+    from lpsched.facility.patterns import NodePattern, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats
@@ -235,11 +235,6 @@ class Pool:
     market: NodeMarket
     runs: dict[tuple[int, int], tuple[int, NodePattern]] = field(default_factory=dict)
 
-    def note(self, runs: list[tuple[int, NodePattern]]) -> None:
-        """Remember what a program made use of."""
-        for v, pattern in runs:
-            self.runs[v, id(pattern)] = (v, pattern)
-
 
 def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     arrays: FacilityArrays,
@@ -278,7 +273,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
         found.solution = _point_or_idle(program, found.solution)
     answer = _read(program, found)
     if pool is not None:
-        pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
+        pool.runs |= {(v, id(run)): (v, run) for v, own in enumerate(answer.shares) for _, run in own}
     return answer
 
 
@@ -296,13 +291,23 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
         for share, pattern in own:
             rates += share / total * pattern.rates
     value = float(market.arrays.rewards @ np.minimum(rates, market.arrays.arrivals))
+    worths, mu, air, of_nodes = program.prices(found.multipliers)  # they prove the bound
+    nodes, units = len(market.overhead), len(program.outlets)
+    prices = market.prices(
+        worths=worths,
+        cap=mu,
+        redlines=air[:nodes],
+        crac_redlines=air[nodes : nodes + units],
+        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
+        nodes=of_nodes,
+    )
     bound = -found.bound * market.unit
     return FacilityRelaxation(
         outlets=program.outlets,
         value=value,
         bound=max(value, bound * (1.0 + ROUNDED)),
         shares=tuple(tuple(own) for own in shares),
-        prices=_prices(program, found.multipliers),
+        prices=prices,
         priced=found.status is LpStatus.OPTIMAL,
     )
 
@@ -340,21 +345,6 @@ def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
     busy = np.array([sum(share * pattern.watts for share, pattern in own) for own in point.shares])
     watts: Floats = arrays.overhead_watts[arrays.node_type] + busy
     return watts
-
-
-def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
-    """Return the multipliers that prove the bound, in reward per second and per unit of each limit."""
-    market = program.market
-    worths, mu, air, prices = program.prices(multipliers)
-    nodes, units = len(market.overhead), len(program.outlets)
-    return market.prices(
-        worths=worths,
-        cap=mu,
-        redlines=air[:nodes],
-        crac_redlines=air[nodes : nodes + units],
-        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
-        nodes=prices,
-    )
 
 
 def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> None:
