@@ -100,8 +100,7 @@ def _cells(table: Table | None) -> Floats:
 #     t  =  M_NN (t + P / k)  +  M_NC T        =  G  P  +  H  T
 #     s  =  M_CN (t + P / k)  +  M_CC T        =  Gc P  +  Hc T        all four matrices non-negative
 #
-# Source: Oxley and others, equations 6 and 7; Tang, Gupta and Varsamopoulos 2008 for the recirculation
-# matrix.
+# Source: Oxley and others, equations 6 and 7; Tang, Gupta and Varsamopoulos 2008 for the recirculation matrix.
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     """How inlets depend on node powers and outlet temperatures."""

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 # What repairing a chromosome needs to know of air and cooling, in arrays that compiled loops read.
 #
-# S steps of the outlets, N nodes, U CRAC units; the letters are those of `facility/air.py`.
-# A hall is a run of nodes, in the order of the file, whose heat reaches no other node;
-# most facilities are one.
+# S steps of the outlets, N nodes, U CRAC units; the letters are those of `facility/air.py`. A hall is a run of nodes,
+# in the order of the file, whose heat reaches no other node; most facilities are one.
 HAIR: Final = 1e-10  # of the cap; the verifier adds up in another order
 
 
@@ -45,14 +44,17 @@ class Cooling(NamedTuple):  # a tuple, because that is what compiled functions t
 def cooling_of(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Cooling:
     """Return what repair needs, contiguous in the order in which it is read."""
     per_kelvin = arrays.joules_per_m3_kelvin * arrays.airflow[arrays.node_type]
-    idle, mixed = arrays.overhead_watts[arrays.node_type], steps.outlets @ heat.from_outlets.T
-    of_steps = (mixed, steps.room, steps.crac_room, steps.least_warming, steps.watts_per_kelvin)
+    idle = arrays.overhead_watts[arrays.node_type]
     return Cooling(
         *halls_of(heat),
         np.ascontiguousarray(heat.from_power.T),
         np.ascontiguousarray(heat.crac_from_power.T),
         1.0 / per_kelvin,
-        *map(np.ascontiguousarray, of_steps),
+        np.ascontiguousarray(steps.outlets @ heat.from_outlets.T),
+        np.ascontiguousarray(steps.room),
+        np.ascontiguousarray(steps.crac_room),
+        np.ascontiguousarray(steps.least_warming),
+        np.ascontiguousarray(steps.watts_per_kelvin),
         arrays.cap_watts * (1.0 - HAIR),
         float(idle.sum()),
         heat.from_power @ idle,

@@ -244,9 +244,8 @@ def _require_same(population: Population, breeder: Breeder) -> None:
 
 # Generation after generation, by ask and tell: `ask` makes the next chromosomes, `tell` ranks them.
 #
-# As long as the first population is not complete, they come one by one, at random. Then every generation
-# draws two parents by rank; their two children are ranked among all, and the two worst go. The best is never
-# lost.
+# As long as the first population is not complete, they come one by one, at random. Then every generation draws two
+# parents by rank; their two children are ranked among all, and the two worst go. The best is never lost.
 #
 # Source: Oxley and others, section IV-B; Whitley 1989 for Genitor.
 SIZE: Final = 200

@@ -66,9 +66,8 @@ class FacilityRelaxation:
 #            PD           how much longer a task of class l takes for each other core that runs class m
 #            y_i, p       what a task of type i is worth, what a watt costs
 #
-# A **composition** says how many cores run each class: n_l, together at most all of them; the others are
-# idle. It fixes by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every
-# core chooses on its own:
+# A **composition** says how many cores run each class: n_l, together at most all of them; the others are idle. It fixes
+# by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every core chooses on its own:
 #
 #     phi(p)  =  max over compositions  sum_l n_l / d_l  psi_l(p d_l),
 #     psi_l(q)  =  max over tasks i of class l and modes k   y_i s_ik - q a_ik.
@@ -229,7 +228,8 @@ class _Chain:
 
     @property
     def meets(self) -> Floats:
-        return np.diff(self.worths) / np.diff(self.watts)
+        meets: Floats = np.diff(self.worths) / np.diff(self.watts)
+        return meets
 
     def unsure(self) -> Floats | None:
         """Return where neighbours meet that are not known to meet on the envelope."""

@@ -90,10 +90,9 @@ def hottest_inlet_celsius(measured: Measurement) -> float:
 class FacilityWorth(JsonObject):
     """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
 
-    They say how the optimum of the linear program begins to change with a limit, and hold for small changes
-    only: a whole kilowatt may bring far less than its derivative says. A node brings its cores and its
-    overhead, in the place of a node of its type, on average; below 0 it costs more of the cap and of the
-    redlines than its cores earn.
+    They say how the optimum of the linear program begins to change with a limit, and hold for small changes only: a
+    whole kilowatt may bring far less than its derivative says. A node brings its cores and its overhead, in the place
+    of a node of its type, on average; below 0 it costs more of the cap and of the redlines than its cores earn.
     """
 
     kilowatt: float  # under the cap, per second

@@ -292,9 +292,8 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 #
 #     inlet of v  =  sum over u of share(v, u) * outlet of u
 #
-# The nodes start as cold as they could be. One after the other draws in, warms and gives back its air, and
-# again, so temperatures only rise, ever more slowly. They are taken when what is still to come is below
-# `SETTLED`.
+# The nodes start as cold as they could be. One after the other draws in, warms and gives back its air, and again, so
+# temperatures only rise, ever more slowly. They are taken when what is still to come is below `SETTLED`.
 #
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are

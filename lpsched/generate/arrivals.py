@@ -46,11 +46,10 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
 # *Arrivals* are a Poisson process of that rate: candidates are drawn evenly at the highest rate, and kept
 # with the chance rate / highest rate. Its number of tasks is right on average, for any rate.
 #
-# The thesis steps from arrival to arrival instead, by exponential draws with the rate where it stands, and
-# cuts a step at 1/50 of the day, because a draw in a trough may lead past the next wave. At 330 and 500 tasks
-# of a type, waves have 3 % and 1.5 % too few tasks without the cut; the cut happens to make up for it, to
-# half a percent. With few tasks it makes too many: never fewer than 50 of a type. The process here needs no
-# cut.
+# The thesis steps from arrival to arrival instead, by exponential draws with the rate where it stands, and cuts a step
+# at 1/50 of the day, because a draw in a trough may lead past the next wave. At 330 and 500 tasks of a type, waves have
+# 3 % and 1.5 % too few tasks without the cut; the cut happens to make up for it, to half a percent. With few tasks it
+# makes too many: never fewer than 50 of a type. The process here needs no cut.
 #
 # Source: Friese, thesis of 2015, appendix F.
 HUNDREDTHS: Final = 100

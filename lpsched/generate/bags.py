@@ -180,11 +180,10 @@ def six_digits(value: float) -> float:
 # every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
 # indeed (the thesis does not scale). `Shape.new` tells what shape came out.
 #
-# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often
-# as any other. It runs on the machine types and in the P-states in which its model runs, so some machine can
-# run it. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type
-# takes e_ijk / e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as
-# for a real program.
+# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often as any
+# other. It runs on the machine types and in the P-states in which its model runs, so some machine can run it. Above,
+# e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes e_ijk / e_ij times as
+# long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a real program.
 #
 # *Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
 # the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.

@@ -157,10 +157,9 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
 #  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `speed_up`. On as many nodes as the
 #                       type takes for its cores it uses just these; on more or fewer, all that they have
 #
-# so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds
-# have points at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a
-# line. General-purpose types run in general-purpose clusters only, special-purpose ones in their own only.
-# Numbers are rounded to six digits.
+# so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds have points
+# at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a line. General-purpose
+# types run in general-purpose clusters only, special-purpose ones in their own only. Numbers are rounded to six digits.
 #
 # Source: Machovec et al. (2016), section IV.B. It does not say whether a root goes over f_k alone, whether
 # power and speed have one randomness, and for what it is drawn anew: over both, one, for each pair are ours.
@@ -245,11 +244,10 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 #             cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
 #             hours: the mean over the day is 1
 #
-# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting
-# utility and in urgency; utility classes are drawn evenly for each task. How many tasks there are is random;
-# a draw without any is drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at
-# the edges of the 24 hours that count, after four hours of warm-up with the rates of their time of day.
-# Schedulers know how long tasks run.
+# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting utility and in
+# urgency; utility classes are drawn evenly for each task. How many tasks there are is random; a draw without any is
+# drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at the edges of the 24 hours that
+# count, after four hours of warm-up with the rates of their time of day. Schedulers know how long tasks run.
 #
 # Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
 #

@@ -77,11 +77,10 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
 # *Special-purpose machine types* run their own task types ten times as fast as the general-purpose ones do on
 # average over machine types (of speeds, not of seconds).
 #
-# The thesis adds as much as leaves no speed negative, in one turn. Taken literally, a speed becomes 0 in the
-# first step, which no table of seconds can hold, and as often as not stops the steps that follow: over 48
-# trials the affinity is then 0.10 to 0.17, where the thesis prints 0.14 to 0.18. Half steps and the floor,
-# both ours, give 0.14 to 0.18. The floor also keeps mean seconds, on which utility depends, near the old
-# ones.
+# The thesis adds as much as leaves no speed negative, in one turn. Taken literally, a speed becomes 0 in the first
+# step, which no table of seconds can hold, and as often as not stops the steps that follow: over 48 trials the affinity
+# is then 0.10 to 0.17, where the thesis prints 0.14 to 0.18. Half steps and the floor, both ours, give 0.14 to 0.18.
+# The floor also keeps mean seconds, on which utility depends, near the old ones.
 #
 # Source: Friese, thesis of 2015, section 3.5.3.2.
 SPECIAL_SPEEDUP: Final = 10.0
@@ -142,10 +141,9 @@ def _room(spare: Floats, step: Floats) -> float:
 #     n_i     ~ Gaussian(N / T, variance N / T / 10)      tasks of type i on average; from 0 to twice the mean
 #     rate    n_i / length of the period, times the waves or bursts of `arrivals.py`
 #
-# Tables come by `bags.py`, with 17 task types of their own for the four special-purpose machine types together
-# (bursts; the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and
-# utility class come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run
-# nothing take nothing.
+# Tables come by `bags.py`, with 17 task types of their own for the four special-purpose machine types together (bursts;
+# the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and utility class
+# come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run nothing take nothing.
 #
 # Warm-up and period have the same rates at the same hour of the day. The number of tasks is random, with the
 # mean N in the period; a draw without any task is drawn again. Arrivals have hundredths of a second, tables

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 # Air between racks and CRAC units: a room of hot and cold aisles, with conserved flow.
 #
-# Layout. Racks of `rack` nodes, 0.6 m wide and 2 m high, stand in rows 2.4 m apart that face each other in
-# pairs: they draw in air from the cold aisle between them and blow it into the hot aisle behind, each 0.6 m
-# from the middle of the row. CRAC units stand around the room, evenly spaced, 1 m from the racks; they blow and
-# draw at floor height.
+# Layout. Racks of `rack` nodes, 0.6 m wide and 2 m high, stand in rows 2.4 m apart that face each other in pairs: they
+# draw in air from the cold aisle between them and blow it into the hot aisle behind, each 0.6 m from the middle of the
+# row. CRAC units stand around the room, evenly spaced, 1 m from the racks; they blow and draw at floor height.
 #
 # Flows (m3/s). F_v is the airflow of node v, h_v in (0, 1) its height in the rack, and rho the recirculation
 # share. Node v draws
@@ -367,7 +366,8 @@ def full_power(powers: Floats, flow: Floats, unit_flow: Floats, matrix: SparseMa
     missing shrinks by about the share of recirculation each time.
     """
     nodes, air = len(powers), PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
-    rows = np.repeat(np.arange(matrix.rows), np.diff(np.frombuffer(matrix.starts, dtype=np.int64)))
+    starts = np.frombuffer(matrix.starts, dtype=np.int64)
+    rows = np.repeat(np.arange(matrix.rows), np.diff(starts))
     columns, shares = np.frombuffer(matrix.places, dtype=np.int64), np.frombuffer(matrix.packed)
     of_nodes = columns < nodes
     rows, columns, shares = rows[of_nodes], columns[of_nodes], shares[of_nodes]

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 #            s_ik, a_ik   tasks per second and watts of a core that runs task type i in P-state k
 #            PD_lm        how much longer a task of class l takes for each other core that runs class m
 #
-# If n_l cores run class l, a task of class l takes d_l = 1 + sum_m (n_m - [l = m]) PD_lm times as long, so
-# that
+# If n_l cores run class l, a task of class l takes d_l = 1 + sum_m (n_m - [l = m]) PD_lm times as long, so that
 #
 #   gain(p)  =  max over n, sum n <= cores, of   sum_l n_l  max over i of class l, k  v_i s_ik / d_l - p a_ik.
 #

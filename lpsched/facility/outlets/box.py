@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 #     air[v]      (G P + H T)_v  <=  R_v            of a node,      Q_u / k_u + T_u  <=  R_u     of a unit
 #     cooling[u]  w_u  >=  a Q_u + b T_u + c        a plane below Q_u g_u(T_u), on the box it was made for
 #
-# Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In
-# an ascent tangents take the place of planes, and only the last ones count. T is counted from the coldest
-# outlet.
+# Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In an ascent
+# tangents take the place of planes, and only the last ones count. T is counted from the coldest outlet.
 BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
 
 
@@ -150,10 +149,9 @@ class OutletProgram:
     def first_ranges(self) -> list[RecordedStep]:
         """Return the prices that prove the most heat, and the inlets, that each unit begins with.
 
-        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
-        of all units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as
-        can be, or idle; where there are many units, the planes that this makes higher cost more than they
-        bring.
+        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat of all
+        units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as can be, or idle;
+        where there are many units, the planes that this makes higher cost more than they bring.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
         found: list[RecordedStep] = []

@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 #
 # whatever the multipliers are, as long as their signs are right.
 #
-# Why it is real: a node can run its patterns one after the other, so every point of the program is a
-# schedule.
+# Why it is real: a node can run its patterns one after the other, so every point of the program is a schedule.
 #
 # Source: Oxley and others, section III; patterns instead of fractions of independent cores.
 NAME: Final = "facility"

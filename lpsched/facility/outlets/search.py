@@ -157,11 +157,10 @@ class Ascent:
 
 # How far outlets, heat and inlets can go in a box, if the reward has to be at least some value.
 #
-# For one unit after the other the program of the box is asked for the highest and the lowest T_u + Q_u / k_u
-# (its inlet), Q_u and T_u. What counts is the bound that its multipliers prove, not the point it finds, so
-# few rounds of columns are enough and the new range is valid whatever the solver did. A limit that some point
-# of the box nearly reaches is not asked for. Narrower ranges make higher planes of cooling power, which make
-# narrower ranges.
+# For one unit after the other the program of the box is asked for the highest and the lowest T_u + Q_u / k_u (its
+# inlet), Q_u and T_u. What counts is the bound that its multipliers prove, not the point it finds, so few rounds of
+# columns are enough and the new range is valid whatever the solver did. A limit that some point of the box nearly
+# reaches is not asked for. Narrower ranges make higher planes of cooling power, which make narrower ranges.
 ROUNDS: Final = 3  # of columns for one limit
 NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for
 INLETS: Final[tuple[Limit, ...]] = ("warm", "cool")
@@ -240,9 +239,8 @@ class Tightening:
 #     the box with the largest bound is narrowed as long as that lowers its bound well,
 #     then halved where the cooling power of its point is furthest below the truth.
 #
-# Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one
-# known; so the largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at
-# any time.
+# Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one known; so the
+# largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at any time.
 GAP: Final = 1e-3
 NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
