@@ -238,7 +238,8 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
             continue
         cells = np.where(arrays.can_run, known, np.nan)
         levels = _levels(cells, first)
-        densities = _densities(levels, general)
+        shown = [numbers if len(numbers) else np.ones(1) for numbers in _numbers(levels, general)]  # 1 without any
+        densities = [gram_charlier(moments(each), floor=FLOOR_SHARE * float(each.min())) for each in shown]
         factors = _factors(cells, levels, arrays.machine_of)[models]
         new = _sampled(densities, first[models] >= 0, general, rng)[:, arrays.machine_of] * factors
         cells = np.vstack((cells, _sound(key, new)))
@@ -289,12 +290,6 @@ def _numbers(levels: Floats, general: Mask) -> list[Floats]:
     means = _row_means(levels, general)
     ratios = levels / np.where(means == 0, np.nan, means)[:, np.newaxis]
     return [means, *(column[~np.isnan(column)] for column in ratios.T)]
-
-
-def _densities(levels: Floats, general: Mask) -> list[GramCharlier]:
-    """Return the densities of those numbers (always 1 where there are none)."""
-    known = [numbers if len(numbers) else np.ones(1) for numbers in _numbers(levels, general)]
-    return [gram_charlier(moments(numbers), floor=FLOOR_SHARE * float(numbers.min())) for numbers in known]
 
 
 def _sampled(densities: list[GramCharlier], runs: Mask, general: Mask, rng: np.random.Generator) -> Floats:

@@ -125,14 +125,11 @@ def high_affinity(speeds: Floats) -> Floats:
     found = speeds
     for _ in range(TURNS):
         for step in steps:
-            found = found + STEP_SHARE * _room(found - floor, step) * step
+            falling = step < 0
+            if falling.any():  # room: how often the step can be taken before one that falls is at the floor
+                room = max(0.0, float(((found - floor)[falling] / -step[falling]).min()))
+                found = found + STEP_SHARE * room * step
     return found
-
-
-def _room(spare: Floats, step: Floats) -> float:
-    """Return how often a step can be taken before something that falls has used up what it can spare."""
-    falling = step < 0
-    return max(0.0, float((spare[falling] / -step[falling]).min())) if falling.any() else 0.0
 
 
 # The day of the thesis: a hundred machines, a hundred task types, and tasks in waves and bursts.
