@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from lpsched.facility.compare import allocate, validate_facility
     from lpsched.facility.files import read_allocation, write_allocation
     from lpsched.facility.model import Facility, facility_from_dict
+    from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.result import FacilityResult, FacilityValidation, FacilityWorth, MethodResult
-    from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.facility.solve import facility
     from lpsched.instances import read_instance as read
     from lpsched.instances import risk_of
@@ -119,8 +119,8 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "facility.compare": "allocate validate_facility",
     "facility.files": "read_allocation write_allocation",
     "facility.model": "Facility facility_from_dict",
+    "facility.parts": "CoreAllocation GangAllocation",
     "facility.result": "FacilityResult FacilityValidation FacilityWorth MethodResult",
-    "facility.schedule": "CoreAllocation GangAllocation",
     "facility.solve": "facility",
     "instances": "read=read_instance risk_of write=write_instance",
     "lp.solvers": "solver_named",

@@ -16,7 +16,7 @@ from lpsched.bag.files import as_dict
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.facility.files import as_dict as facility_as_dict
-from lpsched.generate.cov import cov_bag, six_digits
+from lpsched.generate.bags import cov_bag, six_digits
 from lpsched.generate.facility import generate_facility
 from lpsched.generate.options import CovOptions
 from lpsched.io.content import write_files

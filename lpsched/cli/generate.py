@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.cli.options import FoundOptions
+    from lpsched.generate.bags import Growth, Shape
     from lpsched.generate.gram_charlier import Moments
-    from lpsched.generate.grow import Growth, Shape
 
 
 # How well a grown bag keeps the shape of the small one: a table for people, keys for programs.
@@ -172,14 +172,14 @@ def generate_bag(
     given, rng = given_of(options), np.random.default_rng(seed)
     named = name if name is not None else f"{method.value}-{seed}"
     if method is Method.COV:
-        from lpsched.generate.cov import cov_bag
+        from lpsched.generate.bags import cov_bag
 
         _refuse_foreign(() if source is None else ("from",), Method.GROW)
         bag = cov_bag(named, rng, CovOptions(**given))
         write_and_tell(talk_of(context), bag, output, form_of(tables), seed=seed)
         return
     from lpsched.bag.files import read_bag
-    from lpsched.generate.grow import grow
+    from lpsched.generate.bags import grow
 
     _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], Method.COV)
     if source is None:

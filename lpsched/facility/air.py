@@ -100,8 +100,7 @@ def _cells(table: Table | None) -> Floats:
 #     t  =  M_NN (t + P / k)  +  M_NC T        =  G  P  +  H  T
 #     s  =  M_CN (t + P / k)  +  M_CC T        =  Gc P  +  Hc T        all four matrices non-negative
 #
-# Source: Oxley and others, equations 6 and 7; Tang, Gupta and Varsamopoulos 2008 for the recirculation
-# matrix.
+# Source: Oxley and others, equations 6 and 7; Tang, Gupta and Varsamopoulos 2008 for the recirculation matrix.
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     """How inlets depend on node powers and outlet temperatures."""
@@ -330,14 +329,21 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
 # Else common outlets in steps of one degree are at fault, and other temperatures may do.
 def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
     """Check that some step allows idle nodes."""
-    if not _step_allows(arrays, heat, steps, arrays.overhead_watts[arrays.node_type]):
+    idle = arrays.overhead_watts[arrays.node_type]
+    crac_warming = heat.crac_from_power @ idle
+    allowed = steps.allowed(heat.from_power @ idle, crac_warming)
+    if not any(idle.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts for step in allowed):
         raise no_room(arrays, heat, steps)
 
 
 def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> InfeasibleError | NotFoundError:
     """Return the error that says why idle nodes have no room: proved, or only not found at these steps."""
-    idle = arrays.overhead_watts[arrays.node_type]
-    hottest = _hottest(arrays, heat, idle)
+    idle, low = arrays.overhead_watts[arrays.node_type], arrays.outlet_low
+    air = np.concatenate((inlets(heat, idle, low), crac_inlets(heat, idle, low)))
+    room = np.concatenate((arrays.redline, arrays.crac_redline)) - air
+    with np.errstate(divide="ignore", invalid="ignore"):
+        more = room[:, None] / np.vstack((heat.from_outlets, heat.crac_from_outlets))
+    hottest: Floats = np.clip(low + np.where(np.isnan(more), np.inf, more).min(axis=0), low, arrays.outlet_high)
     least = float(idle.sum() * (1.0 + 1.0 / _best_cop(arrays, hottest)))
     if least > arrays.cap_watts:
         return InfeasibleError(
@@ -350,26 +356,6 @@ def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Infeas
         f"down to {steps.outlets.min():g} C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
         "even if all nodes are idle; other temperatures may: use the method 'lp'"
     )
-
-
-def _step_allows(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps, powers: Floats) -> bool:
-    warming, crac_warming = heat.from_power @ powers, heat.crac_from_power @ powers
-    return any(
-        powers.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts
-        for step in steps.allowed(warming, crac_warming)
-    )
-
-
-def _hottest(arrays: FacilityArrays, heat: HeatMap, powers: Floats) -> Floats:
-    """Return what the redlines allow each unit at most, with all others at their coldest."""
-    low = arrays.outlet_low
-    room = np.concatenate((arrays.redline, arrays.crac_redline)) - np.concatenate(
-        (inlets(heat, powers, low), crac_inlets(heat, powers, low))
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        more = room[:, None] / np.vstack((heat.from_outlets, heat.crac_from_outlets))
-    highest: Floats = low + np.where(np.isnan(more), np.inf, more).min(axis=0)
-    return np.clip(highest, low, arrays.outlet_high)
 
 
 def _best_cop(arrays: FacilityArrays, highest: Floats) -> float:

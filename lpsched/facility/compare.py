@@ -12,16 +12,15 @@ import numpy as np
 
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import Fault, InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
-from lpsched.facility import verify as facilities
 from lpsched.facility.files import allocation_of
 from lpsched.facility.genetic import evolve_facility, warm_up
-from lpsched.facility.greedy import greedy
 from lpsched.facility.model import Facility
 from lpsched.facility.nlp import three_stages
+from lpsched.facility.parts import CoreAllocation, GangAllocation
+from lpsched.facility.recovery import greedy
 from lpsched.facility.result import FacilityValidation, Judged, MethodResult
-from lpsched.facility.schedule import CoreAllocation, GangAllocation
 from lpsched.facility.solve import DEFAULT_GAP, facility, verified
-from lpsched.facility.verify import examine
+from lpsched.facility.verify import Examined, examine
 from lpsched.io.documents import read_document
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 # The paper's own methods for a facility, each as a function from the facility to an allocation.
 #
-#     greedy    the most tasks per joule first                          facility/greedy.py
+#     greedy    the most tasks per joule first                          facility/recovery.py
 #     ga        a genetic algorithm with a local search                 facility/genetic.py
 #     nlp       three stages around a non-linear program                facility/nlp.py
 #
@@ -109,11 +108,8 @@ def _nlp(instance: Facility, asked: Asked, watch: Watch, solver: Solver) -> Foun
     return Found(stages.allocation, f"three stages; {FIRST_STAGE[stages.ended]}", FrozenDict(details))
 
 
-METHODS: Final[dict[str, Callable[[Facility, Asked, Watch, Solver], Found]]] = {
-    "greedy": _greedy,
-    "ga": _ga,
-    "nlp": _nlp,
-}
+Method: TypeAlias = "Callable[[Facility, Asked, Watch, Solver], Found]"
+METHODS: Final[dict[str, Method]] = {"greedy": _greedy, "ga": _ga, "nlp": _nlp}
 
 
 def allocate(  # noqa: PLR0913 - options are keyword-only
@@ -184,7 +180,8 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
     if bound or start == "lp":
         with timed(timings, "bound"):
             best = facility(instance, colocation=colocation, gap=gap, watch=watch, solver=solver)
-    starts = _starts(instance, start, best)
+    first = best.cores if start == "lp" and best is not None else greedy(instance) if start == "greedy" else None
+    starts = () if first is None else (first,)
     asked = Asked(colocation, seed, time_limit, generations, starts, population, keep)
     with timed(timings, "compile"):
         prepare(method, watch)
@@ -214,13 +211,6 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
         provenance=provenance_of(instance, solver.name),
         exactly_proved=None if best is None or not bound else best.exactly_proved,
     )
-
-
-def _starts(instance: Facility, start: str, best: FacilityResult | None) -> tuple[CoreAllocation, ...]:
-    """Return what joins the first population."""
-    if start == "lp" and best is not None:
-        return (best.cores,)
-    return (greedy(instance),) if start == "greedy" else ()
 
 
 def prepare(method: str, watch: Watch) -> None:
@@ -306,7 +296,9 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     began = time.perf_counter()
     best = facility(instance, gap=gap, watch=limited(watch, time_limit), solver=solver)
     took = time.perf_counter() - began
-    found = [_of_allocation(instance, name, each) for name, each in _named(allocations)]
+    files = () if isinstance(allocations, Mapping) else [(str(file), Path(file)) for file in allocations]
+    named = allocations.items() if isinstance(allocations, Mapping) else ()
+    found = [_of_allocation(instance, name, each) for name, each in (*named, *files)]
     for number, name in enumerate(methods):
         if name in {"lp", "lp-cores"}:
             allocation = best.allocation if name == "lp" else best.cores
@@ -327,17 +319,17 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _named(allocations: Mapping[str, Allocation] | Sequence[Path | str]) -> list[tuple[str, Allocation | Path]]:
-    if isinstance(allocations, Mapping):
-        return list(allocations.items())
-    return [(str(file), Path(file)) for file in allocations]
-
-
 def _of_allocation(instance: Facility, name: str, each: Allocation | Path) -> Judged:
-    """Check somebody's allocation, or a file that should hold one."""
-    examined = examined_allocation(instance, each) if isinstance(each, Path) else examine(instance, each)
-    allocation = None if isinstance(each, Path) else each
-    return Judged(name, examined.measured, allocation=allocation, violations=examined.violations)
+    """Check somebody's allocation, or a file that should hold one: one that cannot be read breaks a rule, too."""
+    if not isinstance(each, Path):
+        examined = examine(instance, each)
+        return Judged(name, examined.measured, allocation=each, violations=examined.violations)
+    try:
+        document = read_document(each)
+        examined = examine(instance, allocation_of(document, each))
+    except InstanceError as error:
+        examined = Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
+    return Judged(name, examined.measured, violations=examined.violations)
 
 
 def _of_method(instance: Facility, name: str, asked: Asked, whole: Watch, solver: Solver) -> Judged:
@@ -366,13 +358,3 @@ def _against(best: FacilityResult, entry: Judged) -> Judged:
     if value > (bound if best.exactly_proved else bound + ROUNDING * abs(bound)):
         raise InvalidScheduleError(f"{entry.name} earns {value!r}, more than the bound of {bound!r}")
     return replace(entry, gap=relative_gap(min(value, bound), bound))
-
-
-def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
-    """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
-    try:
-        document = read_document(path)
-        return facilities.examine(facility, allocation_of(document, path))
-    except InstanceError as error:
-        found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
-        return facilities.Examined(found, None)

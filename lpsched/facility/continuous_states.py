@@ -1,6 +1,6 @@
 """Continuous P-states: the most reward of cores that divide their time, if they could run at any power.
 
-The first of three stages (`core_times.py` is the last). A core that runs task type i at a power between its
+The first of three stages (`nlp.py` has the others). A core that runs task type i at a power between its
 P-states is as fast as the concave hull of (0, 0) and the points (watts, speed) of its P-states allows; to
 divide the time between neighbours on the hull comes to the same. So with the corners c of the hull, from the
 state that does most for a joule up to the fastest,
@@ -135,13 +135,9 @@ def _slowdowns(
     classes, count = len(arrays.degradation), len(states.core)
     nodes, cores = len(arrays.node_type), len(states.node)
     own_class = arrays.class_of[states.task]
-    by_core = (states.core * classes + own_class, np.arange(count), np.ones(count), (cores * classes, count))
-    by_node = (
-        states.node[states.core] * classes + own_class,
-        np.arange(count),
-        np.ones(count),
-        (nodes * classes, count),
-    )
+    ones = np.arange(count), np.ones(count)
+    by_core = (states.core * classes + own_class, *ones, (cores * classes, count))
+    by_node = (states.node[states.core] * classes + own_class, *ones, (nodes * classes, count))
     core, harmed, harmer = (index.ravel() for index in np.indices((cores, classes, classes)))
     rows, cells = core * classes + harmed, arrays.degradation[harmed, harmer]
     kept = cells > 0
@@ -160,16 +156,14 @@ def _class_times(arrays: FacilityArrays, states: CoreStates, times: Floats) -> F
     """Return the part of its time that each core gives to each class."""
     classes = len(arrays.degradation)
     place = states.core * classes + arrays.class_of[states.task]
-    total = np.bincount(place, weights=times, minlength=len(states.node) * classes).astype(float)
-    return total.reshape(-1, classes)
+    return np.bincount(place, weights=times, minlength=len(states.node) * classes).astype(float).reshape(-1, classes)
 
 
 def slowdowns(arrays: FacilityArrays, node: Integers, class_times: Floats) -> Floats:
     """Return how much longer tasks of each class take on each core: D, cores x classes."""
     of_node = np.zeros((len(arrays.node_type), class_times.shape[1]))
     np.add.at(of_node, node, class_times)
-    slower: Floats = 1.0 + (of_node[node] - class_times) @ arrays.degradation.T
-    return slower
+    return 1.0 + (of_node[node] - class_times) @ arrays.degradation.T
 
 
 def read_solution(arrays: FacilityArrays, states: CoreStates, solution: SmoothSolution) -> ContinuousPoint:
@@ -225,34 +219,29 @@ def corners(speeds: Floats, watts: Floats) -> list[int]:
     return hull
 
 
-def core_states(arrays: FacilityArrays) -> CoreStates:
-    """Return what each core can run that brings something, on the corners of the hull."""
-    earns = np.flatnonzero(arrays.rewards * arrays.arrivals > 0)
-    of_type = []
+def _states_of_types(arrays: FacilityArrays) -> list[Integers]:
+    """Return task types and columns (2 x states) of what a core of each node type can run that brings something."""
+    earns = np.flatnonzero(arrays.rewards * arrays.arrivals > 0).tolist()
+    found = []
     for j in range(len(arrays.cores)):
         own = np.flatnonzero(arrays.mode_type == j)
-        pairs = [(i, own[corners(arrays.speeds[i, own], arrays.watts[i, own])]) for i in earns.tolist()]
-        of_type.append(
-            (np.repeat([i for i, _ in pairs], [len(c) for _, c in pairs]).astype(np.int64),
-             np.concatenate([np.zeros(0, dtype=np.int64), *(c for _, c in pairs)]))
-        )  # fmt: skip
+        states = [(i, own[c]) for i in earns for c in corners(arrays.speeds[i, own], arrays.watts[i, own])]
+        found.append(np.array(states, dtype=np.int64).reshape(-1, 2).T)
+    return found
+
+
+def core_states(arrays: FacilityArrays) -> CoreStates:
+    """Return what each core can run that brings something, on the corners of the hull."""
     node = np.repeat(np.arange(len(arrays.node_type)), arrays.cores[arrays.node_type])
-    kinds = arrays.node_type[node].tolist()
-    return CoreStates(
-        node,
-        np.repeat(np.arange(len(node)), [len(of_type[j][0]) for j in kinds]),
-        np.concatenate([of_type[j][0] for j in kinds]),
-        np.concatenate([of_type[j][1] for j in kinds]),
-    )
+    of_type = _states_of_types(arrays)
+    of_core = [of_type[j] for j in arrays.node_type[node].tolist()]
+    core = np.repeat(np.arange(len(node)), [states.shape[1] for states in of_core])
+    return CoreStates(node, core, *np.concatenate(of_core, axis=1))
 
 
 def count_variables(arrays: FacilityArrays) -> int:
     """Return how many variables the program has, without writing it down."""
-    per_core = np.zeros(len(arrays.cores), dtype=np.int64)
-    for j in range(len(arrays.cores)):
-        own = np.flatnonzero(arrays.mode_type == j)
-        for i in np.flatnonzero(arrays.rewards * arrays.arrivals > 0).tolist():
-            per_core[j] += len(corners(arrays.speeds[i, own], arrays.watts[i, own]))
+    per_core = np.array([states.shape[1] for states in _states_of_types(arrays)])
     classes = len(arrays.degradation) if arrays.degradation.any() else 0
     cores = arrays.cores[arrays.node_type]
     others = len(arrays.node_type) + len(arrays.crac_airflow) + len(arrays.arrivals)

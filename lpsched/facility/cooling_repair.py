@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 # What repairing a chromosome needs to know of air and cooling, in arrays that compiled loops read.
 #
-# S steps of the outlets, N nodes, U CRAC units; the letters are those of `facility/air.py` and
-# `facility/air.py`. A hall is a run of nodes, in the order of the file, whose heat reaches no other node;
-# most facilities are one.
+# S steps of the outlets, N nodes, U CRAC units; the letters are those of `facility/air.py`. A hall is a run of nodes,
+# in the order of the file, whose heat reaches no other node; most facilities are one.
 HAIR: Final = 1e-10  # of the cap; the verifier adds up in another order
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from lpsched.errors import Fault
 from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
-from lpsched.facility.parts import MIXING_KEYS
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, GangAllocation, PatternShare
+from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (

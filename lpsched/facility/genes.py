@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
-from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, PopulationArchive, opened, write_archive
+from lpsched.facility.recovery import core_allocation
+from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, opened, write_archive
 from lpsched.jit import compiled
 from lpsched.model.fields import describe
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
+    from lpsched.facility.parts import CoreAllocation
     from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers
 
@@ -129,22 +130,14 @@ def set_at_random(genes: Genes, fractions: Floats, states: States, chance: float
 
 def to_allocation(facility: Facility, fractions: Floats, states: States, outlets: Floats) -> CoreAllocation:
     """Return what a chromosome says, in the facility's words; fractions of 0 are left out."""
-    names = [task.name for task in facility.task_types]
-    nodes, core = [], 0
-    for j in facility.nodes:
-        kind = facility.node_types[j]
-        cores = [
-            tuple(
-                CoreFraction(
-                    names[i], float(fractions[k, i]), None if kind.p_states is None else kind.p_states[states[k, i]]
-                )
-                for i in np.flatnonzero(fractions[k] > 0.0)
-            )
-            for k in range(core, core + kind.cores)
-        ]
-        core += kind.cores
-        nodes.append(tuple(cores))
-    return CoreAllocation(tuple(map(float, outlets)), tuple(nodes))
+    kinds = facility.node_types
+    first = np.cumsum([0, *(kind.modes for kind in kinds)]).tolist()  # column of each node type's P-state 0
+    of_core = [first[j] for j in facility.nodes for _ in range(kinds[j].cores)]
+    cores = (
+        [(i, column + int(states[k, i]), float(fractions[k, i])) for i in np.flatnonzero(fractions[k] > 0.0).tolist()]
+        for k, column in enumerate(of_core)
+    )
+    return core_allocation(facility, outlets, cores)
 
 
 def from_allocation(facility: Facility, genes: Genes, allocation: CoreAllocation) -> tuple[Floats, States]:
@@ -237,27 +230,17 @@ def reward_rate(  # noqa: C901 - cut in two it takes 2.5 times as long
 # Doubles of random fractions do not compress, so nothing is compressed.
 FORMAT: Final = "lpsched-population/1"
 MOST_IMPROVEMENTS: Final = 10**6
+_ABOUT: Final = ("colocation", "generations", "seconds", "random_state")
+_ARRAYS: Final = ("fractions", "states", "outlets_celsius", "scores")
 _CHECKS: Final[Checks] = {"colocation": (lambda value: isinstance(value, bool), "true or false")}
 
 
 def write_population(population: Population, facility: Facility, path: Path | str) -> None:
     """Write a population; the file is replaced when all of it is written, or not at all."""
-    about = {
-        "format": FORMAT,
-        "instance": {"name": facility.name, "hash": population.instance_hash},
-        "colocation": population.colocation,
-        "generations": population.generations,
-        "seconds": population.seconds,
-        "random_state": population.random_state,
-    }
-    arrays: dict[str, NDArray[Any]] = {
-        "fractions": population.fractions,
-        "states": population.states,
-        "outlets_celsius": population.outlets_celsius,
-        "scores": population.scores,
-        "history": np.array(population.history, dtype=float).reshape(-1, 3),
-    }
-    write_archive(path, about, arrays)
+    about = {"format": FORMAT, "instance": {"name": facility.name, "hash": population.instance_hash}}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(population, name) for name in _ARRAYS}
+    arrays["history"] = np.array(population.history, dtype=float).reshape(-1, 3)
+    write_archive(path, about | {key: getattr(population, key) for key in _ABOUT}, arrays)
 
 
 def read_population(path: Path | str, facility: Facility, *, colocation: bool | None = None) -> Population:
@@ -268,64 +251,37 @@ def read_population(path: Path | str, facility: Facility, *, colocation: bool | 
             do = f"go on with the method that it was made with, or {BEGIN_ANEW}"
             needed = str(colocation).lower()
             raise archive.refusal(describe(about["colocation"]), needed, do, "colocation")
-        return _population(archive, about, facility)
-
-
-def _population(archive: PopulationArchive, about: dict[str, Any], facility: Facility) -> Population:
-    """Return the population, if its arrays have the facility's sizes and could be what they say."""
-    size = archive.length("scores")
-    genes = size, facility.cores, len(facility.task_types)
-    double, short = np.dtype(np.float64), np.dtype(np.int16)
-    history = archive.array("history", (None, 3), double, MOST_IMPROVEMENTS)
-    scores = archive.array("scores", (None,), double, MOST_CHROMOSOMES)
-    if not size:
-        raise archive.refusal("no chromosomes", "at least one", BEGIN_ANEW, "scores")
-    fractions = archive.array("fractions", genes, double)
-    if fractions.min() < 0.0 or fractions.max() > 1.0:
-        raise archive.refusal("a fraction below 0 or above 1", "0 to 1", BEGIN_ANEW, "fractions")
-    return Population(
-        instance_hash=facility.content_hash,
-        colocation=about["colocation"],
-        fractions=fractions,
-        states=archive.array("states", genes, short),
-        outlets_celsius=archive.array("outlets_celsius", (size, len(facility.crac_units)), double),
-        scores=scores,
-        generations=about["generations"],
-        seconds=about["seconds"],
-        history=tuple((row[0], int(row[1]), row[2]) for row in history.tolist()),
-        random_state=about["random_state"],
-    )
+        size, double = archive.length("scores"), np.dtype(np.float64)
+        genes = size, facility.cores, len(facility.task_types)
+        history = archive.array("history", (None, 3), double, MOST_IMPROVEMENTS)
+        scores = archive.array("scores", (None,), double, MOST_CHROMOSOMES)
+        if not size:
+            raise archive.refusal("no chromosomes", "at least one", BEGIN_ANEW, "scores")
+        fractions = archive.array("fractions", genes, double)
+        if fractions.min() < 0.0 or fractions.max() > 1.0:
+            raise archive.refusal("a fraction below 0 or above 1", "0 to 1", BEGIN_ANEW, "fractions")
+        return Population(
+            instance_hash=facility.content_hash,
+            fractions=fractions,
+            states=archive.array("states", genes, np.dtype(np.int16)),
+            outlets_celsius=archive.array("outlets_celsius", (size, len(facility.crac_units)), double),
+            scores=scores,
+            history=tuple((row[0], int(row[1]), row[2]) for row in history.tolist()),
+            **{key: about[key] for key in _ABOUT},
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """All that the next generation depends on, and how the best came about.
-
-    Attributes
-    ----------
-    instance_hash, colocation
-        The facility, and whether the chromosomes are ranked with the cores slowing each other down.
-    fractions, states
-        S x K x I: the fraction of a core's time for a task type, and the P-state, from 0 in its node type.
-    outlets_celsius
-        S x U.
-    scores
-        S: reward per second, falling.
-    generations, seconds
-        How many there were, and how long they took, in all.
-    history
-        Seconds, generations and best score at every improvement.
-    random_state
-        The state of NumPy's bit generator.
-    """
+    """All that the next generation depends on, and how the best came about: S chromosomes."""
 
     instance_hash: str
-    colocation: bool
-    fractions: Floats
-    states: States
-    outlets_celsius: Floats
-    scores: Floats
-    generations: int
+    colocation: bool  # whether the chromosomes are ranked with the cores slowing each other down
+    fractions: Floats  # S x K x I: of a core's time, for a task type
+    states: States  # S x K x I: the P-state, from 0 in its node type
+    outlets_celsius: Floats  # S x U
+    scores: Floats  # S: reward per second, falling
+    generations: int  # in all, as the seconds
     seconds: float
-    history: tuple[tuple[float, int, float], ...]
-    random_state: Mapping[str, Any]
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations and best score at every improvement
+    random_state: Mapping[str, Any]  # of NumPy's bit generator

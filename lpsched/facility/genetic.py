@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import Ended
     from lpsched.facility.genes import States
-    from lpsched.facility.schedule import CoreAllocation
+    from lpsched.facility.parts import CoreAllocation
     from lpsched.model.arrays import Floats
 
 
@@ -219,9 +219,8 @@ def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
     """Return the chromosomes of a population, scored again."""
     _require_same(population, breeder)
     members = []
-    for place, (fractions, states, outlets) in enumerate(
-        zip(population.fractions, population.states, population.outlets_celsius, strict=True)
-    ):
+    genes = zip(population.fractions, population.states, population.outlets_celsius, strict=True)
+    for place, (fractions, states, outlets) in enumerate(genes):
         if not breeder.can_run(fractions, states) or not breeder.keeps_limits(fractions, states, outlets):
             raise population_refusal(f"chromosome {place}", "one that breaks a limit", "allocations that keep them all")
         members.append(breeder.scored(fractions.copy(), states.copy(), outlets.copy()))
@@ -245,9 +244,8 @@ def _require_same(population: Population, breeder: Breeder) -> None:
 
 # Generation after generation, by ask and tell: `ask` makes the next chromosomes, `tell` ranks them.
 #
-# As long as the first population is not complete, they come one by one, at random. Then every generation
-# draws two parents by rank; their two children are ranked among all, and the two worst go. The best is never
-# lost.
+# As long as the first population is not complete, they come one by one, at random. Then every generation draws two
+# parents by rank; their two children are ranked among all, and the two worst go. The best is never lost.
 #
 # Source: Oxley and others, section IV-B; Whitley 1989 for Genitor.
 SIZE: Final = 200
@@ -318,28 +316,14 @@ class Generations:
 # Source: Oxley and others, section IV-B.
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """How an evolution went.
+    """How an evolution went."""
 
-    Attributes
-    ----------
-    allocation, score
-        The best, and its reward per second: CRR, or RR without co-location.
-    generations
-        In all, also before the population was resumed.
-    ended
-        What ended it: the number of generations, the time, or somebody who said stop.
-    history
-        Seconds, generations and best score at every improvement.
-    population
-        All chromosomes, to go on from.
-    """
-
-    allocation: CoreAllocation
-    score: float
-    generations: int
+    allocation: CoreAllocation  # the best
+    score: float  # its reward per second: CRR, or RR without co-location
+    generations: int  # in all, also before the population was resumed
     ended: Ended
-    history: tuple[tuple[float, int, float], ...]
-    population: Population
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations and best score at every improvement
+    population: Population  # all chromosomes, to go on from
 
 
 def evolve_facility(  # noqa: PLR0913 - options are keyword-only
@@ -355,23 +339,10 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
 ) -> Evolution:
     """Let allocations of a facility evolve, and return the best.
 
-    Parameters
-    ----------
-    rng
-        Where all chances come from; a resumed population brings its own.
-    colocation
-        Whether they are ranked with the cores of a node slowing each other down (GACL) or not (GA).
-    watch
-        When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
-    generations
-        How many to run, now.
-    starts
-        Allocations that join the first population. One that keeps every limit keeps its own outlet
-        temperatures too; its children's are set by algorithm 2, as all others.
-    population
-        A population to go on from, as if it had never stopped; it needs no starts.
-    keep
-        Is given the population once a minute and at the end, to save it.
+    Without a limit of `watch` or `generations` (to run now) it takes 60 s. Allocations in `starts` join the first
+    population; one that keeps every limit keeps its own outlet temperatures too, while its children's are set by
+    algorithm 2, as all others. A `population` is gone on from as if it had never stopped, with its own random
+    numbers. `keep` is given the population once a minute and at the end, to save it.
     """
     require_compiler()
     if generations is not None and generations < 0:
@@ -418,13 +389,7 @@ def _run(run: Generations, watch: Watch, generations: int | None, keep: Callable
 def warm_up() -> None:
     """Compile everything that the genetic algorithm runs, by breeding two children of one core."""
     require_compiler()
-    breeder = Breeder(_smallest(), np.random.default_rng(0), colocation=True)
-    breeder.children(breeder.at_random(), breeder.at_random())
-
-
-def _smallest() -> Facility:
-    """Return a facility of one core, which draws in nothing but cooled air."""
-    return Facility(
+    smallest = Facility(  # its core draws in nothing but cooled air
         name="one core",
         node_types=(NodeType("node", 1, 10.0, 0.1, 25.0),),
         nodes=(0,),
@@ -435,3 +400,5 @@ def _smallest() -> Facility:
         mixing=Mixing("inlet_mix", SparseMatrix.of([[(1, 1.0)], [(0, 1.0)]], 2)),
         power_cap_watts=100.0,
     )
+    breeder = Breeder(smallest, np.random.default_rng(0), colocation=True)
+    breeder.children(breeder.at_random(), breeder.at_random())

@@ -71,21 +71,12 @@ def the_description_can_be_shown(description: str) -> Iterator[Fault]:
         yield Fault(("description",), "control or invisible characters", "plain text", "remove them")
 
 
-def p_states_differ(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check the names of P-states."""
-    for j, kind in enumerate(node_types):
-        yield from repeats(kind.p_states or (), ("node_types", j, "p_states"), ())
-
-
-def node_types_have_names_of_their_own(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check the names of node types."""
-    return repeats([each.name for each in node_types], ("node_types",), ("name",))
-
-
-def column_labels_differ(node_types: NodeTypes) -> Iterator[Fault]:
-    """Check that a P-state does not have the label of another node type."""
+def node_types_and_p_states_have_names_of_their_own(node_types: NodeTypes) -> Iterator[Fault]:
+    """Check their names, and that a P-state does not have the label of another node type."""
+    yield from repeats([each.name for each in node_types], ("node_types",), ("name",))
     labels = Counter(label for kind in node_types for label in set(kind.columns))
     for j, kind in enumerate(node_types):
+        yield from repeats(kind.p_states or (), ("node_types", j, "p_states"), ())
         for label in kind.columns:
             if kind.p_states is not None and labels[label] > 1:
                 found = f"{quote(label)}, which names a P-state here and another node type"
@@ -124,9 +115,7 @@ def speeds_and_powers_go_together(
         i, column = divmod(flat, len(columns))
         j, k = columns[column]
         kind, task = node_types[j], task_types[i]
-        has, lacks, word = ("speed", "power", "watts")
-        if speeds[i, column] is None:
-            has, lacks, word = ("power", "speed", "speeds")
+        has, lacks, word = ("power", "speed", "speeds") if speeds[i, column] is None else ("speed", "power", "watts")
         path: Place = (word, i, j) if kind.p_states is None else (word, i, j, k)
         found = f"a {has} but no {lacks} for {quote(task.name)} on {_mode(kind, k)}"
         yield Fault(path, found, "both or neither", f"give it {word}, or remove its {has}")
@@ -253,12 +242,10 @@ class Facility(Instance):
     FORMAT: ClassVar[str] = FORMAT
     RULES: ClassVar[tuple[Rule, ...]] = (
         the_description_can_be_shown,
-        p_states_differ,
-        node_types_have_names_of_their_own,
+        node_types_and_p_states_have_names_of_their_own,
         crac_units_have_names_of_their_own,
         task_types_have_names_of_their_own,
         memory_classes_differ,
-        column_labels_differ,
         nodes_are_of_known_types,
         speeds_and_powers_go_together,
         every_task_type_can_be_done_in_time,
@@ -343,19 +330,7 @@ class Facility(Instance):
         matrix and the order of the lists do. Defaults are left out, so that a key added to the format one
         day leaves the hashes of today's facilities as they are.
         """
-        digest = hashlib.sha256(FORMAT.encode())
-        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
-        for table in (self.speeds, self.watts, self.degradation):
-            digest.update(b"table" if table is not None else b"none")
-            if table is not None:
-                digest.update(little_endian("d", table.packed))
-        matrix = self.mixing.matrix
-        for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
-            digest.update(little_endian(code, packed))
-        return digest.hexdigest()
-
-    def _said(self) -> dict[str, Any]:
-        return {
+        told = {
             "name": self.name,
             "node_types": [said(each) for each in self.node_types],
             "nodes": self.nodes,
@@ -366,22 +341,26 @@ class Facility(Instance):
             "power_cap_watts": self.power_cap_watts,
             "air": said(self.air),
         }
+        digest = hashlib.sha256(FORMAT.encode())
+        digest.update(json.dumps(told, sort_keys=True, separators=(",", ":")).encode())
+        for table in (self.speeds, self.watts, self.degradation):
+            digest.update(b"table" if table is not None else b"none")
+            if table is not None:
+                digest.update(little_endian("d", table.packed))
+        matrix = self.mixing.matrix
+        for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
+            digest.update(little_endian(code, packed))
+        return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""
         used = set(self.nodes)
         remarks = [f"no node is of type {kind.name!r}" for j, kind in enumerate(self.node_types) if j not in used]
-        remarks += [
-            f"no task type is of memory class {name!r}"
-            for a, name in enumerate(self.memory_classes)
-            if a not in self.class_of
-        ]
+        names = [name for a, name in enumerate(self.memory_classes) if a not in self.class_of]
+        remarks += [f"no task type is of memory class {name!r}" for name in names]
         if not self.memory_classes:
-            remarks += [
-                f"task type {task.name!r} has a memory class, but there is no degradation"
-                for task in self.task_types
-                if task.memory_class is not None
-            ]
+            names = [task.name for task in self.task_types if task.memory_class is not None]
+            remarks += [f"task type {name!r} has a memory class, but there is no degradation" for name in names]
         return tuple(remarks)
 
 

@@ -9,20 +9,31 @@ import numpy as np
 
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import Fault, InfeasibleProgramError, InstanceError, NotFoundError
-from lpsched.facility import continuous_states, core_times
-from lpsched.facility.air import even_outlets, facility_arrays, heat_map, largest_share
+from lpsched.facility import continuous_states
+from lpsched.facility.air import (
+    cop,
+    crac_inlets,
+    even_outlets,
+    facility_arrays,
+    heat_map,
+    inlets,
+    largest_share,
+    total_watts,
+)
 from lpsched.facility.continuous_states import ContinuousPoint, CoreStates, core_states, count_variables
-from lpsched.facility.core_times import CoreTimes
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
-from lpsched.lp.program import require_optimal
+from lpsched.facility.recovery import core_allocation
+from lpsched.lp.program import LpBuilder, require_optimal
 from lpsched.lp.smooth import SmoothStatus
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
-    from lpsched.lp.program import Solver
+    from lpsched.facility.parts import CoreAllocation
+    from lpsched.facility.recovery import Piece
+    from lpsched.lp.program import Indices, LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -70,15 +81,8 @@ def one_state_each(
 ) -> OneState:
     """Return one P-state for each core and task type.
 
-    Parameters
-    ----------
-    node
-        The node of each core.
-    states
-        Core, task type and column of the tables of each state; those of a pair one after the other, by rising
-        watts.
-    times
-        The part of its core's time for each state.
+    Of each core the node is given; of each state core, task type, column of the tables and part of its core's
+    time. The states of a pair are one after the other, by rising watts.
     """
     core, task, column = states
     cells = np.full((len(node), len(arrays.rewards)), -1, dtype=np.int64)
@@ -131,8 +135,169 @@ def _as_high(pieces: _Pieces, watts: Floats, core: Integers, cores: int) -> Inte
     weight = np.where(pieces.time > USED, pieces.time, 0.0)
     busy = np.bincount(core, weights=weight, minlength=cores)
     mean = np.bincount(core, weights=weight * height, minlength=cores) / np.where(busy > 0, busy, 1.0)
-    place: Integers = pieces.first + np.rint(mean[core] * (pieces.last - pieces.first)).astype(np.int64)
-    return place
+    return pieces.first + np.rint(mean[core] * (pieces.last - pieces.first)).astype(np.int64)
+
+
+# Core times: the most reward at fixed outlet temperatures, when each core and task type has its one P-state.
+#
+# The last of three stages.
+#
+# Data       r_i, a_i            reward and arrivals per second of task type i
+#            s_ki, w_ki          speed and watts of task type i on core k in its P-state there
+#            PD(a, b)            degradation of class a by class b,  D_ka  the slowdown of class a on core k
+#            O_v, T, G, H, Gc, Hc, k    overhead watts, outlet temperatures and the heat map
+# Variables  f_ki                part of its time that core k gives to task type i
+#            z_i                 share of the arrivals that is done
+#            P_v                 kilowatts of node v above its overhead
+#
+#     max   sum_i r_i a_i z_i
+#     s.t.  a_i z_i  <=  sum_k s_ki f_ki / D_ka,   a the class of i              (done)
+#           sum_i f_ki  <=  1                                                    (core)
+#           sum over the node's other cores l of PD(a, class of i) f_li  <=  D_ka - 1      (beside)
+#           P_v  =  sum over its cores of w_ki f_ki                              (power)
+#           sum_v P_v (1 + sum_u k_u Gc_uv / CoP_u)  <=  cap - what idle nodes take        (cap)
+#           G P  <=  R - t,       T - s  <=  Gc P  <=  R_c - s,       where it may bind    (node, unit, cools)
+#
+# with the inlets t of the nodes and s of the units when all nodes are idle.
+#
+# How cores slow each other down is not linear in f, so the slowdowns D of some known times are held: no class
+# that runs on a core may be slowed down more than it was. A class that does not run on a core has no row; if it
+# is now to run there, it is counted with the worst slowdown that there could be. So the known times are a point
+# of the program, and what it promises is at most what its own times earn. To solve it again with its own, lower
+# slowdowns can only gain; that is repeated until it gains no more.
+#
+# Source: Oxley and others, section IV-C, third step.
+NAME: Final = "core_times"
+RUNS: Final = 1e-9  # of a core's time; less is a solver's noise
+SLACK: Final = 1.0 + 1e-6  # of the most that a node can draw
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTimes:
+    """A facility whose outlets and P-states are fixed, for K cores and I task types."""
+
+    arrays: FacilityArrays
+    heat: HeatMap
+    outlets: Floats
+    node: Integers  # K
+    column: Integers  # K x I: of the tables, -1 where a core cannot run a task type
+
+    @property
+    def speeds(self) -> Floats:
+        """Tasks per second of each core, K x I."""
+        return self._cells(self.arrays.speeds)
+
+    @property
+    def watts(self) -> Floats:
+        """Watts of each core, K x I."""
+        return self._cells(self.arrays.watts)
+
+    def _cells(self, table: Floats) -> Floats:
+        tasks = np.arange(self.column.shape[1])
+        return np.where(self.column >= 0, table[tasks, self.column], 0.0)
+
+    def node_watts(self, times: Floats) -> Floats:
+        """Return what the nodes draw above their overhead."""
+        spent = (self.watts * times).sum(axis=1)
+        return np.bincount(self.node, weights=spent, minlength=len(self.arrays.node_type)).astype(float)
+
+    def slowdowns(self, times: Floats) -> Floats:
+        """Return how much longer a task of each type takes on each core beside the others, K x I."""
+        own = self.arrays.class_of
+        harm = times @ self.arrays.degradation[:, own].T  # of each class, by each core
+        of_node = np.zeros((len(self.arrays.node_type), harm.shape[1]))
+        np.add.at(of_node, self.node, harm)
+        return 1.0 + np.maximum(of_node[self.node] - harm, 0.0)[:, own]
+
+    def worst(self) -> Floats:
+        """Return the slowdowns beside cores that always run what harms most, K x I."""
+        others = self.arrays.cores[self.arrays.node_type[self.node]] - 1
+        slower: Floats = 1.0 + others[:, None] * self.arrays.degradation.max(axis=1)[self.arrays.class_of]
+        return slower
+
+    def ceilings(self, times: Floats) -> Floats:
+        """Return the slowdowns that are held: where a class runs its own, elsewhere the worst, K x I."""
+        own = self.arrays.class_of
+        runs = np.zeros((len(self.node), len(self.arrays.degradation)))
+        np.add.at(runs.T, own, times.T)
+        return np.where(runs[:, own] > RUNS, self.slowdowns(times), self.worst())
+
+    def reward_rate(self, times: Floats) -> float:
+        """Return what these times bring in a second."""
+        done = (self.speeds * times / self.slowdowns(times)).sum(axis=0)
+        return float(self.arrays.rewards @ np.minimum(done, self.arrays.arrivals))
+
+
+def compile_lp(fixed: CoreTimes, known: Floats) -> LinearProgram:
+    """Return the program above with the slowdowns of the known times; its blocks are the letters."""
+    arrays, speeds = fixed.arrays, fixed.speeds
+    cores, tasks = speeds.shape
+    earns = arrays.rewards * arrays.arrivals
+    useful = np.where((speeds > 0) & (earns > 0), 1.0, 0.0)
+    most = fixed.node_watts(useful)
+    ceilings = fixed.ceilings(known)
+
+    lp = LpBuilder(NAME)
+    f = lp.variables("f", useful)
+    z = lp.variables("z", np.where(earns > 0, 1.0, 0.0))
+    power = lp.variables("P", SLACK * most / KILO)
+    lp.objective([(z, -earns / _all(earns))])
+    rates = useful * speeds / ceilings / np.where(earns > 0, arrays.arrivals, 1.0)
+    core, task = np.meshgrid(np.arange(cores), np.arange(tasks), indexing="ij")
+    lp.at_most_each([f"done[{i}]" for i in range(tasks)], [(np.arange(tasks), z, 1.0), (task, f, -rates)], 0.0)
+    lp.at_most_each([f"core[{k}]" for k in range(cores)], [(core, f, useful)], 1.0)
+    _hold_slowdowns(lp, fixed, f, ceilings)
+    nodes = np.arange(len(most))
+    lp.equal_each(
+        [f"power[{v}]" for v in nodes], [(nodes, power, 1.0), (fixed.node[core], f, -useful * fixed.watts / KILO)], 0.0
+    )
+    _limit_power(lp, fixed, power, most)
+    return lp.build()
+
+
+def _hold_slowdowns(lp: LpBuilder, fixed: CoreTimes, f: Indices, ceilings: Floats) -> None:
+    """Add the rows beside, where a ceiling is below the worst."""
+    arrays = fixed.arrays
+    first = np.searchsorted(fixed.node, np.arange(len(arrays.node_type) + 1))
+    one_of = {int(a): int(np.argmax(arrays.class_of == a)) for a in np.unique(arrays.class_of)}
+    worst = fixed.worst()
+    for k, v in enumerate(fixed.node.tolist()):
+        others = np.delete(f[first[v] : first[v + 1]], k - first[v], axis=0)
+        for a, i in one_of.items():
+            if ceilings[k, i] < worst[k, i]:
+                harm = arrays.degradation[a, arrays.class_of]
+                terms = [(others, np.broadcast_to(harm, others.shape))]
+                lp.at_most(f"beside[{k},{a}]", terms, float(ceilings[k, i]) - 1.0)
+
+
+def _limit_power(lp: LpBuilder, fixed: CoreTimes, power: Indices, most: Floats) -> None:
+    """Add the cap, and the rows of air that the most power could break."""
+    arrays, heat, outlets = fixed.arrays, fixed.heat, fixed.outlets
+    overhead = arrays.overhead_watts[arrays.node_type]
+    per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
+    weights = 1.0 + per_kelvin @ heat.crac_from_power
+    idle = total_watts(arrays, heat, overhead, outlets)
+    lp.at_most("cap", [(power, weights)], (arrays.cap_watts - idle) / KILO)
+    units = crac_inlets(heat, overhead, outlets)
+    for name, warms, room in (
+        ("node", heat.from_power, arrays.redline - inlets(heat, overhead, outlets)),
+        ("unit", heat.crac_from_power, arrays.crac_redline - units),
+        ("cools", -heat.crac_from_power, units - outlets),
+    ):
+        for place in np.flatnonzero(np.maximum(warms, 0.0) @ most > room).tolist():
+            lp.at_most(f"{name}[{place}]", [(power, warms[place] * KILO)], float(room[place]))
+
+
+def read_solution(fixed: CoreTimes, solution: LpSolution) -> tuple[Floats, float]:
+    """Return the times, of no core more than it has, and the reward rate that the program promises."""
+    times = np.where(solution["f"] > RUNS, solution["f"], 0.0)
+    times = times / np.maximum(times.sum(axis=1, keepdims=True), 1.0)
+    arrays = fixed.arrays
+    return times, -solution.value * _all(arrays.rewards * arrays.arrivals)
+
+
+def _all(earns: Floats) -> float:
+    return float(earns.sum()) or 1.0
 
 
 # The paper's non-linear program of a facility, in three stages: continuous P-states, rounding, core times.
@@ -160,31 +325,18 @@ LEAST_FRACTION: Final = 1e-9  # of a core's time
 class ThreeStages:
     """An allocation of a facility, and how it was reached.
 
-    Attributes
-    ----------
-    ended
-        How stage 1 ended: `solved` (no small step is better), `stalled` (many steps were hardly better),
-        `time`, `stopped`, or `failed` (Ipopt found no way on; its last point was used).
-    continuous_reward_rate
-        What the times of stage 1 would earn if P-states were continuous; `None` unless it was solved or
-        stalled, because its last point may break limits.
-    rounded_reward_rate
-        What they earn in one P-state each.
-    reward_rate
-        What the last linear program promises; with co-location the allocation may earn more.
-    iterations
-        Steps of Ipopt.
-    rounds
-        Linear programs of stage 3.
+    Stage 1 ended `solved` (no small step is better), `stalled` (many steps were hardly better), by `time`,
+    `stopped`, or `failed` (Ipopt found no way on; its last point was used). What its times would earn if P-states
+    were continuous is known only where it was solved or stalled, because its last point may break limits.
     """
 
     allocation: CoreAllocation
     ended: str
     continuous_reward_rate: float | None
-    rounded_reward_rate: float
-    reward_rate: float
-    iterations: int
-    rounds: int
+    rounded_reward_rate: float  # what the times of stage 1 earn in one P-state each
+    reward_rate: float  # what the last linear program promises; with co-location the allocation may earn more
+    iterations: int  # of Ipopt
+    rounds: int  # linear programs of stage 3
     timings: FrozenDict[str, float]
 
 
@@ -211,23 +363,17 @@ def three_stages(
 ) -> ThreeStages:
     """Find an allocation of a facility by the paper's three stages: NLPCL, or without co-location NLP.
 
-    Parameters
-    ----------
-    rng
-        Draws the start of stage 1.
-    colocation
-        Whether cores of a node slow each other down, as the facility's degradation says.
-    watch
-        Limits stage 1, and ends the repetitions of stage 3; without one, or without a time limit, stage 1 has
-        600 seconds.
-    solver
-        Solves the linear programs; HiGHS if not given.
+    `rng` draws the start of stage 1. The watch limits stage 1, and ends the repetitions of stage 3; without one, or
+    without a time limit, stage 1 has 600 seconds.
     """
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(), dict[str, float]()
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
-    _refuse_the_huge(instance, count_variables(arrays))
+    if (variables := count_variables(arrays)) > MOST_VARIABLES:
+        found = f"{len(instance.nodes)} nodes, whose non-linear program would have {variables:,} variables"
+        needed, do = f"at most {MOST_VARIABLES:,} variables", "use another method: lp, greedy or ga"
+        raise InstanceError(instance.name, (Fault(("nodes",), found, needed, do),))
     states = core_states(arrays)
     with timed(timings, "continuous"):
         first = _continuous(arrays, heat, states, rng, watch)
@@ -241,32 +387,20 @@ def three_stages(
         known = [rounded.times]
         if not first.keeps_limits:  # the slowdowns of such times say little: try the worst ones too
             known.append(np.zeros(rounded.times.shape))
-        found = _best_times(instance.name, choices, known, solver, watch)
+        best = _best_times(instance.name, choices, known, solver, watch)
     earned = continuous_states.reward_rate(arrays, states, first.point.times)
-    theta = largest_share(
-        arrays, heat, arrays.overhead_watts[arrays.node_type], found.fixed.node_watts(found.times), found.fixed.outlets
-    )
+    fixed, overhead = best.fixed, arrays.overhead_watts[arrays.node_type]
+    theta = largest_share(arrays, heat, overhead, fixed.node_watts(best.times), fixed.outlets)
     return ThreeStages(
-        allocation=_allocation(instance, found.fixed, theta * found.times),
+        allocation=core_allocation(instance, fixed.outlets, _pieces_of(fixed, theta * best.times)),
         ended=first.ended,
         continuous_reward_rate=earned if first.keeps_limits else None,
-        rounded_reward_rate=found.fixed.reward_rate(rounded.times),
-        reward_rate=theta * found.promised,
+        rounded_reward_rate=fixed.reward_rate(rounded.times),
+        reward_rate=theta * best.promised,
         iterations=first.iterations,
-        rounds=found.rounds,
+        rounds=best.rounds,
         timings=FrozenDict(timings),
     )
-
-
-def _refuse_the_huge(instance: Facility, variables: int) -> None:
-    if variables > MOST_VARIABLES:
-        fault = Fault(
-            ("nodes",),
-            f"{len(instance.nodes)} nodes, whose non-linear program would have {variables:,} variables",
-            f"at most {MOST_VARIABLES:,} variables",
-            "use another method: lp, greedy or ga",
-        )
-        raise InstanceError(instance.name, (fault,))
 
 
 def _continuous(
@@ -313,8 +447,8 @@ def _improved(fixed: CoreTimes, known: Floats, solver: Solver, watch: Watch) -> 
     """Solve the linear program, again with the slowdowns of its own answer as long as it gains."""
     best, rounds = _Last(fixed, known, -np.inf, 0), 0
     while rounds < MOST_ROUNDS and not (rounds and watch.is_over()):
-        solution = require_optimal(solver.solve(core_times.compile_lp(fixed, best.times)))
-        times, promised = core_times.read_solution(fixed, solution)
+        solution = require_optimal(solver.solve(compile_lp(fixed, best.times)))
+        times, promised = read_solution(fixed, solution)
         rounds += 1
         watch.tell(f"core times: {rounds}")
         gained = promised > best.promised + GAIN * abs(promised)
@@ -325,14 +459,9 @@ def _improved(fixed: CoreTimes, known: Floats, solver: Solver, watch: Watch) -> 
     return replace(best, rounds=rounds)
 
 
-def _allocation(instance: Facility, fixed: CoreTimes, times: Floats) -> CoreAllocation:
-    """Return the times in the words of an allocation."""
-    cores: list[list[tuple[CoreFraction, ...]]] = [[] for _ in instance.nodes]
-    for k, v in enumerate(fixed.node.tolist()):
-        cores[v].append(
-            tuple(
-                CoreFraction(instance.task_types[i].name, float(times[k, i]), instance.p_state(int(fixed.column[k, i])))
-                for i in np.flatnonzero(times[k] > LEAST_FRACTION).tolist()
-            )
-        )
-    return CoreAllocation(tuple(map(float, fixed.outlets)), tuple(map(tuple, cores)))
+def _pieces_of(fixed: CoreTimes, times: Floats) -> list[list[Piece]]:
+    """Return what each core does."""
+    return [
+        [(i, int(columns[i]), float(own[i])) for i in np.flatnonzero(own > LEAST_FRACTION).tolist()]
+        for columns, own in zip(fixed.column, times, strict=True)
+    ]

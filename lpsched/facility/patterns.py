@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import comb
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.lp.program import Columns
+from lpsched.lp.program import Columns, LpBuilder
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.facility.air import FacilityArrays
-    from lpsched.lp.program import LinearProgram
+    from lpsched.lp.program import Indices, LinearProgram
     from lpsched.model.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)
 class NodePattern:
-    """What the cores of a node of one type run at once, and what that brings and takes.
-
-    Attributes
-    ----------
-    runs
-        (task type, column of the tables, cores) of each kind of run; the other cores are idle.
-    rates
-        Tasks per second of each type, with the cores slowing each other down.
-    watts
-        Of the cores, above the overhead of the node.
-    """
+    """What the cores of a node of one type run at once, and what that brings and takes."""
 
     node_type: int
-    runs: tuple[tuple[int, int, int], ...]
-    rates: Floats
-    watts: float
+    runs: tuple[tuple[int, int, int], ...]  # task type, column of the tables, cores; the other cores are idle
+    rates: Floats  # tasks per second of each type, with the cores slowing each other down
+    watts: float  # of the cores, above the overhead of the node
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +47,14 @@ class FacilityPrices:
 class FacilityRelaxation:
     """The best allocation found at some outlet temperatures; patterns are mixed over time, so it is real.
 
-    Attributes
-    ----------
-    bound
-        Of every allocation at these temperatures.
-    shares
-        For each node its patterns, each with its share of the time.
-    priced
-        Whether the program that the prices come from was solved to the end. Those of another one prove a
-        bound as well, but are no derivatives of it.
+    It is `priced` where the program that the prices come from was solved to the end. Those of another one prove a
+    bound as well, but are no derivatives of it.
     """
 
     outlets: Floats
     value: float
-    bound: float
-    shares: tuple[tuple[tuple[float, NodePattern], ...], ...]
+    bound: float  # of every allocation at these temperatures
+    shares: tuple[tuple[tuple[float, NodePattern], ...], ...]  # for each node its patterns, and parts of the time
     prices: FacilityPrices
     priced: bool = True
 
@@ -84,9 +65,8 @@ class FacilityRelaxation:
 #            PD           how much longer a task of class l takes for each other core that runs class m
 #            y_i, p       what a task of type i is worth, what a watt costs
 #
-# A **composition** says how many cores run each class: n_l, together at most all of them; the others are
-# idle. It fixes by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every
-# core chooses on its own:
+# A **composition** says how many cores run each class: n_l, together at most all of them; the others are idle. It fixes
+# by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every core chooses on its own:
 #
 #     phi(p)  =  max over compositions  sum_l n_l / d_l  psi_l(p d_l),
 #     psi_l(q)  =  max over tasks i of class l and modes k   y_i s_ik - q a_ik.
@@ -97,8 +77,7 @@ class FacilityRelaxation:
 # answers for all nodes of a type, whatever their prices are.
 #
 # Classes that slow down and are slowed down alike are one class. With PD = 0 there is one class, and one
-# composition worth looking at: all cores.
-MOST_COMPOSITIONS: Final = 200_000  # of one node type
+# composition worth looking at: all cores. That there are not too many compositions is a rule of the facility.
 SAME: Final = 1e-13  # of the largest value: lines that are no higher than that above others are not new
 
 
@@ -152,40 +131,23 @@ class Envelope:
         return np.searchsorted(self.breaks, prices)
 
 
-@dataclass(slots=True)
 class NodeKind:
     """All patterns of the nodes of one type."""
 
-    arrays: FacilityArrays
-    node_type: int
-    known: dict[bytes, NodePattern] = field(default_factory=dict)
-    _counts: Integers = field(init=False)  # compositions x slots: cores of the class in a slot
-    _pairs: Integers = field(init=False)  # its class and slowdown; one past the last for an empty slot
-    _pair_class: Integers = field(init=False)
-    _slowdowns: Floats = field(init=False)
-    _lines: list[tuple[Integers, Integers]] = field(init=False)  # of each class: tasks, columns
-
-    def __post_init__(self) -> None:
-        """Write down all compositions."""
-        arrays, j = self.arrays, self.node_type
-        of_type = np.flatnonzero(arrays.mode_type == j)
+    def __init__(self, arrays: FacilityArrays, node_type: int) -> None:
+        self.arrays, self.node_type = arrays, node_type
+        self.known: dict[bytes, NodePattern] = {}
+        of_type = np.flatnonzero(arrays.mode_type == node_type)
         class_of, degradation = alike(arrays)
         task, mode = np.nonzero(arrays.speeds[:, of_type] > 0)
         present = np.unique(class_of[task])
+        # of each class: tasks, columns
         self._lines = [(task[class_of[task] == each], of_type[mode[class_of[task] == each]]) for each in present]
-        self._compose(int(arrays.cores[j]), degradation[np.ix_(present, present)])
+        self._compose(int(arrays.cores[node_type]), degradation[np.ix_(present, present)])
 
     def _compose(self, cores: int, degradation: Floats) -> None:
+        """Write down all compositions: cores of the class in each slot, and its class and slowdown."""
         classes = len(degradation)
-        number = comb(cores + classes, classes)
-        if number > MOST_COMPOSITIONS:
-            fault = Fault(
-                ("node_types", self.node_type, "cores"),
-                f"{cores} cores for {classes} classes of task types, which is {number} compositions",
-                f"at most {MOST_COMPOSITIONS}",
-                "give task types that slow each other down alike one memory class",
-            )
-            raise InstanceError("the facility", (fault,))
         slots = min(cores, classes)
         counts: list[list[int]] = []
         owner, slowed, places = [], [], []
@@ -200,7 +162,7 @@ class NodeKind:
         both = np.array([owner, slowed], dtype=float)
         found, pair = np.unique(both, axis=1, return_inverse=True)
         self._pair_class, self._slowdowns = found[0].astype(np.int64), found[1]
-        self._pairs = np.full(self._counts.shape, found.shape[1], dtype=np.int64)
+        self._pairs = np.full(self._counts.shape, found.shape[1], dtype=np.int64)  # one past the last: an empty slot
         if places:
             self._pairs[tuple(np.transpose(places))] = pair
 
@@ -241,37 +203,27 @@ class NodeKind:
     def pattern(self, code: Integers) -> NodePattern:
         """Return the pattern that a row of `Envelope.codes` stands for; the same object each time."""
         key = code.tobytes()
-        if key not in self.known:
-            self.known[key] = self._written(code)
-        return self.known[key]
-
-    def _written(self, code: Integers) -> NodePattern:
+        if key in self.known:
+            return self.known[key]
         rates, watts, runs = np.zeros(len(self.arrays.rewards)), 0.0, []
-        composition = code[0]
-        for slot, line in enumerate(code[1:]):
-            cores, pair = int(self._counts[composition, slot]), self._pairs[composition, slot]
+        for cores, pair, line in zip(self._counts[code[0]].tolist(), self._pairs[code[0]], code[1:], strict=True):
             if cores:
                 tasks, columns = self._lines[self._pair_class[pair]]
                 i, k = int(tasks[line]), int(columns[line])
                 rates[i] += cores * self.arrays.speeds[i, k] / self._slowdowns[pair]
                 watts += cores * float(self.arrays.watts[i, k])
                 runs.append((i, k, cores))
-        return NodePattern(self.node_type, tuple(runs), rates, watts)
+        self.known[key] = NodePattern(self.node_type, tuple(runs), rates, watts)
+        return self.known[key]
 
 
 class _Chain:
     """Lines in the order of falling watts, and which neighbours are known to meet on the envelope."""
 
     def __init__(self, worths: Floats, watts: Floats, codes: Integers) -> None:
-        self.worths, self.watts, self.codes = worths, watts, codes
-        self.sure = np.zeros(1, dtype=bool)
-        self._merge()
-
-    def _merge(self) -> None:
-        """Drop a line that is as steep as the one before it."""
-        new = np.append(True, np.diff(self.watts) < 0)  # the first always is
-        self.worths, self.watts, self.codes = self.worths[new], self.watts[new], self.codes[new]
-        self.sure = self.sure[new[1:]]
+        new = np.append(True, np.diff(watts) < 0)  # not as steep as the one before it
+        self.worths, self.watts, self.codes = worths[new], watts[new], codes[new]
+        self.sure = np.zeros(int(new.sum()) - 1, dtype=bool)
 
     @property
     def meets(self) -> Floats:
@@ -349,15 +301,12 @@ class NodeMarket:
         self.earns = arrays.rewards * arrays.arrivals
         self.unit = float(self.earns.sum()) or 1.0
         self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
-        self.hungriest = [self._hungriest(kind) for kind in self.kinds]
+        # the pattern that takes most watts is the best one if watts are paid for
+        paid = [kind.envelope(np.zeros_like(arrays.rewards), -1.0, -1.0) for kind in self.kinds]
+        self.hungriest = [kind.pattern(each.codes[0]) for kind, each in zip(self.kinds, paid, strict=True)]
         hungry = np.array([pattern.watts for pattern in self.hungriest])[arrays.node_type]
         self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
         self.most = self.overhead + self.copies * hungry / KILO
-
-    def _hungriest(self, kind: NodeKind) -> NodePattern:
-        """Return the pattern that takes most watts: the best one if watts are paid for."""
-        envelope = kind.envelope(np.zeros_like(self.arrays.rewards), -1.0, -1.0)
-        return kind.pattern(envelope.codes[0])
 
     def first_runs(self) -> list[tuple[int, NodePattern]]:
         """Return the hungriest pattern of each node: with idling, every power that can be is a mixture."""
@@ -391,6 +340,18 @@ class NodeMarket:
                 chosen = zip(nodes[there].tolist(), near[there].tolist(), strict=True)
                 runs += [(v, patterns[q]) for v, q in chosen if patterns[q].runs]
         return gains, runs
+
+    def program(self, name: str) -> tuple[LpBuilder, Indices, Indices]:
+        """Begin a program: the variables z and P, and the rows of demand, nodes and power (`outlets/fixed.py`)."""
+        lp, types, nodes = LpBuilder(name), len(self.flow), range(len(self.overhead))
+        z = lp.variables("z", upper=np.where(self.earns > 0, 1.0, 0.0))
+        power = lp.variables("P", upper=SLACK * self.most)
+        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
+        for v in nodes:
+            lp.at_most(f"node[{v}]", [], self.copies[v])
+        for v in nodes:
+            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], self.overhead[v])
+        return lp, z, power
 
     def begun(self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]) -> tuple[LinearProgram, list[Run]]:
         """Return a program with columns for these patterns, and what all its columns stand for."""

@@ -26,7 +26,7 @@ from lpsched.facility.parts import (
     check_degradation,
 )
 from lpsched.model.base import INVALID, Entries, FieldReader, adapter_of
-from lpsched.model.fields import Amount, Name, Whole, check_name, describe, numbered
+from lpsched.model.fields import Amount, Name, Whole, WithPStates, check_name, describe, numbered
 from lpsched.model.problems import MOST_ADVISED, part_from, problems_of, too_many
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, in_a_file, name_in, table_file
 
@@ -115,9 +115,11 @@ class Units(Entries):
         if total > MOST_UNITS:
             reader.problems.append(too_many((key,), total, MOST_UNITS))
             return INVALID
-        miscounted = [*_miscounted(raw, key)]
+        counted = [(place, entry["count"]) for place, entry in enumerate(raw) if _is_counted(entry)]
+        miscounted = [each for place, count in counted for each in _wrong((key, place, "count"), COUNT, count)]
         reader.problems += miscounted
-        units = super().read_field(reader, key, [_without_count(entry) for entry in raw])
+        plain = [{k: entry[k] for k in entry if k != "count"} if _is_counted(entry) else entry for entry in raw]
+        units = super().read_field(reader, key, plain)
         if units is INVALID or miscounted:
             return INVALID
         found: list[CracUnit] = []
@@ -151,10 +153,6 @@ def _is_counted(entry: Any) -> bool:  # noqa: ANN401 - whatever stands there
     return isinstance(entry, Mapping) and "count" in entry
 
 
-def _without_count(entry: Any) -> Any:  # noqa: ANN401 - likewise
-    return {key: entry[key] for key in entry if key != "count"} if _is_counted(entry) else entry
-
-
 def _count(entry: Any) -> int:  # noqa: ANN401 - likewise
     """Return how many units an entry is; 1 where it does not say so, or wrongly."""
     count = entry["count"] if _is_counted(entry) else 1
@@ -162,13 +160,12 @@ def _count(entry: Any) -> int:  # noqa: ANN401 - likewise
     return int(count) if is_valid else 1
 
 
-def _miscounted(raw: Sequence[Any], key: str) -> Iterator[Fault]:
-    for place, entry in enumerate(raw):
-        if _is_counted(entry):
-            try:
-                COUNT(entry["count"])
-            except PydanticCustomError as refused:
-                yield Fault((key, place, "count"), **(refused.context or {}))
+def _wrong(path: Place, check: Amount | Whole, value: object) -> Iterator[Fault]:
+    """Find whether a value fails a check."""
+    try:
+        check(value)
+    except PydanticCustomError as refused:
+        yield Fault(path, **(refused.context or {}))
 
 
 class MatrixFiles(Protocol):
@@ -249,37 +246,21 @@ def _unsound_row(row: object, path: Place, check: Amount, size: int) -> Iterator
         yield Fault(path, describe(row), f"a list of {size}", "write 0 for none")
         return
     for u, cell in enumerate(row):
-        try:
-            check(cell)
-        except PydanticCustomError as refused:
-            yield Fault((*path, u), **(refused.context or {}))
+        yield from _wrong((*path, u), check, cell)
 
 
 @dataclass(frozen=True, slots=True)
-class _Class:
+class _Class(WithPStates):
     """A memory class as a row and a column of the degradation table."""
 
     name: str
     p_states: None = None
-    modes: int = 1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.name,)
 
 
 def _class_axes(rows: Sequence[str], columns: Sequence[str]) -> Axes:
-    none, kind = "write 0 for none", "class"
-    return Axes(
-        [_Class(name) for name in rows],
-        [_Class(name) for name in columns],
-        "facility",
-        kind,
-        kind,
-        absent_cell=none,
-        absent_in_row=none,
-        shape="classes x classes",
-    )
+    own = [_Class(name) for name in rows], [_Class(name) for name in columns]
+    none = "write 0 for none"
+    return Axes(*own, "facility", "class", "class", none, none, "classes x classes")
 
 
 class Degradation(Cells):

@@ -1,18 +1,36 @@
-"""From shares of patterns to gangs, and from gangs to single cores."""
+"""Allocations: of a relaxation's patterns, core by core after a gang, and by the greedy rule."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.facility.air import largest_share
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.air import facility_arrays, heat_map, largest_share, no_room, outlet_steps
+from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.facility.patterns import FacilityRelaxation, NodePattern
+
+Piece = tuple[int, int, float]  # task type, column of the tables, part of a core's time
+
+
+def core_allocation(facility: Facility, outlets: Iterable[float], cores: Iterable[Iterable[Piece]]) -> CoreAllocation:
+    """Return what all cores do, in the order of the nodes, in the words of an allocation."""
+    names, left = [task.name for task in facility.task_types], iter(cores)
+    nodes = [
+        tuple(
+            tuple(CoreFraction(names[i], part, facility.p_state(column)) for i, column, part in core)
+            for core in islice(left, facility.node_types[j].cores)
+        )
+        for j in facility.nodes
+    ]
+    return CoreAllocation(tuple(map(float, outlets)), tuple(nodes))
 
 
 # From the relaxation's shares to an allocation that keeps every limit, not only within tolerances.
@@ -25,7 +43,7 @@ if TYPE_CHECKING:
 #
 #    G P + H T  <=  R,    Gc P + Hc T  <=  R_c,    sum P + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap
 #
-# which `heat.largest_share` finds. A hair is left (`HAIR`), because the verifier adds up in another order.
+# which `largest_share` finds. A hair is left (`HAIR`), because the verifier adds up in another order.
 HAIR: Final = 1e-10  # of a node's time
 LEAST_SHARE: Final = 1e-12  # of a node's time; below, a pattern is the solver's noise
 
@@ -36,12 +54,15 @@ def gang(facility: Facility, arrays: FacilityArrays, heat: HeatMap, relaxed: Fac
     overhead = arrays.overhead_watts[arrays.node_type]
     own = np.array([sum(share * pattern.watts for share, pattern in node) for node in shares])
     theta = largest_share(arrays, heat, overhead, own, relaxed.outlets)
-    return GangAllocation(
-        tuple(map(float, relaxed.outlets)),
+    names = [task.name for task in facility.task_types]
+    nodes = [
         tuple(
-            tuple(PatternShare(theta * share, _runs(facility, pattern)) for share, pattern in node) for node in shares
-        ),
-    )
+            PatternShare(theta * share, tuple(CoreRun(names[i], n, facility.p_state(k)) for i, k, n in pattern.runs))
+            for share, pattern in node
+        )
+        for node in shares
+    ]
+    return GangAllocation(tuple(map(float, relaxed.outlets)), tuple(nodes))
 
 
 def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, NodePattern]]:
@@ -49,12 +70,6 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
     kept = [(share, pattern) for share, pattern in node if share > LEAST_SHARE and pattern.runs]
     total = max(1.0, sum(share for share, _ in kept) * (1 + HAIR))
     return [(share / total, pattern) for share, pattern in kept]
-
-
-def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
-    return tuple(
-        CoreRun(facility.task_types[i].name, cores, facility.p_state(column)) for i, column, cores in pattern.runs
-    )
 
 
 # From patterns to cores that divide their time on their own: the paper's DF(i, k) and PS(i, k).
@@ -74,33 +89,26 @@ def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
 # Guarantee: every node draws what it draws under the gang, so all temperatures, and the power of the cooling,
 # are as they were; no core is busy for more than all of its time. What is done in a second is usually less:
 # see `tests/facility/test_cores.py`.
-Piece = tuple[int, int, float]  # task type, column of the tables, part of a core's time
 FULL: Final = 1.0 - 1e-12  # a core with less left than this is full
 ROUNDING: Final = 1.0 + 1e-12  # of a sum of a few doubles
 
 
 def core_by_core(facility: Facility, gang: GangAllocation) -> CoreAllocation:
     """Return what each core does on its own, after a gang that keeps every limit."""
-    order = _order(facility)
+    table, order = facility.degradation, [0.0] * len(facility.task_types)
+    if table is not None:  # what harms itself most comes first
+        order = [-(table[own, own] or 0.0) for own in facility.class_of]
     rows = {task.name: i for i, task in enumerate(facility.task_types)}
     done: dict[tuple[int, tuple[PatternShare, ...]], tuple[tuple[CoreFraction, ...], ...]] = {}
     nodes = []
     for j, patterns in zip(facility.nodes, gang.nodes, strict=True):
         if (j, patterns) not in done:
             work = _work(facility, rows, j, patterns)
-            work.sort(key=lambda piece: (order[piece[0]], piece[1]))
+            work.sort(key=lambda piece: (order[piece[0]], *piece))
             filled = _filled(work, facility.node_types[j].cores)
             done[j, patterns] = tuple(_in_one_state(facility, core) for core in filled)
         nodes.append(done[j, patterns])
     return CoreAllocation(gang.outlets_celsius, tuple(nodes))
-
-
-def _order(facility: Facility) -> list[tuple[float, int]]:
-    """Return for each task type its place in the order of filling: what harms itself most comes first."""
-    table = facility.degradation
-    if table is None:
-        return [(0.0, i) for i in range(len(facility.task_types))]
-    return [(-(table[own, own] or 0.0), i) for i, own in enumerate(facility.class_of)]
 
 
 def _work(facility: Facility, rows: dict[str, int], j: int, patterns: tuple[PatternShare, ...]) -> list[Piece]:
@@ -157,3 +165,93 @@ def _one_of(facility: Facility, i: int, own: list[tuple[int, float]], spare: flo
             fitting.append((needed * (speeds[i, column] or 0.0), column, needed))
     _, column, needed = max(fitting)
     return column, needed
+
+
+# The greedy allocation of a facility: the most tasks per joule first, one core at a time.
+#
+#     efficiency of a pair (i, j)   the most of  s_ijk / a_ijk  over the P-states k, speed by watts
+#
+# 1. In each pair of task type i and node type j only the most efficient P-state counts.
+# 2. The first pair in the order of efficiency gives one core of node type j to task type i, for all its time.
+# 3. The CRAC units blow as hot as the redlines allow, all alike, in steps of one degree (`facility/air.py`).
+# 4. Back to 2, until that core would break the cap (it stays idle then), no outlet temperature would do, or no
+#    pair is left: one leaves when its node type has no idle core, or its task type does as many as arrive.
+#
+# The rule looks neither at rewards nor at who slows down whom. What the paper leaves open is settled so: of a
+# node type, the first idle core in the order of the file; of equal pairs, the first task type, then the first
+# node type. The paper names only the end of the cores as the end of a pair; a task type would then be given
+# cores long after all its tasks are done, and no more task types could run than there are node types.
+#
+# Source: Oxley and others, algorithm 1 and equation 12.
+Pair = tuple[int, int, int]  # task type, node type, column of the tables
+
+
+def greedy(instance: Facility) -> CoreAllocation:
+    """Return the greedy allocation of a facility; it keeps the cap and every redline."""
+    arrays, heat = facility_arrays(instance), heat_map(instance)
+    room = _Room(arrays, heat)
+    idle = [  # the node of each idle core, the last of the file first
+        [v for v in np.flatnonzero(arrays.node_type == j)[::-1].tolist() for _ in range(int(cores))]
+        for j, cores in enumerate(arrays.cores)
+    ]
+    given: list[list[Piece]] = [[] for _ in instance.nodes]  # what its busy cores run
+    rates = np.zeros(len(arrays.arrivals))
+    for i, j, column in pairs_by_efficiency(arrays):
+        while idle[j] and rates[i] < arrays.arrivals[i]:
+            v = idle[j][-1]
+            if not room.takes(v, float(arrays.watts[i, column])):
+                return room.allocation(instance, given)
+            idle[j].pop()
+            given[v].append((i, column, 1.0))
+            rates[i] += arrays.speeds[i, column]
+    return room.allocation(instance, given)
+
+
+def pairs_by_efficiency(arrays: FacilityArrays) -> list[Pair]:
+    """Return every pair that can run, each with its most efficient P-state, the most efficient pair first."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # no watts at all: nothing is more efficient
+        efficiency = np.where(arrays.speeds > 0.0, arrays.speeds / arrays.watts, -1.0)
+    found = []
+    for i, row in enumerate(efficiency):
+        for j in range(len(arrays.cores)):
+            columns = np.flatnonzero(arrays.mode_type == j)
+            best = columns[np.argmax(row[columns])]
+            if row[best] >= 0.0:
+                found.append((-float(row[best]), i, j, int(best)))
+    return [(i, j, column) for _, i, j, column in sorted(found)]
+
+
+class _Room:
+    """Keeps what the nodes draw, how much they warm the air, and the step of the outlet temperatures."""
+
+    def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
+        self.steps = outlet_steps(arrays, heat)
+        self.heat, self.cap = heat, arrays.cap_watts
+        idle = arrays.overhead_watts[arrays.node_type]
+        self.watts = float(idle.sum())
+        self.warming, self.crac_warming = heat.from_power @ idle, heat.crac_from_power @ idle
+        self.step = 0
+        if not self._fits():
+            raise no_room(arrays, heat, self.steps)
+
+    def takes(self, node: int, watts: float) -> bool:
+        """Let a node draw so many watts more, and tell whether cap and redlines allow it."""
+        self.watts += watts
+        self.warming = self.warming + watts * self.heat.from_power[:, node]
+        self.crac_warming = self.crac_warming + watts * self.heat.crac_from_power[:, node]
+        return self._fits()
+
+    def _fits(self) -> bool:
+        """Find the hottest step that the redlines allow, and take it if the cap allows that."""
+        step = self.steps.hottest(self.warming, self.crac_warming)
+        if step is None or self.watts + self.steps.cooling_watts(step, self.crac_warming) > self.cap:
+            return False
+        self.step = step
+        return True
+
+    def allocation(self, instance: Facility, given: list[list[Piece]]) -> CoreAllocation:
+        """Write down what each core does; the idle cores of a node come last."""
+        cores: list[list[Piece]] = []
+        for j, busy in zip(instance.nodes, given, strict=True):
+            cores += [[piece] for piece in busy] + [[]] * (instance.node_types[j].cores - len(busy))
+        return core_allocation(instance, self.steps.outlets[self.step].tolist(), cores)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score
 from lpsched.units import gap_text, html_table, number, percent, upper_text
 
 if TYPE_CHECKING:
     from lpsched.facility.certificate.boxes import FacilityCertificate
-    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.verify import Measurement
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance, Status
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 # What was measured of an allocation: as JSON, and in rows of a word, a number with its unit, its source.
 UNIT: Final = "reward/second"
-Fact = tuple[str, str, str]
 NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
-
-
 MEASURED: Final = (  # keys of the JSON of every method
     "colocated_reward_rate=measured.reward_rate measured.plain_reward_rate power_watts=measured.total_watts "
     "power_cap_watts=cap_watts cooling_watts measured.hottest_inlet_margin_celsius "
@@ -50,33 +47,37 @@ class Allocated(JsonObject):
         """What all CRAC units draw."""
         return sum(self.measured.cooling_watts)
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
-        raise NotImplementedError
+        return _facts(cast("FacilityResult | MethodResult", self))
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())
 
 
-def bound_fact(bound: float, *, exactly_proved: bool, at: str) -> Fact:
-    """Return the bound, and how it is known."""
-    how = "proved" if exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
-    return ("bound", f"{upper_text(bound)} {UNIT}", f"{how}: no allocation earns more at {at} outlet temperatures")
-
-
-def power(measured: Measurement, cap_watts: float) -> Fact:
-    """Return what nodes and units draw, and the share of the cap."""
-    cooling = sum(measured.cooling_watts)
-    share = percent(measured.total_watts / cap_watts)
-    source = f"measured: {share} of the cap of {number(cap_watts)} W; {number(cooling)} W of it cools"
-    return ("power", f"{number(measured.total_watts)} W", source)
-
-
-def hottest_inlet(measured: Measurement) -> Fact:
-    """Return the inlet that is nearest to its redline."""
+def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
+    measured, rows = answer.measured, []
+    if answer.bound is not None:
+        how = "proved" if answer.exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
+        where = f"at {'these' if answer.fixed_outlets else 'any'} outlet temperatures"
+        rows.append(("bound", f"{upper_text(answer.bound)} {UNIT}", f"{how}: no allocation earns more {where}"))
+    how = "this allocation" if isinstance(answer, FacilityResult) else f"{answer.method}, {answer.ended}"
+    rows.append(("value", f"{number(answer.reward_rate)} {UNIT}", f"verified: {how}"))
+    if not answer.colocation:
+        how = "verified: the same allocation, with cores slowing each other"
+        rows.append(("co-located", f"{number(measured.reward_rate)} {UNIT}", how))
+    if answer.bound is not None:
+        rows.append(("gap", gap_text(answer.gap), answer.status.value))
+    share = f"{percent(measured.total_watts / answer.cap_watts)} of the cap of {number(answer.cap_watts)} W"
+    how = f"measured: {share}; {number(answer.cooling_watts)} W of it cools"
+    rows.append(("power", f"{number(measured.total_watts)} W", how))
     inlet, margin = hottest_inlet_celsius(measured), measured.hottest_inlet_margin_celsius
     redline = f"{number(margin, 3)} K below its redline of {number(inlet + margin)} C"
-    return ("hottest inlet", f"{number(inlet)} C", f"measured: node {measured.hottest_node}, {redline}")
+    rows.append(("hottest inlet", f"{number(inlet)} C", f"measured: node {measured.hottest_node}, {redline}"))
+    if isinstance(answer, FacilityResult):
+        how = "verified: every core divides its time on its own"
+        rows.append(("core by core", f"{number(answer.cores_reward_rate)} {UNIT}", how))
+    return rows
 
 
 def hottest_inlet_celsius(measured: Measurement) -> float:
@@ -84,21 +85,14 @@ def hottest_inlet_celsius(measured: Measurement) -> float:
     return measured.node_inlets_celsius[measured.hottest_node]
 
 
-def colocated(measured: Measurement) -> Fact:
-    """Return what an allocation that ignored co-location brings in truth."""
-    rate = f"{number(measured.reward_rate)} {UNIT}"
-    return ("co-located", rate, "verified: the same allocation, with cores slowing each other")
-
-
 # What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth.
 @dataclass(frozen=True, slots=True)
 class FacilityWorth(JsonObject):
     """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
 
-    They say how the optimum of the linear program begins to change with a limit, and hold for small changes
-    only: a whole kilowatt may bring far less than its derivative says. A node brings its cores and its
-    overhead, in the place of a node of its type, on average; below 0 it costs more of the cap and of the
-    redlines than its cores earn.
+    They say how the optimum of the linear program begins to change with a limit, and hold for small changes only: a
+    whole kilowatt may bring far less than its derivative says. A node brings its cores and its overhead, in the place
+    of a node of its type, on average; below 0 it costs more of the cap and of the redlines than its cores earn.
     """
 
     kilowatt: float  # under the cap, per second
@@ -140,26 +134,6 @@ class FacilityResult(Allocated):
         """Whether the bound was derived in exact arithmetic, and is the one that the certificate claims."""
         return self.certificate is not None
 
-    def facts(self) -> list[tuple[str, str, str]]:
-        """Return the answer in rows: a word, a number with its unit, where it comes from."""
-        measured = self.measured
-        at = "these" if self.fixed_outlets else "any"
-        rows = [
-            bound_fact(self.bound, exactly_proved=self.exactly_proved, at=at),
-            ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
-            ("gap", gap_text(self.gap), self.status.value),
-            power(measured, self.cap_watts),
-            hottest_inlet(measured),
-            (
-                "core by core",
-                f"{number(self.cores_reward_rate)} {UNIT}",
-                "verified: every core divides its time on its own",
-            ),
-        ]
-        if not self.colocation:
-            rows.insert(2, colocated(measured))
-        return rows
-
 
 # What another method than ours answers for a facility: a verified allocation, and how far from the bound.
 #
@@ -198,18 +172,6 @@ class MethodResult(Allocated):
         "outlet_celsius=allocation.outlets_celsius cores_reward_rate=reward_rate task_rates_per_second=rates worth "
         "ended details history timings"
     )
-
-    def facts(self) -> list[tuple[str, str, str]]:
-        """Return the answer in rows: a word, a number with its unit, where it comes from."""
-        rows = []
-        if self.bound is not None:
-            rows.append(bound_fact(self.bound, exactly_proved=bool(self.exactly_proved), at="any"))
-        rows.append(("value", f"{number(self.reward_rate)} {UNIT}", f"verified: {self.method}, {self.ended}"))
-        if not self.colocation:
-            rows.append(colocated(self.measured))
-        if self.bound is not None:
-            rows.append(("gap", gap_text(self.gap), self.status.value))
-        return [*rows, power(self.measured, self.cap_watts), hottest_inlet(self.measured)]
 
 
 # What a validation of a facility returns: methods and allocations, each beside the bound.

@@ -195,6 +195,11 @@ def _joules_per_kelvin(facility: Room) -> float:
     return facility.air.density_kg_per_m3 * facility.air.joules_per_kg_kelvin
 
 
+def _warming(facility: Room, watts: list[float]) -> list[float]:
+    """Return by how many kelvin the air that passes each node warms."""
+    return [each / (_joules_per_kelvin(facility) * flow) for each, flow in zip(watts, airflows(facility), strict=False)]
+
+
 def _idle_watts(facility: Room) -> list[float]:
     return [facility.node_types[j].overhead_watts for j in facility.nodes]
 
@@ -209,9 +214,7 @@ def coldest_inlets(facility: Room) -> list[float]:
         inlets = [low[0] + sum(d * idle[w] for w, d in zip(*row, strict=True)) for row in rows]
         flow = facility.crac_units[0].airflow_m3_per_second
         return [*inlets, low[0] + sum(idle) / (_joules_per_kelvin(facility) * flow)]
-    per_kelvin = [_joules_per_kelvin(facility) * flow for flow in airflows(facility)[:nodes]]
-    warming = [watts / k for watts, k in zip(idle, per_kelvin, strict=True)]
-    shares = inlet_shares(facility)
+    warming, shares = _warming(facility, idle), inlet_shares(facility)
     outlets = [min(low) + warm for warm in warming] + low
     for _ in range(MOST_SWEEPS):
         most = 0.0
@@ -230,21 +233,19 @@ def _mixed(row: tuple[list[int], list[float]], outlets: list[float]) -> float:
 
 
 def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Fault]:
-    when = "with idle nodes and all CRAC units at their coldest"
-    do = "raise it, lower outlet_celsius, or mend the mixing"
+    places: list[tuple[Place, float | None, str, int]] = []
     for j, kind in enumerate(facility.node_types):
         own = [v for v, each in enumerate(facility.nodes) if each == j]
         worst = max(own, key=coldest.__getitem__, default=None)
-        if worst is not None and coldest[worst] > kind.redline_celsius + FORGIVEN:
-            air = f"node {worst} draws in air of {_up(coldest[worst], 4)} C {when}"
-            needed = f"at least {_up(coldest[worst], 4)} C"
-            path = ("node_types", j, "redline_celsius")
-            yield Fault(path, f"{kind.redline_celsius:g} C, but {air}", needed, do)
+        if worst is not None:
+            places.append((("node_types", j), kind.redline_celsius, f"node {worst}", worst))
     for u, unit in enumerate(facility.crac_units):
-        inlet = coldest[len(facility.nodes) + u]
-        if unit.redline_celsius is not None and inlet > unit.redline_celsius + FORGIVEN:
-            found = f"{unit.redline_celsius:g} C, but it draws in air of {_up(inlet, 4)} C {when}"
-            yield Fault(("crac_units", u, "redline_celsius"), found, f"at least {_up(inlet, 4)} C", do)
+        places.append((("crac_units", u), unit.redline_celsius, "it", len(facility.nodes) + u))
+    for path, redline, who, place in places:
+        if redline is not None and coldest[place] > redline + FORGIVEN:
+            air = f"air of {_up(coldest[place], 4)} C with idle nodes and all CRAC units at their coldest"
+            needed, do = f"at least {_up(coldest[place], 4)} C", "raise it, lower outlet_celsius, or mend the mixing"
+            yield Fault((*path, "redline_celsius"), f"{redline:g} C, but {who} draws in {air}", needed, do)
 
 
 def _up(value: float, digits: int) -> str:
@@ -292,8 +293,13 @@ def warmest_inlet(facility: Room, u: int) -> float | None:
     outlets = [unit.outlet_celsius[1] for unit in facility.crac_units]
     outlets[u] = facility.crac_units[u].outlet_celsius[0]
     nodes, shares = len(facility.nodes), inlet_shares(facility)
-    per_kelvin = [_joules_per_kelvin(facility) * flow for flow in airflows(facility)[:nodes]]
-    warming = [watts / k for watts, k in zip(_busy_watts(facility), per_kelvin, strict=True)]
+    columns = [j for j, kind in enumerate(facility.node_types) for _ in range(kind.modes)]
+    most = [0.0] * len(facility.node_types)  # watts of a core
+    for row in facility.watts:
+        for j, watts in zip(columns, row, strict=True):
+            most[j] = max(most[j], watts or 0.0)
+    busy = [kind.overhead_watts + kind.cores * most[j] for j, kind in enumerate(facility.node_types)]
+    warming = _warming(facility, [busy[j] for j in facility.nodes])
     leaving = [min(outlets) + warm for warm in warming]
     steps = [0.0] * nodes
     for _ in range(MOST_SWEEPS):
@@ -302,17 +308,6 @@ def warmest_inlet(facility: Room, u: int) -> float | None:
         ratio = max((b / a if a > 0 else 2.0 for a, b in zip(steps, taken, strict=True) if b > 0), default=0.0)
         steps, leaving = taken, newer
         if ratio < 1.0 and max(steps) * ratio / (1.0 - ratio) < SETTLED:
-            rest = [step * ratio / (1.0 - ratio) for step in steps]
-            ends = [leaves + more for leaves, more in zip(leaving, rest, strict=True)]
+            ends = [leaves + step * ratio / (1.0 - ratio) for leaves, step in zip(leaving, steps, strict=True)]
             return _mixed(shares[nodes + u], ends + outlets)
     return None
-
-
-def _busy_watts(facility: Room) -> list[float]:
-    """Return the most that each node can draw."""
-    columns = [j for j, kind in enumerate(facility.node_types) for _ in range(kind.modes)]
-    most = [0.0] * len(facility.node_types)
-    for row in facility.watts:
-        for j, watts in zip(columns, row, strict=True):
-            most[j] = max(most[j], watts or 0.0)
-    return [facility.node_types[j].overhead_watts + facility.node_types[j].cores * most[j] for j in facility.nodes]

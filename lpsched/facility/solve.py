@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from lpsched.facility.model import Facility
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.patterns import FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
 from lpsched.facility.result import FacilityResult, FacilityWorth
 from lpsched.facility.verify import Measurement, examine
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.facility.air import HeatMap
-    from lpsched.facility.outlets.ascent import RecordedBox
-    from lpsched.facility.outlets.search import OutletAnswer
-    from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
-    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.facility.outlets.search import OutletAnswer, RecordedBox
+    from lpsched.facility.parts import CoreAllocation, GangAllocation
+    from lpsched.facility.patterns import FacilityPrices
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
@@ -53,67 +52,44 @@ IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; th
 
 
 def proof_of(
-    facility: Facility, arrays: FacilityArrays, heat: HeatMap, answer: OutletAnswer, *, colocation: bool
+    facility: Facility,
+    arrays: FacilityArrays,
+    heat: HeatMap,
+    answer: OutletAnswer | FacilityRelaxation,
+    *,
+    colocation: bool,
 ) -> FacilityCertificate:
-    """Return the certificate of the best bound that the record proves, in exact arithmetic."""
-    translator = _Translator.of(facility, arrays, heat)
-    boxes, floor = tuple(translator.box(each) for each in answer.record), answer.cutoff
-    return _certified(facility, boxes, floor, None, colocation=colocation)
+    """Return the certificate of the best bound that a record, or a point, proves in exact arithmetic.
 
-
-def proof_at(
-    facility: Facility, arrays: FacilityArrays, heat: HeatMap, found: FacilityRelaxation, *, colocation: bool
-) -> FacilityCertificate:
-    """Return the certificate of the bound at fixed outlet temperatures.
-
-    A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit would
-    have to heat.
+    At a point, whose temperatures are fixed, a watt of heat costs what its cooling takes from the cap, less what
+    more heat is worth where a unit would have to heat.
     """
-    prices = found.prices
-    theta = prices.cap / cop(arrays, found.outlets) - prices.cooling
-    air = np.concatenate((prices.redlines, prices.crac_redlines))
-    translated = _Translator.of(facility, arrays, heat).prices(
-        BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes), 1.0
-    )
-    outlets = tuple(found.outlets.tolist())
-    return _certified(facility, (Box(prices=translated),), 0.0, outlets, colocation=colocation)
-
-
-def _certified(
-    facility: Facility, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None, *, colocation: bool
-) -> FacilityCertificate:
-    """Return the certificate of what the boxes prove."""
-    bound = proved(Proof(facility, colocation=colocation), boxes, floor, outlets)
+    translator = _Translator(facility, arrays, heat)
+    if isinstance(answer, FacilityRelaxation):
+        prices, outlets, floor = answer.prices, tuple(answer.outlets.tolist()), 0.0
+        theta = prices.cap / cop(arrays, answer.outlets) - prices.cooling
+        air = np.concatenate((prices.redlines, prices.crac_redlines))
+        there = BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes)
+        boxes = [Box(prices=translator.prices(there, 1.0))]
+    else:
+        boxes, outlets, floor = [translator.box(each) for each in answer.record], None, answer.cutoff
+    bound = proved(Proof(facility, colocation=colocation), tuple(boxes), floor, outlets)
     if isinstance(bound, str):
         raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
-    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, boxes, outlets)
+    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, tuple(boxes), outlets)
 
 
-@dataclass(frozen=True, slots=True)
 class _Translator:
     """Turns the prices of the search into those of the proof."""
 
-    unit: float  # what a share of reward is worth
-    units: int
-    flows: Floats  # N + U
-    per_kelvin: Floats  # N + U
-    from_power: Floats | None  # G; none with a recirculation matrix: air then has the prices of redlines
-    back: Floats | None  # M_CN
-
-    @classmethod
-    def of(cls, facility: Facility, arrays: FacilityArrays, heat: HeatMap) -> _Translator:
-        """Work out what all prices need."""
-        flows = np.concatenate((arrays.airflow[arrays.node_type], arrays.crac_airflow))
-        solved = facility.mixing.form == "recirculation"
-        nodes = len(arrays.node_type)
-        return cls(
-            unit=float(arrays.rewards @ arrays.arrivals) or 1.0,
-            units=len(arrays.crac_airflow),
-            flows=flows,
-            per_kelvin=arrays.joules_per_m3_kelvin * flows,
-            from_power=None if solved else heat.from_power,
-            back=None if solved else inlet_mix(facility, arrays)[nodes:, :nodes],
-        )
+    def __init__(self, facility: Facility, arrays: FacilityArrays, heat: HeatMap) -> None:
+        self.unit = float(arrays.rewards @ arrays.arrivals) or 1.0  # what a share of reward is worth
+        self.nodes, self.from_power = len(arrays.node_type), heat.from_power
+        self.flows = np.concatenate((arrays.airflow[arrays.node_type], arrays.crac_airflow))
+        self.per_kelvin = arrays.joules_per_m3_kelvin * self.flows
+        self.back = None  # M_CN; none with a recirculation matrix: air then has the prices of redlines
+        if facility.mixing.form != "recirculation":
+            self.back = inlet_mix(facility, arrays)[self.nodes :, : self.nodes]
 
     def box(self, recorded: RecordedBox) -> Box:
         """Return a box with its prices in the terms of the proof."""
@@ -129,9 +105,9 @@ class _Translator:
 
     def prices(self, found: BoxPrices, scale: float) -> Prices:
         """Return prices in SI units; `scale` is what a unit of the search's goal is."""
-        nodes = len(self.flows) - self.units
+        nodes = self.nodes
         redlines, theta = found.air[:nodes] * scale, found.heat * scale / KILO
-        if self.from_power is None or self.back is None:
+        if self.back is None:
             air = np.concatenate((redlines, theta))
         else:
             at_units = self.per_kelvin[nodes:] * theta
@@ -181,9 +157,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     gap
         The relative distance from value to bound within which the answer is called optimal.
     prove
-        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that
-        is done in any case. The result then has the certificate; without it, its bound is labelled as not
-        certified.
+        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that is done in
+        any case. The result then has the certificate; without it, its bound is labelled as not certified.
     time_limit
         Seconds of the search; 300, if no limit is given. What is known by then still gives a verified
         allocation and a bound.
@@ -211,24 +186,21 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     watch = watch.part(SECONDS) if watch.left() is None else watch
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
-    boxes, certificate = 1, None
-    prove = prove or len(instance.nodes) <= MOST_PROVED
-    if outlets is not None:
-        given = _checked_outlets(instance, outlets)
-        with timed(timings, "search"):
-            found = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
-        bound = found.bound
-        if prove:
-            with timed(timings, "prove"):
-                certificate = proof_at(instance, arrays, heat, found, colocation=colocation)
-    else:
-        with timed(timings, "search"):
+    certificate = None
+    given = None if outlets is None else _checked_outlets(instance, outlets)
+    searched: OutletAnswer | FacilityRelaxation
+    with timed(timings, "search"):
+        if given is None:
             searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
-        found, bound, boxes = searched.point, searched.bound, searched.boxes
-        if prove:
-            with timed(timings, "prove"):
-                certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
-    bound = bound if certificate is None else certificate.bound
+            found, boxes = searched.point, searched.boxes
+        else:
+            found = searched = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
+            boxes = 1
+    bound = searched.bound
+    if prove or len(instance.nodes) <= MOST_PROVED:
+        with timed(timings, "prove"):
+            certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
+        bound = certificate.bound
     with timed(timings, "recover"):
         allocation = gang(instance, arrays, heat, found)
         cores = core_by_core(instance, allocation)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.parts import GangAllocation
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.schedule import CoreAllocation, CoreFraction, PatternShare
+    from lpsched.facility.parts import CoreAllocation, CoreFraction, PatternShare
 
 
 KELVIN: Final = 1e-7
@@ -22,21 +22,11 @@ KELVIN: Final = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a valid allocation earns and takes.
+    """What a valid allocation earns and takes; rates are per second."""
 
-    Attributes
-    ----------
-    reward_rate, rates
-        Per second, and tasks of each type per second, with the cores slowing each other down: CRR.
-    plain_reward_rate, plain_rates
-        The same as if they did not: RR.
-    hottest_inlet_margin_celsius, hottest_node
-        The least that an inlet stays below its redline, and which node's that is.
-    """
-
-    reward_rate: float
-    rates: tuple[float, ...]
-    plain_reward_rate: float
+    reward_rate: float  # with the cores slowing each other down: CRR
+    rates: tuple[float, ...]  # of each task type, likewise
+    plain_reward_rate: float  # as if they did not: RR
     plain_rates: tuple[float, ...]
     node_watts: tuple[float, ...]
     node_inlets_celsius: tuple[float, ...]
@@ -44,8 +34,8 @@ class Measurement:
     heat_removed_watts: tuple[float, ...]
     cooling_watts: tuple[float, ...]
     total_watts: float
-    hottest_inlet_margin_celsius: float
-    hottest_node: int
+    hottest_inlet_margin_celsius: float  # the least that an inlet stays below its redline, ...
+    hottest_node: int  # ... and whose that is
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +99,10 @@ def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: I
     for unit, inlet, outlet in zip(facility.crac_units, air.units, outlets, strict=True):
         heat = watts_per_kelvin(facility, unit.airflow_m3_per_second) * (inlet - outlet)
         removed.append(heat)
-        cooling.append(max(0.0, heat) / _cop(unit.cop, outlet))  # a unit that would heat saves nothing
-    margins = [
-        facility.node_types[j].redline_celsius - inlet for j, inlet in zip(facility.nodes, air.nodes, strict=True)
-    ]
+        cop = math.fsum(each * outlet**power for power, each in enumerate(unit.cop))
+        cooling.append(max(0.0, heat) / cop)  # a unit that would heat saves nothing
+    redlines = [facility.node_types[j].redline_celsius for j in facility.nodes]
+    margins = [redline - inlet for redline, inlet in zip(redlines, air.nodes, strict=True)]
     return Measurement(
         reward_rate=_reward(facility, tally.rates),
         rates=tuple(tally.rates),
@@ -131,19 +121,11 @@ def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: I
 
 def _reward(facility: Facility, rates: Sequence[float]) -> float:
     """Return what tasks at these rates earn, rounded down."""
-    exact = sum(
-        (
-            Fraction(task.reward) * Fraction(min(rate, task.arrivals_per_second))
-            for task, rate in zip(facility.task_types, rates, strict=True)
-        ),
-        Fraction(0),
-    )
+    exact = Fraction(0)
+    for task, rate in zip(facility.task_types, rates, strict=True):
+        exact += Fraction(task.reward) * Fraction(min(rate, task.arrivals_per_second))
     nearest = float(exact)
     return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
-
-
-def _cop(coefficients: Sequence[float], outlet: float) -> float:
-    return math.fsum(each * outlet**power for power, each in enumerate(coefficients))
 
 
 def _broken_limits(facility: Facility, outlets: Sequence[float], measured: Measurement) -> list[Violation]:
@@ -192,7 +174,7 @@ class Tally:
         self.row = {task.name: i for i, task in enumerate(facility.task_types)}
         self.column: dict[tuple[int, str | None], int] = {}
         for j, kind in enumerate(facility.node_types):
-            for state in kind.p_states if kind.p_states is not None else (None,):
+            for state in kind.p_states or (None,):
                 self.column[j, state] = len(self.column)
         self.watts: list[float] = []
         self.rates = [0.0] * len(facility.task_types)
@@ -272,9 +254,8 @@ class Tally:
 
     def _degradation(self, i: int, other: int) -> float:
         facility = self.facility
-        if facility.degradation is None:
-            return 0.0
-        return facility.degradation[facility.class_of[i], facility.class_of[other]] or 0.0
+        table, of = facility.degradation, facility.class_of
+        return 0.0 if table is None else table[of[i], of[other]] or 0.0
 
     def _forbidden(self, where: str, j: int, task_type: str, state: str | None) -> list[Violation]:
         """Return whether a task type cannot, or may not, run on a node type in a P-state."""
@@ -311,9 +292,8 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 #
 #     inlet of v  =  sum over u of share(v, u) * outlet of u
 #
-# The nodes start as cold as they could be. One after the other draws in, warms and gives back its air, and
-# again, so temperatures only rise, ever more slowly. They are taken when what is still to come is below
-# `SETTLED`.
+# The nodes start as cold as they could be. One after the other draws in, warms and gives back its air, and again, so
+# temperatures only rise, ever more slowly. They are taken when what is still to come is below `SETTLED`.
 #
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are
@@ -340,8 +320,11 @@ def watts_per_kelvin(facility: Facility, airflow: float) -> float:
 
 def inlets(facility: Facility, watts: Sequence[float], outlets: Sequence[float]) -> Inlets | None:
     """Return the temperatures that the air settles at; `None` if it does not."""
-    if facility.mixing.form == "recirculation":
-        return _given(facility, watts, outlets[0])
+    if facility.mixing.form == "recirculation":  # air comes from one unit, and all heat goes back to it
+        matrix, supply = facility.mixing.matrix, outlets[0]
+        nodes = tuple(supply + sum(kelvin * watts[w] for w, kelvin in matrix.row(v)) for v in range(matrix.rows))
+        passing = watts_per_kelvin(facility, facility.crac_units[0].airflow_m3_per_second)
+        return Inlets(nodes, (supply + math.fsum(watts) / passing,))
     drawn = _shares(facility)
     warmer = [
         power / watts_per_kelvin(facility, facility.node_types[j].airflow_m3_per_second)
@@ -351,7 +334,11 @@ def inlets(facility: Facility, watts: Sequence[float], outlets: Sequence[float])
     leaving = [coldest + kelvin for kelvin in warmer] + list(outlets)
     pace, before = 1.0, 0.0
     for _ in range(MOST_SWEEPS):
-        moved = _sweep(drawn, warmer, leaving)
+        moved = 0.0
+        for v, kelvin in enumerate(warmer):  # every node draws in air, warms it and gives it back
+            left = _mixed(drawn[v], leaving) + kelvin
+            moved = max(moved, abs(left - leaving[v]))
+            leaving[v] = left
         if before:
             pace = moved / before
         if moved <= AIR_ROUNDING or (pace < 1 and moved * pace <= SETTLED * (1 - pace)):  # a geometric series
@@ -362,16 +349,6 @@ def inlets(facility: Facility, watts: Sequence[float], outlets: Sequence[float])
     met = [_mixed(row, leaving) for row in drawn]
     count = len(warmer)
     return Inlets(tuple(met[:count]), tuple(met[count:]))
-
-
-def _sweep(drawn: list[Row], warmer: list[float], leaving: list[float]) -> float:
-    """Let every node draw in air, warm it and give it back; return the largest change."""
-    moved = 0.0
-    for v, kelvin in enumerate(warmer):
-        left = _mixed(drawn[v], leaving) + kelvin
-        moved = max(moved, abs(left - leaving[v]))
-        leaving[v] = left
-    return moved
 
 
 def _mixed(row: Row, leaving: list[float]) -> float:
@@ -391,11 +368,3 @@ def _shares(facility: Facility) -> list[Row]:
         for v, share in row:
             drawn[v].append((u, share * flows[u] / flows[v]))
     return drawn
-
-
-def _given(facility: Facility, watts: Sequence[float], supply: float) -> Inlets:
-    """Return the inlets of a recirculation matrix: air comes from one unit, and all heat goes back to it."""
-    matrix = facility.mixing.matrix
-    nodes = tuple(supply + sum(kelvin * watts[w] for w, kelvin in matrix.row(v)) for v in range(matrix.rows))
-    passing = watts_per_kelvin(facility, facility.crac_units[0].airflow_m3_per_second)
-    return Inlets(nodes, (supply + math.fsum(watts) / passing,))

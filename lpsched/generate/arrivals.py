@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lpsched.online.utility import ClassInterval, Urgency, UtilityLevels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lpsched.model.arrays import Floats, Integers
 
@@ -46,11 +46,10 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
 # *Arrivals* are a Poisson process of that rate: candidates are drawn evenly at the highest rate, and kept
 # with the chance rate / highest rate. Its number of tasks is right on average, for any rate.
 #
-# The thesis steps from arrival to arrival instead, by exponential draws with the rate where it stands, and
-# cuts a step at 1/50 of the day, because a draw in a trough may lead past the next wave. At 330 and 500 tasks
-# of a type, waves have 3 % and 1.5 % too few tasks without the cut; the cut happens to make up for it, to
-# half a percent. With few tasks it makes too many: never fewer than 50 of a type. The process here needs no
-# cut.
+# The thesis steps from arrival to arrival instead, by exponential draws with the rate where it stands, and cuts a step
+# at 1/50 of the day, because a draw in a trough may lead past the next wave. At 330 and 500 tasks of a type, waves have
+# 3 % and 1.5 % too few tasks without the cut; the cut happens to make up for it, to half a percent. With few tasks it
+# makes too many: never fewer than 50 of a type. The process here needs no cut.
 #
 # Source: Friese, thesis of 2015, appendix F.
 HUNDREDTHS: Final = 100
@@ -58,17 +57,6 @@ BASELINE_HOURS: Final = (3.0, 5.0)
 BASELINE_RATES: Final = (0.5, 0.75)
 BURST_HOURS: Final = (0.5, 1.5)
 BURST_RATES: Final = (1.25, 1.5)
-
-
-class Rates(Protocol):
-    """A rate at any time, and the highest."""
-
-    @property
-    def most(self) -> float:
-        """The highest rate of all."""
-
-    def at(self, seconds: Floats) -> Floats:
-        """Return the rate at times since the day's begin; earlier ones are negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +80,7 @@ class Waves:
         [1.0, 1.5, 0.5]
         """
         angle = 2.0 * np.pi * self.cycles * seconds / self.day_seconds + self.phase
-        rates: Floats = 1.0 + self.amplitude * np.sin(angle)
-        return rates
+        return 1.0 + self.amplitude * np.sin(angle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +98,17 @@ class Bursts:
         return float(self.rates.max())
 
     def at(self, seconds: Floats) -> Floats:
-        """Return the rate at times since the day's begin; earlier ones are negative.
+        """Return the rate at times, as `Waves.at` does.
 
         >>> quiet_then_busy = Bursts(100.0, np.array([0.0, 75.0]), np.array([0.8, 1.6]), 50.0)
         >>> quiet_then_busy.at(np.array([0.0, 25.0, 49.9, 50.0, -75.0])).tolist()
         [0.8, 1.6, 1.6, 0.8, 1.6]
         """
         clock = np.mod(seconds + self.offset_seconds, self.day_seconds)
-        rates: Floats = self.rates[np.searchsorted(self.begins, clock, side="right") - 1]
-        return rates
+        return self.rates[np.searchsorted(self.begins, clock, side="right") - 1]
+
+
+Rates = Waves | Bursts
 
 
 def draw_waves(rng: np.random.Generator, day_seconds: float) -> Waves:
@@ -143,14 +132,28 @@ def draw_bursts(rng: np.random.Generator, day_seconds: float) -> Bursts:
     return Bursts(day_seconds, np.array(begins[:-1]), np.array(rates) / mean, rng.uniform(0.0, day_seconds))
 
 
+def draw_tasks(
+    rng: np.random.Generator, draw: Callable[[], Iterable[tuple[Rates, float]]], length: float, warm_up: float
+) -> tuple[Floats, Integers]:
+    """Draw when tasks arrive, in rising order, and of which type they are; a draw without any is drawn again.
+
+    `draw` returns the rates of each type, and how many of its tasks arrive in a second on average.
+    """
+    while True:
+        found = [
+            draw_arrivals(rng, rates, per_second=per_second, begin=-warm_up, end=length) for rates, per_second in draw()
+        ]
+        if any(len(each) for each in found):
+            return in_order(found, warm_up)
+
+
 def draw_arrivals(rng: np.random.Generator, rates: Rates, *, per_second: float, begin: float, end: float) -> Floats:
     """Draw arrivals from the begin until before the end, in seconds since the day's begin, in no order.
 
     `per_second` is the mean rate.
     """
     candidates = rng.uniform(begin, end, size=rng.poisson(rates.most * per_second * (end - begin)))
-    kept: Floats = candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
-    return kept
+    return candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
 
 
 def in_order(found: Sequence[Floats], warm_up_seconds: float) -> tuple[Floats, Integers]:
@@ -240,9 +243,5 @@ def draw_pairs(rng: np.random.Generator, number: int) -> list[tuple[str, str]]:
 
 
 def _pair_numbers(rng: np.random.Generator, number: int) -> Integers:
-    return rng.choice(len(CHANCES) * len(THESIS_LEVELS.urgencies), size=number, p=_chances())
-
-
-def _chances() -> Floats:
-    percent = np.array([chance for row in CHANCES.values() for chance in row])
-    return percent / 100.0
+    chances = np.array([chance for row in CHANCES.values() for chance in row]) / 100.0
+    return rng.choice(len(chances), size=number, p=chances)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from lpsched.generate.arrivals import (
     TWENTY_CLASSES,
     UTILITY_RANGES,
     Bursts,
-    draw_arrivals,
     draw_pairs,
+    draw_tasks,
     draw_waves,
-    in_order,
 )
-from lpsched.generate.cov import gamma_draws, rounded, six_digits
+from lpsched.generate.bags import gamma_draws, rounded, six_digits
 from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
@@ -26,8 +25,10 @@ from lpsched.online.tasks import Levels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpsched.generate.arrivals import Rates
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.arrays import Floats, Integers
     from lpsched.online.parts import Cluster
 
 
@@ -107,32 +108,24 @@ def draw_types(rng: np.random.Generator, options: MachovecOptions) -> TypeDraws:
     pairs = draw_pairs(rng, number)
     low, high = np.array([UTILITY_RANGES[priority] for priority, _ in pairs]).T
     utilities = high - rng.random(number) * (high - low)  # the upper end belongs to the range
-    home = _homes(rng, options)
+    general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
+    special = np.arange(len(options.nodes), len(options.clusters))
+    home = np.concatenate([general, np.repeat(special, options.special_task_types)])
     cores = _cores(rng, options, home)
+    along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
+    hours = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
+    spread = np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=number))
+    least, most = options.parallelism_share_least, options.parallelism_share_most
     return TypeDraws(
         priorities=[priority for priority, _ in pairs],
         urgencies=[urgency for _, urgency in pairs],
         utilities=utilities,
         home=home,
-        single_core_seconds=_single_core_seconds(rng, options, utilities),
+        single_core_seconds=SECONDS_PER_HOUR * hours * spread,
         cores=cores,
-        parallelism=_parallelism(rng, options, cores),
+        parallelism=np.maximum(1.0, cores * least * (most / least) ** rng.random(number)),
         sigmas=rng.uniform(options.sigma_least, options.sigma_most, size=number),
     )
-
-
-def _homes(rng: np.random.Generator, options: MachovecOptions) -> Integers:
-    general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
-    special = np.arange(len(options.nodes), len(options.clusters))
-    return np.concatenate([general, np.repeat(special, options.special_task_types)])
-
-
-def _single_core_seconds(rng: np.random.Generator, options: MachovecOptions, utilities: Floats) -> Floats:
-    along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
-    hours = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
-    spread = np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=len(utilities)))
-    seconds: Floats = SECONDS_PER_HOUR * hours * spread
-    return seconds
 
 
 def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -> Integers:
@@ -148,15 +141,9 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
     return cores
 
 
-def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Integers) -> Floats:
-    least, most = options.parallelism_share_least, options.parallelism_share_most
-    drawn: Floats = np.maximum(1.0, cores * least * (most / least) ** rng.random(len(cores)))
-    return drawn
-
-
 # Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.
 #
-# With G(mean, V) of `cov.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
+# With G(mean, V) of `bags.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
 #
 #  t_ic   seconds on a single core: the type's at home, ~ G(t_i, 0.3) in other clusters
 #  d_i    ~ G(133, 0.2)        watts of one node, on the whole
@@ -170,10 +157,9 @@ def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Inte
 #  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `speed_up`. On as many nodes as the
 #                       type takes for its cores it uses just these; on more or fewer, all that they have
 #
-# so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds
-# have points at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a
-# line. General-purpose types run in general-purpose clusters only, special-purpose ones in their own only.
-# Numbers are rounded to six digits.
+# so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds have points
+# at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a line. General-purpose
+# types run in general-purpose clusters only, special-purpose ones in their own only. Numbers are rounded to six digits.
 #
 # Source: Machovec et al. (2016), section IV.B. It does not say whether a root goes over f_k alone, whether
 # power and speed have one randomness, and for what it is drawn anew: over both, one, for each pair are ours.
@@ -185,7 +171,9 @@ STATE_SHARE: Final = 0.1  # of these, between P-states
 def draw_curves(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[NodeCurves, NodeCurves]:
     """Draw the curves of seconds and of watts."""
     seconds, watts = draw_single(rng, options, types)
-    runs = _can_run(options, types)
+    cluster_numbers, home = np.arange(len(options.clusters)), types.home[:, np.newaxis]
+    general = (cluster_numbers < len(options.nodes)) & (home < len(options.nodes))
+    runs = (cluster_numbers == home) | general
     pairs = [
         [
             (seconds_curves(cluster, types, i, seconds[i, c]), watts_curves(cluster, watts[i, c]))
@@ -199,13 +187,6 @@ def draw_curves(rng: np.random.Generator, options: MachovecOptions, types: TypeD
         NodeCurves(tuple(tuple(cell for pair in row for cell in pair[which]) for row in pairs)) for which in (0, 1)
     )
     return of_seconds, of_watts
-
-
-def _can_run(options: MachovecOptions, types: TypeDraws) -> Mask:
-    general = np.arange(len(options.clusters)) < len(options.nodes)
-    own = np.arange(len(options.clusters)) == types.home[:, np.newaxis]
-    runs: Mask = own | (general & (types.home < len(options.nodes))[:, np.newaxis])
-    return runs
 
 
 def draw_single(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Floats]:
@@ -263,11 +244,10 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 #             cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
 #             hours: the mean over the day is 1
 #
-# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting
-# utility and in urgency; utility classes are drawn evenly for each task. How many tasks there are is random;
-# a draw without any is drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at
-# the edges of the 24 hours that count, after four hours of warm-up with the rates of their time of day.
-# Schedulers know how long tasks run.
+# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting utility and in
+# urgency; utility classes are drawn evenly for each task. How many tasks there are is random; a draw without any is
+# drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at the edges of the 24 hours that
+# count, after four hours of warm-up with the rates of their time of day. Schedulers know how long tasks run.
 #
 # Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
 #
@@ -290,7 +270,8 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
     types = draw_types(rng, options)
     seconds, watts = draw_curves(rng, options, types)
     arrivals, of_type = _tasks(rng, options, types)
-    priorities = _priorities(types)
+    names = map(str.__add__, types.priorities, numbered("", options.task_types))  # a priority for each task type
+    priorities = dict(zip(names, map(six_digits, types.utilities.tolist()), strict=True))
     levels = _levels(rng, types, list(priorities), of_type)
     return Clusters(
         name=name,
@@ -303,23 +284,8 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
         urgencies=THESIS_LEVELS.urgencies,
         utility_classes=TWENTY_CLASSES,
         period=options.period,
-        made_by=_made_by(seed, options, trial),
+        made_by=options.note(NAME, seed, trial),
     )
-
-
-def _made_by(seed: int, options: MachovecOptions, trial: tuple[int, ...]) -> dict[str, Any]:
-    """Return what makes the clusters again, without options that are not given."""
-    said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | options.model_dump(exclude_none=True)
-
-
-def _priorities(types: TypeDraws) -> dict[str, float]:
-    """Return a priority for each task type: its level and number, and its utility."""
-    endings = numbered("", len(types.priorities))
-    return {
-        level + ending: six_digits(utility)
-        for level, ending, utility in zip(types.priorities, endings, types.utilities.tolist(), strict=True)
-    }
 
 
 def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], of_type: Integers) -> list[Levels]:
@@ -335,15 +301,12 @@ def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], o
 
 def _tasks(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Integers]:
     """Draw when tasks arrive, in rising order, and of which type they are."""
-    length, warm_up = SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds
     per_second = options.tasks / options.task_types / DAY_SECONDS
-    while True:
-        found = [
-            draw_arrivals(rng, _rates(rng, options, cores), per_second=per_second, begin=-warm_up, end=length)
-            for cores in types.cores.tolist()
-        ]
-        if any(len(each) for each in found):
-            return in_order(found, warm_up)
+
+    def draw() -> Iterator[tuple[Rates, float]]:
+        return ((_rates(rng, options, cores), per_second) for cores in types.cores.tolist())
+
+    return draw_tasks(rng, draw, SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds)
 
 
 def _rates(rng: np.random.Generator, options: MachovecOptions, cores: int) -> Rates:

@@ -1,38 +1,28 @@
-"""Workloads of arriving tasks: from a bag, or as the ESSC of the thesis, with a chosen task-machine affinity."""
+"""Workloads of arriving tasks: from a bag, as the ESSC of the thesis, and further trials of generated ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_origin
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.generate.arrivals import (
-    THESIS_LEVELS,
-    draw_arrivals,
-    draw_bursts,
-    draw_levels,
-    draw_waves,
-    even_arrivals,
-    in_order,
-)
-from lpsched.generate.cov import (
-    CovTables,
-    cov_tables,
-    machine_counts,
-    packed_table,
-    rounded,
-    state_names,
-    with_p_states,
-)
-from lpsched.generate.options import SOURCE, EsscOptions
+from lpsched.errors import Fault, InstanceError, quote
+from lpsched.generate import clusters
+from lpsched.generate.arrivals import THESIS_LEVELS, draw_bursts, draw_levels, draw_tasks, draw_waves, even_arrivals
+from lpsched.generate.bags import CovTables, cov_tables, machine_counts, packed_table, rounded, with_p_states
+from lpsched.generate.options import SOURCE, EsscOptions, MachovecOptions, state_names
 from lpsched.model.fields import numbered
+from lpsched.online.clusters import Clusters
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.tasks import MOST_TASKS
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from lpsched.bag.model import Bag
+    from lpsched.generate.arrivals import Rates
     from lpsched.generate.options import Affinity
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.model.table import Table
@@ -87,11 +77,10 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
 # *Special-purpose machine types* run their own task types ten times as fast as the general-purpose ones do on
 # average over machine types (of speeds, not of seconds).
 #
-# The thesis adds as much as leaves no speed negative, in one turn. Taken literally, a speed becomes 0 in the
-# first step, which no table of seconds can hold, and as often as not stops the steps that follow: over 48
-# trials the affinity is then 0.10 to 0.17, where the thesis prints 0.14 to 0.18. Half steps and the floor,
-# both ours, give 0.14 to 0.18. The floor also keeps mean seconds, on which utility depends, near the old
-# ones.
+# The thesis adds as much as leaves no speed negative, in one turn. Taken literally, a speed becomes 0 in the first
+# step, which no table of seconds can hold, and as often as not stops the steps that follow: over 48 trials the affinity
+# is then 0.10 to 0.17, where the thesis prints 0.14 to 0.18. Half steps and the floor, both ours, give 0.14 to 0.18.
+# The floor also keeps mean seconds, on which utility depends, near the old ones.
 #
 # Source: Friese, thesis of 2015, section 3.5.3.2.
 SPECIAL_SPEEDUP: Final = 10.0
@@ -136,14 +125,11 @@ def high_affinity(speeds: Floats) -> Floats:
     found = speeds
     for _ in range(TURNS):
         for step in steps:
-            found = found + STEP_SHARE * _room(found - floor, step) * step
+            falling = step < 0
+            if falling.any():  # room: how often the step can be taken before one that falls is at the floor
+                room = max(0.0, float(((found - floor)[falling] / -step[falling]).min()))
+                found = found + STEP_SHARE * room * step
     return found
-
-
-def _room(spare: Floats, step: Floats) -> float:
-    """Return how often a step can be taken before something that falls has used up what it can spare."""
-    falling = step < 0
-    return max(0.0, float((spare[falling] / -step[falling]).min())) if falling.any() else 0.0
 
 
 # The day of the thesis: a hundred machines, a hundred task types, and tasks in waves and bursts.
@@ -152,10 +138,9 @@ def _room(spare: Floats, step: Floats) -> float:
 #     n_i     ~ Gaussian(N / T, variance N / T / 10)      tasks of type i on average; from 0 to twice the mean
 #     rate    n_i / length of the period, times the waves or bursts of `arrivals.py`
 #
-# Tables come by `cov.py`, with 17 task types of their own for the four special-purpose machine types together
-# (bursts; the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and
-# utility class come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run
-# nothing take nothing.
+# Tables come by `bags.py`, with 17 task types of their own for the four special-purpose machine types together (bursts;
+# the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and utility class
+# come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run nothing take nothing.
 #
 # Warm-up and period have the same rates at the same hour of the day. The number of tasks is random, with the
 # mean N in the period; a draw without any task is drawn again. Arrivals have hundredths of a second, tables
@@ -171,7 +156,6 @@ VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type
 def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] = ()) -> Day:
     """Generate a day; the same seed, options and trial give the same day.
 
-    >>> from lpsched.generate.day import EsscOptions
     >>> day = essc_day("short", 1, EsscOptions(tasks=500, hours=1.0))
     >>> day.machines, day.period.ends_at, 1_300 < day.tasks < 1_700
     (100, 10800.0, True)
@@ -189,14 +173,8 @@ def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] 
         tasks=ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, len(arrivals))),
         **dict(THESIS_LEVELS),
         period=options.period,
-        made_by=_made_by(seed, options, trial),
+        made_by=options.note(NAME, seed, trial),
     )
-
-
-def _made_by(seed: int, options: EsscOptions, trial: tuple[int, ...]) -> dict[str, Any]:
-    """Return what makes the day again, without options that are not given."""
-    said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | options.model_dump(exclude_none=True)
 
 
 def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Table, Mask]:
@@ -212,27 +190,109 @@ def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Tabl
 
 def _tasks(rng: np.random.Generator, options: EsscOptions, bursty: Mask) -> tuple[Floats, Integers]:
     """Draw when tasks arrive, in rising order, and of which type they are."""
-    period = options.period
-    assert period.length_seconds is not None
-    length, warm_up = period.length_seconds, period.warm_up_seconds
-    while True:
-        found = [
-            draw_arrivals(
-                rng,
-                draw_bursts(rng, length) if bursts else draw_waves(rng, length),
-                per_second=number / length,
-                begin=-warm_up,
-                end=length,
-            )
-            for bursts, number in zip(bursty.tolist(), mean_numbers(rng, options).tolist(), strict=True)
-        ]
-        if any(len(each) for each in found):
-            return in_order(found, warm_up)
+    length = SECONDS_PER_HOUR * options.hours
+
+    def draw() -> Iterator[tuple[Rates, float]]:
+        for bursts, number in zip(bursty.tolist(), mean_numbers(rng, options).tolist(), strict=True):
+            yield draw_bursts(rng, length) if bursts else draw_waves(rng, length), number / length
+
+    return draw_tasks(rng, draw, length, options.period.warm_up_seconds)
 
 
 def mean_numbers(rng: np.random.Generator, options: EsscOptions) -> Floats:
     """Draw how many tasks of each type the period has on average."""
     mean = options.tasks / options.task_types
     drawn = rng.normal(mean, np.sqrt(VARIANCE_SHARE * mean), size=options.task_types)
-    numbers: Floats = np.clip(drawn, 0.0, 2.0 * mean)  # on both sides alike, so that the mean stays
-    return numbers
+    return np.clip(drawn, 0.0, 2.0 * mean)  # on both sides alike, so that the mean stays
+
+
+# Another draw of the same kind: trial t of a day, or of clusters, that a generator made.
+#
+# Trial 0 is the instance itself. Trial t is made by its generator with its options, from random numbers of
+# its own: new tables, new tasks. The period is the instance's as it stands, so that an energy constraint that
+# was put in later holds in all trials. Trials of a trial are other draws again.
+Arriving = TypeVar("Arriving", Day, Clusters)
+KINDS: Final = {  # what an entry of a note must be, by the type of the option
+    int: "a whole number from 0",
+    tuple: "a list of whole numbers from 0",
+    float: "a number",
+    Literal: "a word",
+}
+
+
+class Maker(NamedTuple):
+    """A generator: the name that it notes, what it makes, its options, and how it is asked."""
+
+    name: str
+    noun: str  # as in `lpsched generate NOUN`
+    machines: str
+    options: type[EsscOptions | MachovecOptions]
+    make: Callable[[str, int, Any, tuple[int, ...]], Day | Clusters]
+
+    @property
+    def advice(self) -> str:
+        """What to do where there is no instance that it made."""
+        return f"generate {'a day' if self.noun == 'day' else self.noun} with"
+
+
+OF_DAYS: Final = Maker(NAME, "day", "machine types", EsscOptions, essc_day)
+OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", "clusters", MachovecOptions, clusters.machovec_clusters)
+
+
+def another_day(given: Arriving, trial: int) -> Arriving:
+    """Return trial number `trial` of a day or of clusters."""
+    if trial == 0:
+        return given
+    maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS
+    note = _note_of(given, maker)
+    before: tuple[int, ...] = note.get("trial", ())
+    options = maker.options(**{name: note[name] for name in maker.options.model_fields if name in note})
+    name = given.name.removesuffix(_suffix(before))
+    made = maker.make(name, note["seed"], options, (*before, trial))
+    assert isinstance(made, type(given))
+    if _machines(made) != _machines(given) or made.task_types != given.task_types:
+        found = f"{maker.machines} or task types that were changed later"
+        advice = f"{maker.advice} the machines it should have"
+        raise InstanceError(given.name, (Fault(("made_by",), found, "those of the generator", advice),))
+    return made.model_copy(update={"name": name + _suffix((*before, trial)), "period": given.period})
+
+
+def _machines(given: Day | Clusters) -> tuple[object, ...]:
+    return given.machine_types if isinstance(given, Day) else given.clusters
+
+
+def _suffix(trial: tuple[int, ...]) -> str:
+    return f"-trial-{'-'.join(map(str, trial))}" if trial else ""
+
+
+def _note_of(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
+    """Return what an instance says of how it was made, with tuples for lists."""
+    note = given.made_by or {}
+    kinds = {"generator": Literal, "seed": int, "trial": tuple}
+    kinds |= {name: get_origin(kind) or kind for name, kind in maker.options.types().items()}
+    do = f"run it alone, or {maker.advice} `lpsched generate {maker.noun} --tasks N --seed S -o FILE`"
+    faults = []
+    if given.made_by is None:
+        faults.append(Fault(("made_by",), "nothing", "a generator, which makes others like it", do))
+    elif note.get("generator") != maker.name:
+        faults.append(Fault(("made_by", "generator"), quote(str(note.get("generator"))), quote(maker.name), do))
+    else:
+        do = "correct it, or drop made_by"
+        for key, value in note.items():
+            if key not in kinds:
+                faults.append(Fault(("made_by", key), "a key that this generator does not know", "none such", do))
+            elif not _is(kinds[key], value):
+                faults.append(Fault(("made_by", key), quote(str(value)), KINDS[kinds[key]], do))
+    if faults:
+        raise InstanceError(given.name, tuple(faults))
+    return {key: tuple(value) if kinds[key] is tuple else value for key, value in note.items()}
+
+
+def _is(kind: object, value: object) -> bool:
+    """Return whether a value is of a kind; true and false are no numbers."""
+    if kind is Literal:
+        return isinstance(value, str)
+    if kind is tuple:
+        return isinstance(value, list | tuple) and all(_is(int, each) for each in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (kind is float or (isinstance(value, int) and value >= 0))

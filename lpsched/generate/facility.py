@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.model import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
-from lpsched.generate.cov import six_digits
+from lpsched.generate.bags import six_digits
 from lpsched.generate.options import PLATFORMS, SOURCE, FacilityOptions
 from lpsched.model.fields import SMALLEST, numbered
 from lpsched.model.table import SparseMatrix, Table
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 # Air between racks and CRAC units: a room of hot and cold aisles, with conserved flow.
 #
-# Layout. Racks of `rack` nodes, 0.6 m wide and 2 m high, stand in rows 2.4 m apart that face each other in
-# pairs: they draw in air from the cold aisle between them and blow it into the hot aisle behind, each 0.6 m
-# from the middle of the row. CRAC units stand around the room, evenly spaced, 1 m from the racks; they blow and
-# draw at floor height.
+# Layout. Racks of `rack` nodes, 0.6 m wide and 2 m high, stand in rows 2.4 m apart that face each other in pairs: they
+# draw in air from the cold aisle between them and blow it into the hot aisle behind, each 0.6 m from the middle of the
+# row. CRAC units stand around the room, evenly spaced, 1 m from the racks; they blow and draw at floor height.
 #
 # Flows (m3/s). F_v is the airflow of node v, h_v in (0, 1) its height in the rack, and rho the recirculation
 # share. Node v draws
@@ -85,31 +84,17 @@ def layout(nodes: int, units: int, rack: int) -> Layout:
 def _around(units: int, width: float, depth: float) -> Floats:
     """Return evenly spaced points of the rectangle around the racks, counted from its corner."""
     wide, deep = width + 2 * MARGIN, depth + 2 * MARGIN
-    points = []
-    for way in (np.arange(units) + 0.5) / units * 2 * (wide + deep):
-        if way < wide:
-            point = (way, 0.0)
-        elif way < wide + deep:
-            point = (wide, way - wide)
-        elif way < 2 * wide + deep:
-            point = (2 * wide + deep - way, deep)
-        else:
-            point = (0.0, 2 * (wide + deep) - way)
-        points.append((point[0] - MARGIN, point[1] - MARGIN, 0.0))
-    return np.array(points)
+    way = (np.arange(units) + 0.5) / units * 2 * (wide + deep)
+    sides = [way < wide, way < wide + deep, way < 2 * wide + deep]
+    x = np.select(sides, [way, np.full(units, wide), 2 * wide + deep - way], 0.0)
+    y = np.select(sides, [np.zeros(units), way - wide, np.full(units, deep)], 2 * (wide + deep) - way)
+    return np.column_stack((x - MARGIN, y - MARGIN, np.zeros(units)))
 
 
 def air_mixing(flow: Floats, unit_flow: Floats, recirculation: float, rack: int) -> SparseMatrix:
     """Return the share of each place's inlet air that left each place, nodes first.
 
-    Parameters
-    ----------
-    flow, unit_flow
-        Airflow of the nodes and of the CRAC units; their sums are equal.
-    recirculation
-        The share of the nodes' air that comes straight from nodes: 0, or from 0.001 to 0.6.
-    rack
-        How many nodes stand in a rack.
+    The airflows of the nodes and of the CRAC units have equal sums; the recirculation is 0, or from 0.001 to 0.6.
     """
     room = layout(len(flow), len(unit_flow), rack)
     rows, columns, among = _among_nodes(room, flow, recirculation)
@@ -320,14 +305,22 @@ def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -
     full = full_power(most[of_node], flow, unit_flow, matrix)
     used = [a for a, kind in enumerate(CLASSES) if any(task.memory_class == kind for task in tasks)]
     units = zip(numbered("crac", options.crac_units), unit_flow.tolist(), strict=True)
+    modes = [  # the columns of the tables: each server with each of its clocks
+        (j, clock) for j, each in enumerate(servers) for clock in np.linspace(1.0, LOWEST_CLOCK, each.p_states).tolist()
+    ]
     return Facility(
         name=name,
         node_types=types,
         nodes=tuple(of_node.tolist()),
         crac_units=tuple(CracUnit(label, each, OUTLETS) for label, each in units),
         task_types=arriving,
-        speeds=Table.of([_speeds(*each, servers) for each in zip(tasks, seconds.tolist(), strict=True)]),
-        watts=Table.of([[_core_watts(*each) for each in _modes(task, servers)] for task in tasks]),
+        speeds=Table.of(
+            [
+                [_speed(task, own[j], clock) for j, clock in modes]
+                for task, own in zip(tasks, seconds.tolist(), strict=True)
+            ]
+        ),
+        watts=Table.of([[_core_watts(task, servers[j], clock) for j, clock in modes] for task in tasks]),
         mixing=Mixing("inlet_mix", matrix),
         power_cap_watts=six_digits(options.cap_share * full),
         memory_classes=tuple(CLASSES[a] for a in used),
@@ -357,21 +350,8 @@ def _arriving(
     )
 
 
-def _modes(task: Benchmark, servers: tuple[Server, ...]) -> list[tuple[Benchmark, Server, float]]:
-    """Return each server with each of its clocks, in the order of the tables' columns."""
-    return [
-        (task, server, clock)
-        for server in servers
-        for clock in np.linspace(1.0, LOWEST_CLOCK, server.p_states).tolist()
-    ]
-
-
-def _speeds(task: Benchmark, seconds: list[float], servers: tuple[Server, ...]) -> list[float]:
-    base = dict(zip(servers, seconds, strict=True))
-    return [
-        six_digits(1.0 / (base[server] * (1.0 + task.clock_share * (1.0 / clock - 1.0))))
-        for _, server, clock in _modes(task, servers)
-    ]
+def _speed(task: Benchmark, seconds: float, clock: float) -> float:
+    return six_digits(1.0 / (seconds * (1.0 + task.clock_share * (1.0 / clock - 1.0))))
 
 
 def _core_watts(task: Benchmark, server: Server, clock: float) -> float:
@@ -386,7 +366,9 @@ def full_power(powers: Floats, flow: Floats, unit_flow: Floats, matrix: SparseMa
     missing shrinks by about the share of recirculation each time.
     """
     nodes, air = len(powers), PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
-    rows, columns, shares = _entries(matrix)
+    starts = np.frombuffer(matrix.starts, dtype=np.int64)
+    rows = np.repeat(np.arange(matrix.rows), np.diff(starts))
+    columns, shares = np.frombuffer(matrix.places, dtype=np.int64), np.frombuffer(matrix.packed)
     of_nodes = columns < nodes
     rows, columns, shares = rows[of_nodes], columns[of_nodes], shares[of_nodes]
     warming = powers / (air * flow)
@@ -399,9 +381,3 @@ def full_power(powers: Floats, flow: Floats, unit_flow: Floats, matrix: SparseMa
     outlet = float(np.clip(REDLINE - above[:nodes].max(), *OUTLETS))
     removed = float(air * unit_flow @ above[nodes:])
     return float(powers.sum()) + removed / CracUnit("any", 1.0, OUTLETS).performance(outlet)
-
-
-def _entries(matrix: SparseMatrix) -> tuple[Integers, Integers, Floats]:
-    starts = np.frombuffer(matrix.starts, dtype=np.int64)
-    rows = np.repeat(np.arange(matrix.rows), np.diff(starts))
-    return rows, np.frombuffer(matrix.places, dtype=np.int64), np.frombuffer(matrix.packed)

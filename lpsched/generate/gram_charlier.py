@@ -100,6 +100,9 @@ STARTS: Final = 4  # of the close look; skewness and kurtosis have more than one
 ROUNDS: Final = 40
 FIRST_STEP: Final = 0.2
 DEVIATION_WEIGHT: Final = 100.0  # a deviation lost by 1 % weighs as much as a skewness lost by 1
+Z: Final = np.linspace(-REACH, REACH, STEPS + 1)  # the ends of the steps
+ANGLES: Final = [2 * math.pi * part / DIRECTIONS for part in range(DIRECTIONS)]
+AROUND: Final = np.round(np.array([[*map(math.cos, ANGLES)], [*map(math.sin, ANGLES)]]), DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +143,21 @@ def _density(point: Floats, wanted: Moments, floor: float, unit: float) -> GramC
     cut = _cut(point[:, np.newaxis], wanted, floor)
     first, scale = int(cut.first[0]), float(cut.scale[0])
     areas = np.concatenate(([0.0], np.cumsum(_areas(point[:, np.newaxis])[0, first:])))
-    values = np.maximum(floor, wanted.mean + scale * (_steps()[first:] - cut.mean[0]))
+    values = np.maximum(floor, wanted.mean + scale * (Z[first:] - cut.mean[0]))
     shape = (float(cut.skewness[0]) + 0.0, float(cut.kurtosis[0]))
     kept = Moments(unit * wanted.mean, unit * scale * float(cut.deviation[0]), *shape)
     return _fixed(unit * values, areas / areas[-1], kept)
 
 
 def _fixed(values: Floats, areas: Floats, kept: Moments) -> GramCharlier:
-    values.flags.writeable = areas.flags.writeable = False  # whoever asks again gets the same arrays
+    values.flags.writeable = areas.flags.writeable = False  # later calls return the same arrays
     return GramCharlier(values, areas, kept)
 
 
 def _nearest(start: Floats, wanted: Moments, floor: float) -> Floats:
     """Search the disc of (w1, w2): a coarse look everywhere, then closely from the most promising points."""
     lengths = [math.sin(part * math.pi / 2 / LENGTHS) for part in range(1, LENGTHS + 1)]  # dense where w0 is small
-    points = np.concatenate((start[:, np.newaxis], *(length * _around() for length in lengths)), axis=1)
+    points = np.concatenate((start[:, np.newaxis], *(length * AROUND for length in lengths)), axis=1)
     promising = np.argsort(_misfits(points, wanted, floor), kind="stable")[:STARTS]
     found: list[tuple[float, Floats]] = []
     for place in promising:
@@ -166,7 +169,7 @@ def _nearest(start: Floats, wanted: Moments, floor: float) -> Floats:
 
 def _refined(point: Floats, wanted: Moments, floor: float) -> tuple[float, Floats]:
     """Go to the best neighbour as long as one is better, else look nearer by; return misfit and point."""
-    steps, step, misfit = np.concatenate((np.zeros((2, 1)), _around()[:, ::2]), axis=1), FIRST_STEP, math.inf
+    steps, step, misfit = np.concatenate((np.zeros((2, 1)), AROUND[:, ::2]), axis=1), FIRST_STEP, math.inf
     for _ in range(ROUNDS):
         points = point[:, np.newaxis] + step * steps
         points /= np.maximum(1.0, np.sqrt(points[0] ** 2 + points[1] ** 2))
@@ -180,8 +183,7 @@ def _misfits(points: Floats, wanted: Moments, floor: float) -> Floats:
     """Return how far the densities at some (w1, w2) are from what is wanted."""
     cut = _cut(points, wanted, floor)
     lost = DEVIATION_WEIGHT * (1 - cut.scale * cut.deviation / wanted.deviation)
-    off: Floats = np.sqrt((cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2)
-    return off
+    return np.sqrt((cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ class _Cut:
 
 def _cut(points: Floats, wanted: Moments, floor: float) -> _Cut:
     """Find c for each density: the first step where (mean - c) / deviation is no more than wanted."""
-    areas, steps = _areas(points), _steps()
+    areas, steps = _areas(points), Z
     left = _from_here_on(areas)
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left; never chosen
         m1, m2, m3, m4 = (_from_here_on(areas * power) / left for power in _powers())
@@ -216,8 +218,7 @@ def _cut(points: Floats, wanted: Moments, floor: float) -> _Cut:
 
 def _from_here_on(rows: Floats) -> Floats:
     """Return the sum of each entry and all that follow it."""
-    sums: Floats = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
-    return sums
+    return np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]
 
 
 def _areas(points: Floats) -> Floats:
@@ -230,21 +231,9 @@ def _areas(points: Floats) -> Floats:
 
 
 @cache
-def _around() -> Floats:
-    angles = [2 * math.pi * part / DIRECTIONS for part in range(DIRECTIONS)]
-    circle = [[math.cos(angle) for angle in angles], [math.sin(angle) for angle in angles]]
-    return np.round(np.array(circle), DIGITS)
-
-
-@cache
-def _steps() -> Floats:
-    return np.linspace(-REACH, REACH, STEPS + 1)
-
-
-@cache
 def _powers() -> tuple[Floats, Floats, Floats, Floats]:
     """Return the means of z, z^2, z^3 and z^4 in each step, over which areas are taken as even."""
-    middle, wide = (_steps()[:-1] + _steps()[1:]) / 2, 2 * REACH / STEPS
+    middle, wide = (Z[:-1] + Z[1:]) / 2, 2 * REACH / STEPS
     square = middle * middle
     return (
         middle,
@@ -257,7 +246,7 @@ def _powers() -> tuple[Floats, Floats, Floats, Floats]:
 @cache
 def _step_areas() -> tuple[Floats, Floats, Floats]:
     """Return the areas of phi, phi He3 and phi He4 in each step."""
-    z = _steps()
+    z = Z
     bell = np.array([math.exp(-each * each / 2) / math.sqrt(2 * math.pi) for each in z.tolist()])
     below = np.array([math.erfc(-each / math.sqrt(2)) / 2 for each in z.tolist()])
     bell, below = np.round(bell, DIGITS), np.round(below, DIGITS)

@@ -70,19 +70,19 @@ class Options(BaseModel):
             try:
                 super().__init__(**given)
             except ValidationError as error:
-                details = error.errors(include_url=False)
-                if misfits := [each for each in details if not _is_range(each)]:
-                    misfits.sort(key=lambda each: [*given, each["loc"][0]].index(each["loc"][0]))
-                    raise InstanceError(SOURCE, _once(self._misfit(each, given) for each in misfits)) from None
-                faults = [self._out_of_range(each) for each in details]
+                faults = [self._fault(each, given) for each in error.errors(include_url=False)]
+                if misfits := [each for each in faults if each.do != CHANGE]:
+                    order = [*given, *type(self).model_fields]
+                    misfits.sort(key=lambda each: order.index(each.path[0]))
+                    raise InstanceError(SOURCE, tuple(dict.fromkeys(misfits))) from None
                 made = self.model_construct(**given)
             if faults := [*faults, *made.at_odds(in_range=not faults)]:
-                raise InstanceError(SOURCE, _once(faults))
+                raise InstanceError(SOURCE, tuple(dict.fromkeys(faults)))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return the same options but for some, which are checked."""
         del deep  # nothing in them can change
-        return type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | dict(update or {}))
+        return type(self)(**dict(self) | dict(update or {}))
 
     def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
         """Find options that do not go together; `in_range` says whether each is sound by itself."""
@@ -95,31 +95,28 @@ class Options(BaseModel):
         hints = {name: kind for name, kind in get_type_hints(cls).items() if name in cls.model_fields}
         return {name: get_args(kind)[0] if NoneType in get_args(kind) else kind for name, kind in hints.items()}
 
+    def note(self, generator: str, seed: int, trial: tuple[int, ...]) -> dict[str, Any]:
+        """Return what makes an instance again, without options that are not given."""
+        said = {"generator": generator, "seed": seed} | ({"trial": trial} if trial else {})
+        return said | self.model_dump(exclude_none=True)
+
     @classmethod
-    def _misfit(cls, detail: ErrorDetails, given: Mapping[str, object]) -> Fault:
-        """Return the fault of a name that is unknown or missing, or of a value of another type."""
-        name = str(detail["loc"][0])
-        if detail["type"] == "missing":
-            return Fault((name,), "nothing", f"the key {name!r}", "add it")
-        if detail["type"] == "extra_forbidden":
-            return unknown(name, cls.model_fields)
+    def _fault(cls, detail: ErrorDetails, given: Mapping[str, object]) -> Fault:
+        """Return what is wrong with an option; the advice is `CHANGE` where its value is of the right type.
+
+        An option has one place, its name, and its description is a help text: so not by `model/problems.py`.
+        """
+        name, value = str(detail["loc"][0]), detail["input"]
+        match detail["type"]:
+            case "missing":
+                return Fault((name,), "nothing", f"the key {name!r}", "add it")
+            case "extra_forbidden":
+                return unknown(name, cls.model_fields)
+            case "fault":
+                return Fault((name,), repr(value), detail["ctx"]["needed"], CHANGE)
+            case "literal_error" if isinstance(value, str):
+                return Fault((name,), repr(value), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
         return Fault((name,), describe(given[name]), _needed(get_type_hints(cls)[name]), "correct it")
-
-    @classmethod
-    def _out_of_range(cls, detail: ErrorDetails) -> Fault:
-        """Return the fault of a value that is of the right type."""
-        name = str(detail["loc"][0])
-        if detail["type"] == "fault":
-            return Fault((name,), repr(detail["input"]), detail["ctx"]["needed"], CHANGE)
-        return Fault((name,), repr(detail["input"]), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
-
-
-def _is_range(detail: ErrorDetails) -> bool:
-    return detail["type"] == "fault" or (detail["type"] == "literal_error" and isinstance(detail["input"], str))
-
-
-def _once(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(dict.fromkeys(faults))
 
 
 def unknown(name: str, known: Iterable[str]) -> Fault:
@@ -149,11 +146,18 @@ MOST_LISTED: Final = 1_000  # machine types or clusters of a kind: more do not f
 Counts = tuple[Annotated[int, Within(1, MOST)], ...]
 PStates = Annotated[int, Within(1, len(POWER_SCALING))]
 Cov = Annotated[float, Within(0, 2)]
+Positive = Annotated[float, Within(1e-6, 1e12)]
+Arriving = Annotated[int, Within(1, MOST_TASKS)]
 Watts = Annotated[float, Within(1e-6, 1e12, or_zero=True)]
 Hours = Annotated[float, Within(0.01, 24 * 366), Field(description="Length of the period that counts.")]
 WarmUp = Annotated[float, Within(1e-6, 24 * 366, or_zero=True), Field(description="Hours before it that do not count.")]
 Gigajoules = Annotated[float, Within(1e-12, 1e12, or_zero=True)]
 ENERGY: Final = "Energy constraint of the period."
+
+
+def state_names(p_states: int) -> tuple[str, ...] | None:
+    """Return the names of so many P-states; one alone has no name."""
+    return tuple(f"P{k}" for k in range(p_states)) if p_states > 1 else None
 
 
 def _period(options: EsscOptions | MachovecOptions, edge: Literal["prorated", "completed"] = PRORATED) -> Period:
@@ -170,6 +174,7 @@ def _period(options: EsscOptions | MachovecOptions, edge: Literal["prorated", "c
 BagTypes = Annotated[int, Within(1, MOST_TYPES), Field(description="Number of task types; grow: with the small bag's.")]
 BagTasks = Annotated[int, Within(1, MOST), Field(description="Tasks in all.")]
 SpecialMachines = Annotated[Counts, Field(description="Machines of each special-purpose type, e.g. 2,2,3,3.")]
+OwnTypes = Annotated[int, Within(1, MOST_PAIRS)]
 Speedup = Annotated[float, Within(1e-3, 1e6), Field(description="How much faster they run their own.")]
 
 
@@ -183,19 +188,15 @@ class CovOptions(Options):
     )
     special_machines: SpecialMachines = ()
     tasks: BagTasks = 11_000
-    mean_seconds: Annotated[float, Within(1e-6, 1e12)] = Field(
-        default=600.0, description="cov: mean time on a general-purpose machine."
-    )
+    mean_seconds: Positive = Field(default=600.0, description="cov: mean time on a general-purpose machine.")
     task_cov: Cov = Field(default=0.1, description="cov: coefficient of variation across task types.")
     machine_cov: Cov = Field(default=0.25, description="cov: the same across machine types.")
     power_task_cov: Cov = Field(default=0.1, description="cov: the same of power, across task types.")
     power_machine_cov: Cov = Field(default=0.25, description="cov: the same of power, across machine types.")
     special_speedup: Speedup = 10.0
     special_cov: Cov = Field(default=0.1, description="cov: coefficient of variation of their times.")
-    special_least: Annotated[int, Within(1, MOST_PAIRS)] = Field(
-        default=3, description="Fewest task types of their own."
-    )
-    special_most: Annotated[int, Within(1, MOST_PAIRS)] = Field(default=5, description="Most task types of their own.")
+    special_least: OwnTypes = Field(default=3, description="Fewest task types of their own.")
+    special_most: OwnTypes = Field(default=5, description="Most task types of their own.")
     special_task_types: int | None = None  # in all; None: as the numbers of each are drawn
     idle_watts: Watts = Field(default=66.0, description="cov: mean idle power.")
     dynamic_watts: Watts = Field(default=133.0, description="cov: mean power above idle while running.")
@@ -207,17 +208,12 @@ class CovOptions(Options):
         if not self.machines:
             yield Fault(("machines",), "none", "at least one general-purpose type", "add one")
         yield from _bag_at_odds(self)
-        yield from self._special_at_odds()
-        pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
-        yield from too_many_pairs(pairs)
-
-    def _special_at_odds(self) -> Iterator[Fault]:
-        """Find a number of special task types that their machine types cannot have between them."""
         number, types = self.special_task_types, len(self.special_machines)
         least, most = self.special_least * types, self.special_most * types
         if number is not None and not least <= number <= most and least <= most:
             needed = f"{least} to {most}, as {types} special-purpose types can have"
             yield Fault(("special_task_types",), str(number), needed, CHANGE)
+        yield from too_many_pairs(self.task_types * (len(self.machines) + types) * self.p_states)
 
 
 class GrowOptions(Options):
@@ -262,7 +258,7 @@ SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
 class EsscOptions(Options):
     """What to generate; the defaults are the day of chapter 2 with 33,000 tasks."""
 
-    tasks: Annotated[int, Within(1, MOST_TASKS)] = Field(
+    tasks: Arriving = Field(
         default=33_000, description="How many tasks arrive in the period on average; the warm-up's come on top."
     )
     hours: Hours = 24.0
@@ -347,9 +343,7 @@ Sigma = Annotated[float, Within(0, 1_000)]
 class MachovecOptions(Options):
     """What to generate; the defaults are the paper's with 5,000 tasks a day."""
 
-    tasks: Annotated[int, Within(1, MOST_TASKS)] = Field(
-        default=5_000, description="How many tasks arrive in 24 hours on average."
-    )
+    tasks: Arriving = Field(default=5_000, description="How many tasks arrive in 24 hours on average.")
     hours: Hours = 24.0
     warm_up_hours: WarmUp = 4.0
     begins_at_hour: Annotated[float, Within(0, 24)] = Field(
@@ -376,9 +370,7 @@ class MachovecOptions(Options):
     single_core: Literal["home", "mean"] = Field(
         default="home", description="Whose time that is: one cluster's, or the mean of all."
     )
-    node_watts: Annotated[float, Within(1e-6, 1e12)] = Field(
-        default=133.0, description="Mean power of a node that runs a task."
-    )
+    node_watts: Positive = Field(default=133.0, description="Mean power of a node that runs a task.")
     watts_cov: Cov = Field(default=0.2, description="Coefficient of variation of power.")
     parallelism_share_least: Share = Field(
         default=0.005, description="Least average parallelism, as a share of a task type's cores."
@@ -394,11 +386,9 @@ class MachovecOptions(Options):
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters, general-purpose ones first."""
         names = numbered("general", len(self.nodes)) + numbered("special", len(self.special_nodes))
-        sizes = zip(
-            names, (*self.nodes, *self.special_nodes), (*self.cores_per_node, *self.special_cores_per_node), strict=True
-        )
-        states = tuple(f"P{k}" for k in range(self.p_states)) if self.p_states > 1 else None
-        return tuple(Cluster(name, nodes, cores, states) for name, nodes, cores in sizes)
+        cores = (*self.cores_per_node, *self.special_cores_per_node)
+        sizes = zip(names, (*self.nodes, *self.special_nodes), cores, strict=True)
+        return tuple(Cluster(*size, state_names(self.p_states)) for size in sizes)
 
     @property
     def task_types(self) -> int:

@@ -18,11 +18,10 @@ from pydantic_core import PydanticCustomError
 from lpsched.bag.model import Bag
 from lpsched.errors import Fault, InstanceError, LpschedWarning, nearest, quote
 from lpsched.facility.model import Facility
+from lpsched.generate.bags import cov_bag, grow, resampled
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.cov import cov_bag
 from lpsched.generate.day import day_of, essc_day
 from lpsched.generate.facility import facility_of
-from lpsched.generate.grow import grow, resampled
 from lpsched.generate.options import (
     PLATFORMS,
     CovOptions,

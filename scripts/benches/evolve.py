@@ -26,7 +26,7 @@ from lpsched.bag.files import read_bag
 from lpsched.evolve.genes import random_genes
 from lpsched.evolve.nsga2 import SIZE, warm_up
 from lpsched.evolve.running import SEEDS, Evolving
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.online.evolve import DayProblem, DayScorer, to_day_schedule
 from lpsched.online.files import read_day

@@ -22,7 +22,7 @@ from lpsched.bag.problem import OBJECTIVES
 from lpsched.bag.proving import screen_of
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.solve import solve
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.lp.highs import HighsSolver, pass_program
 

@@ -20,7 +20,7 @@ import yaml
 
 from lpsched.bag.files import read_bag, write_bag
 from lpsched.bag.model import bag_from_dict
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.io.instance_files import TableForm
 

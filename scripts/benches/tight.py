@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.solve import solve
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 
 if TYPE_CHECKING:

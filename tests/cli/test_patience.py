@@ -17,7 +17,7 @@ import pytest
 
 from lpsched.bag.files import read_bag, read_schedule, write_bag
 from lpsched.bag.verify import examine
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 
 pytestmark = pytest.mark.rotate_tests(2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.facility.files import allocation_as_dict, read_allocation, write_allocation
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from tests.documents import replaced
 from tests.facility.small_facility import SMALL
 from tests.support import AWKWARD

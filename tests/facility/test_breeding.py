@@ -9,7 +9,7 @@ from lpsched.errors import InstanceError
 from lpsched.facility import genetic as breeding
 from lpsched.facility.genes import set_at_random, to_allocation
 from lpsched.facility.genetic import Breeder
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.facility.verify import violations
 from tests.facility.drawn import KINDS, drawn_breeder
 from tests.paper_facility import paper_facility

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, inlets, total_watts
 from lpsched.facility.continuous_states import compile_program, core_states, count_variables, read_solution, reward_rate
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.facility.verify import measure
 from lpsched.lp.smooth import SmoothSolution, SmoothStatus
 from lpsched.model.table import Table

@@ -9,7 +9,7 @@ from lpsched.errors import InstanceError
 from lpsched.facility.air import facility_arrays
 from lpsched.facility.genes import from_allocation, genes_of, set_at_random, to_allocation
 from lpsched.facility.model import NodeType
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.model.table import Table
 from tests.facility.drawn import drawn_breeder, plain
 from tests.paper_facility import paper_facility

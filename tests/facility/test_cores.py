@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.parts import CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.facility.recovery import core_by_core
-from lpsched.facility.schedule import CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.facility.verify import examine, measure
 from lpsched.generate.facility import generate_facility
 from lpsched.lp.highs import HighsSolver

@@ -14,7 +14,7 @@ from lpsched.evolve.genes import BIT_GENERATORS, generator_of
 from lpsched.facility import genetic as module
 from lpsched.facility.genes import read_population, write_population
 from lpsched.facility.genetic import evolve_facility
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.facility.verify import measure
 from lpsched.model.table import Table

@@ -11,7 +11,7 @@ from lpsched.facility import continuous_states
 from lpsched.facility import nlp as stages
 from lpsched.facility.continuous_states import ContinuousPoint
 from lpsched.facility.nlp import OneState, three_stages
-from lpsched.facility.schedule import CoreFraction
+from lpsched.facility.parts import CoreFraction
 from lpsched.facility.solve import facility as bounded
 from lpsched.facility.verify import examine, measure
 from lpsched.model.table import Table

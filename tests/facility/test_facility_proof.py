@@ -12,9 +12,9 @@ from lpsched.errors import InstanceError
 from lpsched.facility.air import facility_arrays, heat_map, hottest_common_outlet, inlet_mix
 from lpsched.facility.certificate.facility import Prices, Proof, Ranges
 from lpsched.facility.model import Mixing, SparseMatrix
+from lpsched.facility.parts import CoreRun, GangAllocation, PatternShare
 from lpsched.facility.patterns import FacilityRelaxation, NodePattern
 from lpsched.facility.recovery import gang
-from lpsched.facility.schedule import CoreRun, GangAllocation, PatternShare
 from lpsched.facility.verify import examine
 from tests.facility.test_gangs import NO_PRICES
 from tests.paper_facility import paper_facility

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.facility.model import Mixing, SparseMatrix
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.facility.verify import examine, measure, violations
 from lpsched.generate.facility import generate_facility
 from lpsched.model.table import Table

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lpsched.facility.air import facility_arrays, heat_map, inlets, total_watts
+from lpsched.facility.parts import CoreRun
 from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation, NodePattern
 from lpsched.facility.recovery import gang
-from lpsched.facility.schedule import CoreRun
 from tests.paper_facility import paper_facility
 
 ONE = NodePattern(0, ((0, 0, 1),), np.array([1.0]), 50.0)

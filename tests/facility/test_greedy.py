@@ -19,9 +19,9 @@ import pytest
 
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.facility.air import facility_arrays
-from lpsched.facility.greedy import greedy, pairs_by_efficiency
 from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.facility.schedule import CoreFraction
+from lpsched.facility.parts import CoreFraction
+from lpsched.facility.recovery import greedy, pairs_by_efficiency
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.facility.verify import examine, measure
 from lpsched.model.table import Table

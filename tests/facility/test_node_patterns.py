@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.errors import InstanceError
 from lpsched.facility.air import facility_arrays
 from lpsched.facility.patterns import NodeKind, alike, upper_lines
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
@@ -80,19 +79,3 @@ def test_classes_that_slow_down_and_are_slowed_down_alike_are_one():
     assert len(alike(arrays)[1]) == 3
     arrays.degradation[1:, 1:] = [[0.3, 0.1], [0.1, 0.1]]
     assert len(alike(arrays)[1]) == 3
-
-
-def test_more_compositions_than_can_be_looked_at_are_refused_with_their_number():
-    # 40 cores and 8 classes: 48 choose 8 = 377,348,994.
-    arrays = facility_arrays(tiny_facility(np.random.default_rng(0)))
-    many = replace(
-        arrays,
-        mode_type=np.array([0]),
-        cores=np.array([40]),
-        speeds=np.ones((8, 1)),
-        watts=np.ones((8, 1)),
-        class_of=np.arange(8),
-        degradation=np.random.default_rng(0).random((8, 8)),
-    )
-    with pytest.raises(InstanceError, match=r"node_types\[0\].cores: found 40 cores for 8 classes .* 377348994"):
-        NodeKind(many, 0)

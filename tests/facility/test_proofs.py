@@ -10,8 +10,7 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.certificate.boxes import HEAT, Cut, check
-from lpsched.facility.outlets.ascent import RecordedBox, Tightening
-from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.outlets.search import RecordedBox, Tightening, best_outlets
 from lpsched.facility.solve import proof_of
 from lpsched.lp.highs import HighsSolver
 from tests.paper_facility import paper_facility

@@ -10,8 +10,8 @@ from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
 from lpsched.facility import solve as stages
 from lpsched.facility.air import facility_arrays
 from lpsched.facility.certificate.boxes import check
-from lpsched.facility.outlets.ascent import Tightening
-from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.outlets.search import Tightening
+from lpsched.facility.parts import GangAllocation
 from lpsched.facility.solve import facility
 from lpsched.facility.verify import examine
 from lpsched.generate.facility import generate_facility

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.arrays import affinity, homogeneity
-from lpsched.generate.cov import cov_tables
+from lpsched.generate.bags import cov_tables
 from lpsched.generate.day import SLOWEST_SHARE, high_affinity, low_affinity, with_affinity
 from lpsched.generate.options import CovOptions
 

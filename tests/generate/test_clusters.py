@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lpsched.generate import clusters as generator
+from lpsched.generate import arrivals
 from lpsched.generate.arrivals import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES, Bursts, Waves
 from lpsched.generate.clusters import machovec_clusters, work_hours
 from lpsched.generate.options import MachovecOptions
@@ -149,7 +149,7 @@ def test_tasks_of_up_to_4_096_cores_arrive_in_waves_and_larger_ones_in_work_hour
         seen.append(rates)
         return np.zeros(1)
 
-    monkeypatch.setattr(generator, "draw_arrivals", one_at_once)
+    monkeypatch.setattr(arrivals, "draw_arrivals", one_at_once)
     _, _, cores = columns(make(tasks=100, wave_amplitude=amplitude))
     assert [type(each) for each in seen] == [Bursts if n > 4_096 else Waves for n in cores.tolist()]
     waves = [each for each in seen if isinstance(each, Waves)]
@@ -168,7 +168,7 @@ def test_tasks_with_exactly_the_last_step_of_cores_arrive_in_waves(monkeypatch):
         seen.append(type(rates))
         return np.zeros(1)
 
-    monkeypatch.setattr(generator, "draw_arrivals", one_at_once)
+    monkeypatch.setattr(arrivals, "draw_arrivals", one_at_once)
     # A cluster of 8 cores: rows 2 to 4, 5 to 6, 7, and 8 for all that is larger; steps 4, 6 and 7.
     small = {"nodes": (8,), "cores_per_node": (1,), "special_nodes": (), "special_cores_per_node": ()}
     _, _, cores = columns(make(tasks=100, core_steps=(4, 6, 7), **small))

@@ -5,7 +5,7 @@ import pytest
 
 from lpsched.bag.arrays import arrays_of, heterogeneity
 from lpsched.errors import InstanceError
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lpsched.bag.arrays import affinity
 from lpsched.errors import InstanceError
-from lpsched.generate import day as essc
+from lpsched.generate import arrivals
 from lpsched.generate.arrivals import Bursts, Waves
 from lpsched.generate.day import essc_day, mean_numbers
 from lpsched.generate.options import EsscOptions
@@ -137,7 +137,7 @@ def test_special_purpose_task_types_come_in_bursts_and_the_others_in_waves(monke
         kinds.append(type(rates))
         return np.zeros(1)
 
-    monkeypatch.setattr(essc, "draw_arrivals", one_at_once)
+    monkeypatch.setattr(arrivals, "draw_arrivals", one_at_once)
     special = (~np.isnan(first_states(make(tasks=100))[:, :SPECIAL])).any(axis=1)
     assert kinds == [Bursts if each else Waves for each in special]
 

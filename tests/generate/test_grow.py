@@ -9,8 +9,8 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.errors import InstanceError
+from lpsched.generate.bags import grow
 from lpsched.generate.gram_charlier import moments
-from lpsched.generate.grow import grow
 from lpsched.generate.options import GrowOptions
 from lpsched.model.table import Table
 from scripts.figures.shared.desktop import desktop_bag

@@ -10,7 +10,7 @@ import pytest
 from lpsched.bag.files import read_bag
 from lpsched.bag.parts import Prices
 from lpsched.errors import InstanceError
-from lpsched.generate.grow import resampled
+from lpsched.generate.bags import resampled
 from tests.support import simple_bag
 
 PROFIT = read_bag(Path(__file__).parents[2] / "instances" / "profit-30x9.yaml")

@@ -4,9 +4,8 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.day import essc_day
+from lpsched.generate.day import another_day, essc_day
 from lpsched.generate.options import EsscOptions, MachovecOptions
-from lpsched.generate.trials import another_day
 from lpsched.online.files import read_clusters, read_day, write_clusters, write_day
 from lpsched.online.parts import DayTaskType
 from tests.days import decaying, simple_day

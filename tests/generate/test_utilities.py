@@ -9,7 +9,7 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import InstanceError
 from lpsched.generate.arrivals import CHANCES, THESIS_LEVELS, draw_levels, even_arrivals
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.day import day_of
 from lpsched.generate.options import CovOptions
 from lpsched.model.table import Table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.facility.air import facility_arrays, heat_map
-from lpsched.facility.core_times import CoreTimes, compile_lp, read_solution
+from lpsched.facility.nlp import CoreTimes, compile_lp, read_solution
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus
 from models.core_times import best_reward

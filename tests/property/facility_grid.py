@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, inlets
-from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.parts import GangAllocation
 from tests.property.tiny_facilities import Item, patterns, rates, share_of, watts
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.facility.recovery import core_by_core
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.facility.verify import examine, measure, violations
 from lpsched.lp.highs import HighsSolver

@@ -14,7 +14,7 @@ from lpsched.facility.air import (
     inlets,
     total_watts,
 )
-from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.parts import GangAllocation
 from lpsched.facility.verify import measure
 from tests.property.tiny_facilities import FORMS, patterns, share_of, tiny_facility
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.generate.grow import grow
+from lpsched.generate.bags import grow
 from lpsched.generate.options import GrowOptions
 from tests.property.bags import ORDINARY, UNEQUAL, plain_bags
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lpsched.facility.air import facility_arrays, heat_map, hottest_common_outlet, inlets, total_watts
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.facility.schedule import CoreRun, GangAllocation, PatternShare
+from lpsched.facility.parts import CoreRun, GangAllocation, PatternShare
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:

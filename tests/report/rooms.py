@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.model.table import Table
 
 AWKWARD_NAMES = (

@@ -14,8 +14,7 @@ from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
-from lpsched.generate.cov import cov_bag
-from lpsched.generate.grow import grow, resampled
+from lpsched.generate.bags import cov_bag, grow, resampled
 from lpsched.generate.options import CovOptions, GrowOptions
 from lpsched.studies.lines import run_from
 from lpsched.studies.plan import gather, plan

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from pydantic_core import CoreSchema
 
-    from lpsched.facility.certificate.facility import Ranges
-
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
 FORMATS: Final = (FORMAT, EXACT_FORMAT)
@@ -145,21 +143,16 @@ def proved(proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[fl
         if ranges.is_empty():
             continue
         if box.cut is not None:
-            left += _halves(box.cut, ranges)
+            cut, ends = box.cut, (box.cut.below, box.cut.above)
+            left += [
+                (half, ranges.with_side(side, cut.unit, cut.at)) for half, side in zip(ends, cut.sides, strict=True)
+            ]
             continue
         found = None if box.prices is None else proof.reward(ranges, box.prices, floor)
         if found is None:
             return f"box {place} proves nothing: it has no prices, or they have a wrong sign"
         bound = max(bound, found)
     return bound
-
-
-def _halves(cut: Cut, ranges: Ranges) -> list[tuple[int, Ranges]]:
-    below, above = cut.sides
-    return [
-        (cut.below, ranges.with_side(below, cut.unit, cut.at)),
-        (cut.above, ranges.with_side(above, cut.unit, cut.at)),
-    ]
 
 
 def _misshapen(facility: Facility, certificate: FacilityCertificate) -> str | None:

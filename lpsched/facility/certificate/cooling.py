@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.model.fixed_point import ONE, PLACES, fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lpsched.facility.model import CracUnit, Facility
 
@@ -176,7 +176,14 @@ class Cooler:
         """Return the most where Q = k (inlet - T): by the tangent of (inlet - T) g(T), which is convex."""
         a, b, c = map(Fraction, self._cop)
         per_outlet, per_heat, mu = Fraction(outlet, ONE**3), Fraction(heat, ONE), Fraction(cap, ONE)
-        touch = Fraction(self._best_slanted(outlet, heat, cap, float(inlet), float(k), ends))
+        x, y, z = self._cop
+        falling, weight, warm = outlet / ONE**3 - heat / ONE * float(k), cap / ONE * float(k), float(inlet)
+
+        def rise(t: float) -> float:
+            near = 1 / (x + y * t + z * t * t)
+            return falling + weight * (near + (warm - t) * (y + 2 * z * t) * near * near)
+
+        touch = Fraction(_peak(rise, *map(float, ends)))
         g = 1 / (a + b * touch + c * touch * touch)
         slope = -g - (inlet - touch) * (b + 2 * c * touch) * g * g
         most = max(
@@ -185,24 +192,13 @@ class Cooler:
         )
         return -((-most.numerator << PLACES) // most.denominator)
 
-    def _best_slanted(  # noqa: PLR0913, PLR0917 - the letters above
-        self, outlet: int, heat: int, cap: int, inlet: float, k: float, ends: tuple[Fraction, Fraction]
-    ) -> float:
-        a, b, c = self._cop
-        slope, weight = outlet / ONE**3 - heat / ONE * k, cap / ONE * k
-        left, right = map(float, ends)
-        for _ in range(HALVINGS):
-            t = (left + right) / 2
-            g = 1 / (a + b * t + c * t * t)
-            falls = slope + weight * (g + (inlet - t) * (b + 2 * c * t) * g * g) < 0
-            left, right = (left, t) if falls else (t, right)
-        return (left + right) / 2
-
     def _at(  # noqa: PLR0913, PLR0917 - the letters above
         self, outlet: int, heat: int, cap: int, low: float, high: float, watts: float
     ) -> int:
         """Return the most where Q is `watts` and T from low to high: by the tangent of g."""
-        touch = fixed(self._best_touch(outlet, cap, low, high, watts))
+        x, y, z = self._cop
+        slope, weight = outlet / ONE**3, cap / ONE * watts
+        touch = fixed(_peak(lambda t: slope + weight * (y + 2 * z * t) / (x + y * t + z * t * t) ** 2, low, high))
         a, b, c = map(fixed, self._cop)
         cop = (a << 2 * PLACES) + (b * touch << PLACES) + c * touch * touch  # three times the places
         rise = (b << PLACES) + 2 * c * touch  # of the CoP with T; twice the places
@@ -214,15 +210,13 @@ class Cooler:
             found.append(-((-outlet * t) >> 3 * PLACES) - ((cap * q * g) >> 2 * PLACES))
         return max(found) - ((-heat * q) >> PLACES)
 
-    def _best_touch(self, outlet: int, cap: int, low: float, high: float, watts: float) -> float:
-        a, b, c = self._cop
-        slope, weight = outlet / ONE**3, cap / ONE * watts
-        left, right = low, high
-        for _ in range(HALVINGS):
-            t = (left + right) / 2
-            falls = slope + weight * (b + 2 * c * t) / (a + b * t + c * t * t) ** 2 < 0
-            left, right = (left, t) if falls else (t, right)
-        return (left + right) / 2
+
+def _peak(rise: Callable[[float], float], left: float, right: float) -> float:
+    """Return where a concave function is largest, nearly; `rise` is its derivative."""
+    for _ in range(HALVINGS):
+        t = (left + right) / 2
+        left, right = (left, t) if rise(t) < 0 else (t, right)
+    return (left + right) / 2
 
 
 def _down(number: Fraction) -> float:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 #            s_ik, a_ik   tasks per second and watts of a core that runs task type i in P-state k
 #            PD_lm        how much longer a task of class l takes for each other core that runs class m
 #
-# If n_l cores run class l, a task of class l takes d_l = 1 + sum_m (n_m - [l = m]) PD_lm times as long, so
-# that
+# If n_l cores run class l, a task of class l takes d_l = 1 + sum_m (n_m - [l = m]) PD_lm times as long, so that
 #
 #   gain(p)  =  max over n, sum n <= cores, of   sum_l n_l  max over i of class l, k  v_i s_ik / d_l - p a_ik.
 #
@@ -49,7 +48,11 @@ class NodeGains:
                 if speed and watts is not None and in_time:
                     own.append((i, fixed(speed), fixed(watts)))
         classes = sorted(each for each, pairs in self._pairs.items() if pairs)
-        degradation = _degradation(facility, classes)
+        table = facility.degradation
+        degradation = {
+            each: {other: 0 if table is None else fixed(table[each, other] or 0.0) for other in classes}
+            for each in classes
+        }
         self._compositions: list[list[tuple[int, Slowed]]] = []  # cores, and what they run how slowly
         for counts in compositions(facility.node_types[node_type].cores, classes):
             slowed = {
@@ -125,13 +128,6 @@ def highest(lines: list[Line]) -> list[Line]:
             kept.pop()
         kept.append((worth, watts))
     return kept
-
-
-def _degradation(facility: Facility, classes: Sequence[int]) -> dict[int, dict[int, int]]:
-    table = facility.degradation
-    return {
-        each: {other: 0 if table is None else fixed(table[each, other] or 0.0) for other in classes} for each in classes
-    }
 
 
 # Proofs about facilities: what no allocation exceeds while outlets, heat and inlets stay in their ranges.
@@ -217,7 +213,7 @@ class Proof:
         )
         self._air = Air(facility)
         self._share, kelvin = (SHARE, KELVIN) if granted else (Fraction(0), Fraction(0))
-        self._kelvin = _fixed_up(kelvin)
+        self._kelvin = -((-kelvin.numerator << PLACES) // kelvin.denominator)  # rounded up
         self._cap = self._with_share(fixed(facility.power_cap_watts))
         self._outlets = [
             (float_down(fixed(low) - self._kelvin), float_up(fixed(high) + self._kelvin))
@@ -333,7 +329,3 @@ class Proof:
     @cached_property
     def _gains(self) -> list[NodeGains]:
         return [NodeGains(self.facility, j) for j in range(len(self.facility.node_types))]
-
-
-def _fixed_up(number: Fraction) -> int:
-    return -((-number.numerator << PLACES) // number.denominator)

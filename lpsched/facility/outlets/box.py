@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
 from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
+from lpsched.facility.outlets.fixed import RowCells, joined, most_broken
 from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, NodeMarket
 from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Priced
-from lpsched.lp.program import LpBuilder, Rows
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
-    from lpsched.facility.air import FacilityArrays, HeatMap
-    from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
+    from lpsched.facility.air import HeatMap
+    from lpsched.facility.patterns import FacilityRelaxation, Run
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 #     air[v]      (G P + H T)_v  <=  R_v            of a node,      Q_u / k_u + T_u  <=  R_u     of a unit
 #     cooling[u]  w_u  >=  a Q_u + b T_u + c        a plane below Q_u g_u(T_u), on the box it was made for
 #
-# Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In
-# an ascent tangents take the place of planes, and only the last ones count. T is counted from the coldest
-# outlet.
-BROKEN: Final = 1e-9  # kelvin
+# Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In an ascent
+# tangents take the place of planes, and only the last ones count. T is counted from the coldest outlet.
 BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
-AT_ONCE: Final = 60  # rows of air added in a round
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,99 +37,6 @@ class _Plane:
     unit: int
     of: Ranges | Planes  # the box on which it holds, or the tangents that it is one of
     constant: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    name: str
-    lower: float
-    upper: float
-    columns: list[int]
-    values: list[float]
-
-
-class OutletRows:
-    """Knows which rows are there, and all others without writing them out."""
-
-    def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
-        self.floor = arrays.outlet_low
-        self.per_kelvin = heat.crac_watts_per_kelvin / KILO
-        self.curve = CoolingCurve(arrays, self.per_kelvin)
-        self.warms = heat.from_power * KILO  # G
-        self.mixes = heat.from_outlets  # H
-        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
-        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))
-        self.there: list[int | _Plane] = []  # places of air and planes, in the order in which they came
-
-    def air_prices(self, multipliers: Floats) -> Floats:
-        """Return the price of a kelvin at each node and unit, from the multipliers of these rows."""
-        prices = np.zeros(len(self.redlines))
-        for multiplier, what in zip(multipliers.tolist(), self.there, strict=False):
-            if not isinstance(what, _Plane):
-                prices[what] = max(-multiplier, 0.0)
-        prices[~np.isfinite(self.redlines)] = 0.0
-        return prices
-
-    def multipliers(self, air: Floats) -> Floats:
-        """Return what the multipliers of these rows are at prices of air; 0 for planes."""
-        return np.array([0.0 if isinstance(what, _Plane) else -air[what] for what in self.there])
-
-    def lower_limits(self, box: Ranges, tangents: Planes | None) -> Floats:
-        """Return the lower limits of these rows on a box; planes that do not hold there have none."""
-        limits = np.full(len(self.there), -np.inf)
-        for row, what in enumerate(self.there):
-            if isinstance(what, _Plane) and _holds(what, box, tangents):
-                limits[row] = what.constant
-        return limits
-
-    def broken(self, solution: LpSolution, box: Ranges, tangents: Planes | None) -> Rows | None:
-        """Return the rows of air, and the planes, that a point breaks most."""
-        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
-        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
-        excess = air - self.room - solution["over"][1]
-        excess[self._places()] = -np.inf
-        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-        rows = self._air(worst[excess[worst] > BROKEN], solution.program)
-        outlets = self.floor + t
-        found = tangents
-        if found is None:
-            found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
-        missing = np.flatnonzero(found.at(heat, outlets) > watts + BELOW)
-        return _joined(rows + self._cooling(found, missing, tangents or box, solution.program))
-
-    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
-        """Return the rows of air at these places that are not there yet."""
-        return _joined(self._air(places[~np.isin(places, self._places())], program))
-
-    def _places(self) -> list[int]:
-        return [what for what in self.there if not isinstance(what, _Plane)]
-
-    def _air(self, places: Integers, program: LinearProgram) -> list[_Row]:
-        blocks, found = program.blocks, []
-        nodes = len(self.warms)
-        for place in places.tolist():
-            if place < nodes:
-                near = np.flatnonzero(self.warms[place])
-                columns = [*blocks["P"][near].tolist(), *blocks["t"].tolist()]
-                values = [*self.warms[place, near].tolist(), *self.mixes[place].tolist()]
-            else:
-                unit = place - nodes
-                columns = [int(blocks["Q"][unit]), int(blocks["t"][unit])]
-                values = [1.0 / self.per_kelvin[unit], 1.0]
-            columns.append(int(blocks["over"][1]))
-            found.append(_Row(f"air[{place}]", -np.inf, float(self.room[place]), columns, [*values, -1.0]))
-            self.there.append(place)
-        return found
-
-    def _cooling(self, made: Planes, units: Integers, of: Ranges | Planes, program: LinearProgram) -> list[_Row]:
-        blocks, found = program.blocks, []
-        for unit in units.tolist():
-            constant = float(made.constant[unit] + made.outlet[unit] * self.floor[unit])
-            columns = [int(blocks[block][unit]) for block in ("w", "Q", "t")]
-            values = [1.0, -float(made.heat[unit]), -float(made.outlet[unit])]
-            found.append(_Row(f"cooling[{unit}]", constant, np.inf, columns, values))
-            self.there.append(_Plane(unit, of, constant))
-        return found
 
 
 def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
@@ -146,19 +50,6 @@ def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
         and box.most[unit] <= own.most[unit]
         and own.cool[unit] <= box.cool[unit]
         and box.warm[unit] <= own.warm[unit]
-    )
-
-
-def _joined(rows: list[_Row]) -> Rows | None:
-    if not rows:
-        return None
-    return Rows(
-        names=tuple(row.name for row in rows),
-        lower=np.array([row.lower for row in rows]),
-        upper=np.array([row.upper for row in rows]),
-        starts=np.cumsum([0, *(len(row.columns) for row in rows)]).astype(np.int32),
-        columns=np.array([each for row in rows for each in row.columns], dtype=np.int32),
-        values=np.array([each for row in rows for each in row.values]),
     )
 
 
@@ -220,15 +111,23 @@ class BoxPrices:
     nodes: Floats  # p, N
 
 
+Limit: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]
+RecordedStep: TypeAlias = tuple[Limit, int, BoxPrices]  # a range that was narrowed, and the prices that prove it
+
+
 class OutletProgram:
     """The program on a box, which may be changed; its oracle and its separator."""
 
     def __init__(self, market: NodeMarket, heat: HeatMap) -> None:
         arrays = market.arrays
-        self.market, self.rows = market, OutletRows(arrays, heat)
-        self.curve, self.floor = self.rows.curve, self.rows.floor
+        self.market, self.floor, self.per_kelvin = market, arrays.outlet_low, heat.crac_watts_per_kelvin / KILO
+        self.curve = CoolingCurve(arrays, self.per_kelvin)
         self.nodes, self.units, self.types = len(arrays.node_type), len(arrays.cop), len(market.flow)
-        per_kelvin = self.rows.per_kelvin[:, None]
+        self.warms, self.mixes = heat.from_power * KILO, heat.from_outlets  # G, H
+        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
+        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))
+        self.late: list[int | _Plane] = []  # places of air, and planes, whose rows were added, in this order
+        per_kelvin = self.per_kelvin[:, None]
         self.heats = per_kelvin * heat.crac_from_power * KILO  # of each unit by each node's kilowatts
         self.shifts = per_kelvin * (heat.crac_from_outlets - np.eye(self.units))  # by each outlet's kelvins
         self.cap = arrays.cap_watts / KILO
@@ -236,8 +135,10 @@ class OutletProgram:
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
-        most = self._most_heat(low, high)
-        cool, warm = low, high + most / self.rows.per_kelvin  # what the other ranges say already
+        # a unit may have to take out what the hungriest nodes warm at the worst outlets, never more than the cap
+        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
+        most: Floats = np.clip(self.heats @ market.most + rise, 0.0, self.cap)
+        cool, warm = low, high + most / self.per_kelvin  # what the other ranges say already
         if self.units <= FEW_UNITS:
             mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
             cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
@@ -245,22 +146,15 @@ class OutletProgram:
         self.largest = self.box
         self.first_row = self.types + 2 * self.nodes + 2 + 4 * self.units
 
-    def _most_heat(self, low: Floats, high: Floats) -> Floats:
-        """Return what each unit may have to take out at most: never more than the cap."""
-        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
-        most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
-        return most
-
-    def first_ranges(self) -> list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]]:
+    def first_ranges(self) -> list[RecordedStep]:
         """Return the prices that prove the most heat, and the inlets, that each unit begins with.
 
-        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
-        of all units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as
-        can be, or idle; where there are many units, the planes that this makes higher cost more than they
-        bring.
+        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat of all
+        units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as can be, or idle;
+        where there are many units, the planes that this makes higher cost more than they bring.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
-        found: list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]] = []
+        found: list[RecordedStep] = []
         for unit in range(self.units):
             own = np.arange(self.units) == unit
             of_cap = self.largest.most[unit] >= self.cap
@@ -269,18 +163,15 @@ class OutletProgram:
             found.append(("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats)))
             if self.units > FEW_UNITS:
                 continue
-            theta = own / self.rows.per_kelvin
+            theta = own / self.per_kelvin
             found.append(("cool", unit, BoxPrices(nothing, 0.0, 0.0, no_air, theta, theta @ self.heats)))
             found.append(("warm", unit, BoxPrices(nothing, 0.0, 0.0, no_air, -theta, -theta @ self.heats)))
         return found
 
     def master(self) -> LinearProgram:
         """Return the program without patterns, air and planes."""
-        market, lp = self.market, LpBuilder(NAME)
-        types, nodes, units = self.types, self.nodes, self.units
-        width = self.largest.high - self.floor
-        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
-        power = lp.variables("P", upper=SLACK * market.most)
+        market, units, width = self.market, self.units, self.largest.high - self.floor
+        lp, z, power = market.program(NAME)
         t = lp.variables("t", upper=width)
         q = lp.variables("Q", upper=SLACK * self.largest.most)
         w = lp.variables("w", upper=np.full(units, self.cap))
@@ -288,11 +179,6 @@ class OutletProgram:
         apart = lp.variables("apart", upper=np.full((2, units), SLACK * self.largest.most.max()))
         dear = PENALTY * market.dearest()
         lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
-        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        for v in range(nodes):
-            lp.at_most(f"node[{v}]", [], market.copies[v])
-        for v in range(nodes):
-            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
         lp.between("reward", [(z, market.earns / market.unit)], -np.inf, np.inf)
         for u in range(units):
@@ -304,7 +190,7 @@ class OutletProgram:
         for u in range(units):
             lp.between(f"range[{u}]", [(q[u : u + 1], 1.0)], 0.0, float(self.largest.most[u]))
         for u in range(units):
-            terms = [(q[u : u + 1], 1.0 / self.rows.per_kelvin[u]), (t[u : u + 1], 1.0)]
+            terms = [(q[u : u + 1], 1.0 / self.per_kelvin[u]), (t[u : u + 1], 1.0)]
             lp.between(f"inlet[{u}]", terms, -np.inf, np.inf)
         return lp.build()
 
@@ -321,14 +207,14 @@ class OutletProgram:
         lower, upper = program.row_lower.copy(), program.row_upper.copy()
         first = self.types + 2 * self.nodes + 1
         lower[first] = self.goal.least_reward
-        outlet = slice(first + 1 + self.units, first + 1 + 2 * self.units)
-        lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
-        heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
-        lower[heat], upper[heat] = self.box.least, self.box.most
-        inlet = slice(first + 1 + 3 * self.units, first + 1 + 4 * self.units)
-        lower[inlet], upper[inlet] = self.box.cool - self.floor, self.box.warm - self.floor
-        late = slice(self.first_row, None)
-        lower[late] = self.rows.lower_limits(self.box, self.tangents)
+        floors = (self.floor, np.zeros(self.units), self.floor)
+        for place, ((low, high), floor) in enumerate(zip(self.box.ends, floors, strict=True), start=1):
+            rows = slice(first + 1 + place * self.units, first + 1 + (place + 1) * self.units)  # after those of heat
+            lower[rows], upper[rows] = low - floor, high - floor
+        lower[self.first_row :] = [
+            what.constant if isinstance(what, _Plane) and _holds(what, self.box, self.tangents) else -np.inf
+            for what in self.late
+        ]
         return program.upper, lower, upper
 
     def price(self, multipliers: Floats) -> Priced[Run]:
@@ -344,7 +230,7 @@ class OutletProgram:
             float(np.maximum(left, 0.0)[market.earns > 0].sum())
             - asked
             + prices.cap * self.cap
-            + float(prices.air[on] @ self.rows.redlines[on])
+            + float(prices.air[on] @ self.redlines[on])
             + float(gains.sum() - prices.nodes @ market.overhead)
             + self.cooled(prices)
         )
@@ -354,13 +240,17 @@ class OutletProgram:
 
     def prices(self, multipliers: Floats) -> BoxPrices:
         """Return multipliers by their names."""
-        market, types, nodes, units = self.market, self.types, self.nodes, self.units
+        market, types, nodes = self.market, self.types, self.nodes
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         first = types + 2 * nodes
         reward = max(float(y[first + 1]), 0.0) if np.isfinite(self.goal.least_reward) else 0.0
         cap = max(-float(y[first]), 0.0)
-        theta = y[first + 2 : first + 2 + units]
-        air = self.rows.air_prices(y[self.first_row :])
+        theta = y[first + 2 : first + 2 + self.units]
+        air = np.zeros(len(self.redlines))
+        for multiplier, what in zip(y[self.first_row :].tolist(), self.late, strict=False):
+            if not isinstance(what, _Plane):
+                air[what] = max(-multiplier, 0.0)
+        air[~np.isfinite(self.redlines)] = 0.0
         hot = np.flatnonzero(air[:nodes])
         return BoxPrices(
             worths=np.maximum(-y[:types], 0.0) / market.flow,
@@ -368,15 +258,15 @@ class OutletProgram:
             cap=cap,
             air=air,
             heat=theta,
-            nodes=cap + air[hot] @ self.rows.warms[hot] + theta @ self.heats,
+            nodes=cap + air[hot] @ self.warms[hot] + theta @ self.heats,
         )
 
     def cooled(self, prices: BoxPrices) -> float:
         """Return the most that all units may add to the bound, with heat and temperatures in their boxes."""
         box, goal = self.box, self.goal
         air, units_air = prices.air[: self.nodes], prices.air[self.nodes :]
-        per_heat = prices.heat - units_air / self.rows.per_kelvin
-        per_outlet = -(air @ self.rows.mixes) - units_air - prices.heat @ self.shifts
+        per_heat = prices.heat - units_air / self.per_kelvin
+        per_outlet = -(air @ self.mixes) - units_air - prices.heat @ self.shifts
         if goal.heat is not None:
             per_heat = per_heat + goal.heat
         if goal.outlets is not None:
@@ -395,7 +285,44 @@ class OutletProgram:
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return rows of air and planes of cooling power that the point breaks most."""
-        return self.rows.broken(solution, self.box, self.tangents)
+        box, blocks = self.box, solution.program.blocks
+        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
+        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
+        excess = air - self.room - solution["over"][1]
+        excess[self._places()] = -np.inf
+        rows, outlets = self._air(most_broken(excess), solution.program), self.floor + t
+        found = self.tangents
+        if found is None:
+            found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
+        for unit in np.flatnonzero(found.at(heat, outlets) > watts + BELOW).tolist():
+            constant = float(found.constant[unit] + found.outlet[unit] * self.floor[unit])
+            columns = np.array([blocks[block][unit] for block in ("w", "Q", "t")])
+            values = np.array([1.0, -found.heat[unit], -found.outlet[unit]])
+            rows.append(RowCells(f"cooling[{unit}]", constant, np.inf, columns, values))
+            self.late.append(_Plane(unit, self.tangents or box, constant))
+        return joined(rows)
+
+    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
+        """Return the rows of air at these places that are not there yet."""
+        return joined(self._air(places[~np.isin(places, self._places())].tolist(), program))
+
+    def _places(self) -> list[int]:
+        return [what for what in self.late if not isinstance(what, _Plane)]
+
+    def _air(self, places: list[int], program: LinearProgram) -> list[RowCells]:
+        blocks, found = program.blocks, []
+        for place in places:
+            if place < self.nodes:
+                near = np.flatnonzero(self.warms[place])
+                columns = np.concatenate((blocks["P"][near], blocks["t"], blocks["over"][1:]))
+                values = np.concatenate((self.warms[place, near], self.mixes[place], [-1.0]))
+            else:
+                unit = place - self.nodes
+                columns = np.array([blocks["Q"][unit], blocks["t"][unit], blocks["over"][1]])
+                values = np.array([1.0 / self.per_kelvin[unit], 1.0, -1.0])
+            found.append(RowCells(f"air[{place}]", -np.inf, float(self.room[place]), columns, values))
+            self.late.append(place)
+        return found
 
     def centre(self, point: FacilityRelaxation) -> Floats:
         """Return the multipliers of a point at fixed temperatures, as those of this program."""
@@ -405,8 +332,9 @@ class OutletProgram:
         y = np.zeros(self.first_row)
         y[: self.types] = -prices.tasks * self.market.flow
         y[first] = -prices.cap * KILO
-        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.rows.per_kelvin
-        late = self.rows.multipliers(np.concatenate((prices.redlines, prices.crac_redlines)))
+        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.per_kelvin
+        air = np.concatenate((prices.redlines, prices.crac_redlines))
+        late = np.array([0.0 if isinstance(what, _Plane) else -air[what] for what in self.late])
         return np.concatenate((y, late)) / unit
 
 
@@ -435,7 +363,7 @@ class BoxSolver:
             master.add_columns(self.market.columns(fresh))
             self.columns.labels += fresh
         air = np.concatenate((point.prices.redlines, point.prices.crac_redlines))
-        rows = program.rows.air(np.flatnonzero(air), master.program)
+        rows = program.air(np.flatnonzero(air), master.program)
         if rows is not None:
             master.add_rows(rows)
         self.centre = program.centre(point)

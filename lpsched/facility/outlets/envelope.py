@@ -21,7 +21,7 @@ polynomial, 0.0068 T^2 + 0.0008 T + 0.458, that is below 4.7 C.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ NARROWER: Final = 0.45
 SAMPLES: Final = 33  # points of an edge
 
 
-@dataclass(frozen=True, slots=True)
-class Planes:
+class Planes(NamedTuple):
     """w >= heat Q + outlet T + constant, one for each unit."""
 
     heat: Floats
@@ -49,8 +48,7 @@ class Planes:
 
     def at(self, heat: Floats, outlets: Floats) -> Floats:
         """Return the right side at a point."""
-        value: Floats = self.heat * heat + self.outlet * outlets + self.constant
-        return value
+        return self.heat * heat + self.outlet * outlets + self.constant
 
 
 class CoolingCurve:
@@ -65,14 +63,13 @@ class CoolingCurve:
 
     def at(self, outlets: Floats) -> Floats:
         """Return watts drawn for each watt of heat."""
-        cop = self.constant + outlets * (self.linear + outlets * self.quadratic)
-        value: Floats = 1.0 / cop
-        return value
+        cop: Floats = self.constant + outlets * (self.linear + outlets * self.quadratic)
+        return 1.0 / cop
 
     def slope(self, outlets: Floats) -> Floats:
         """Return how that changes with each kelvin."""
-        value: Floats = -(self.linear + 2.0 * self.quadratic * outlets) * self.at(outlets) ** 2
-        return value
+        rise: Floats = self.linear + 2.0 * self.quadratic * outlets
+        return -rise * self.at(outlets) ** 2
 
     def bend(self, outlets: Floats) -> Floats:
         """Return the second derivative; at least 0."""
@@ -90,8 +87,7 @@ class CoolingCurve:
         heat, slope, low, high, tilt = np.broadcast_arrays(heat, slope, low, high, tilt)
 
         def rise(t: Floats) -> Floats:
-            value: Floats = tilt * self.at(t) + (heat + tilt * t) * self.slope(t) - slope
-            return value
+            return tilt * self.at(t) + (heat + tilt * t) * self.slope(t) - slope
 
         left, right, place = low, high, 0.5 * (low + high)
         for _ in range(STEPS):
@@ -104,8 +100,7 @@ class CoolingCurve:
         ends = rise(low) >= 0, rise(high) <= 0
         place = np.where(ends[0], low, np.where(ends[1], high, place))
         rises = np.where(ends[0] | ends[1], 0.0, rise(place))
-        value: Floats = (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
-        return value
+        return (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
 
     def tangents(self, heat: Floats, outlets: Floats) -> Planes:
         """Return the planes that touch Q g(T) at a point; they are below it for no more than small steps."""
@@ -124,9 +119,13 @@ class Ranges:
     cool: Floats  # celsius
     warm: Floats
 
+    @property
+    def ends(self) -> tuple[tuple[Floats, Floats], ...]:
+        """The ends of each range: outlets, heat, inlets."""
+        return (self.low, self.high), (self.least, self.most), (self.cool, self.warm)
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+
+class Edges(NamedTuple):
     """The four edges of each unit's box on which Q is least or most for some T: Q = heat + tilt T, T from to.
 
     An edge that is not there is a copy of one that is.
@@ -162,11 +161,7 @@ def planes(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> P
         return plain  # the limits of the inlets cut nothing off
     cut = _of_four_edges(curve, box, heat, outlets)
     higher = cut.at(heat, outlets) > plain.at(heat, outlets)
-    return Planes(
-        np.where(higher, cut.heat, plain.heat),
-        np.where(higher, cut.outlet, plain.outlet),
-        np.where(higher, cut.constant, plain.constant),
-    )
+    return Planes(*np.where(higher, cut, plain))
 
 
 def _of_two_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
@@ -179,7 +174,7 @@ def _of_two_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Float
         best = tried.at(heat, outlets).argmax(axis=0)
         units = np.arange(len(best))
         first, last = slopes[np.maximum(best - 1, 0), units], slopes[np.minimum(best + 1, SLOPES - 1), units]
-    return Planes(tried.heat[best, units], tried.outlet[best, units], tried.constant[best, units])
+    return Planes(*(each[best, units] for each in tried))
 
 
 def _sloped(curve: CoolingCurve, box: Ranges, slopes: Floats) -> Planes:
@@ -200,10 +195,9 @@ def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floa
     some points of the edges; any slopes will do.
     """
     found, k = edges(curve, box), curve.per_kelvin
-    t = np.linspace(found.low, found.high, SAMPLES).reshape(-1, len(k))
-    q = np.repeat(found.heat[None], SAMPLES, axis=0).reshape(t.shape) + t * np.repeat(
-        found.tilt[None], SAMPLES, axis=0
-    ).reshape(t.shape)
+    t = np.linspace(found.low, found.high, SAMPLES)
+    q = (found.heat + t * found.tilt).reshape(-1, len(k))
+    t = t.reshape(q.shape)
     truth, inlet = q * curve.at(t), t + q / k
     middle = 0.5 * (box.low + box.high)
     alpha = k * curve.at(middle)
@@ -219,11 +213,8 @@ def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floa
         alpha, beta = alphas[best // SLOPES, units], betas[best % SLOPES, units]
         wide = wide * NARROWER
     per_heat, per_outlet = alpha / k, alpha + beta
-    least = (
-        curve.lowest(found.heat, per_heat * found.tilt + per_outlet, found.low, found.high, found.tilt)
-        - per_heat * found.heat
-    )
-    return Planes(per_heat, per_outlet, least.min(axis=0))
+    least = curve.lowest(found.heat, per_heat * found.tilt + per_outlet, found.low, found.high, found.tilt)
+    return Planes(per_heat, per_outlet, (least - per_heat * found.heat).min(axis=0))
 
 
 def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:
@@ -238,13 +229,8 @@ def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:
         t = np.array([low, vertex, high])
         cop, rise = constant + t * (linear + t * quadratic), linear + 2 * quadratic * t
         if not ((cop > 0).all() and (rise**2 >= cop * quadratic).all()):
-            faults.append(
-                Fault(
-                    ("crac_units", unit, "outlet_celsius"),
-                    f"{low:g} to {high:g} C",
-                    "temperatures at which the CoP is positive and its reciprocal convex",
-                    "narrow the range (for the usual CoP: 5 C or warmer)",
-                )
-            )
+            path, needed = ("crac_units", unit, "outlet_celsius"), "the CoP is positive and its reciprocal convex"
+            do = "narrow the range (for the usual CoP: 5 C or warmer)"
+            faults.append(Fault(path, f"{low:g} to {high:g} C", f"temperatures at which {needed}", do))
     if faults:
         raise InstanceError("the facility", tuple(faults))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -11,16 +11,18 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
 from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import LpBuilder, LpStatus, Rows, require_optimal
+from lpsched.lp.program import LpStatus, Rows, require_optimal
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lpsched.cancellation import Watch
     from lpsched.facility.air import FacilityArrays
-    from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
+    from lpsched.facility.patterns import NodePattern, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.arrays import Floats
 
 
 # Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
@@ -52,8 +54,7 @@ if TYPE_CHECKING:
 #
 # whatever the multipliers are, as long as their signs are right.
 #
-# Why it is real: a node can run its patterns one after the other, so every point of the program is a
-# schedule.
+# Why it is real: a node can run its patterns one after the other, so every point of the program is a schedule.
 #
 # Source: Oxley and others, section III; patterns instead of fractions of independent cores.
 NAME: Final = "facility"
@@ -61,26 +62,19 @@ BROKEN: Final = 1e-9  # kelvin
 AT_ONCE: Final = 60  # rows of air added in a round
 
 
-@dataclass(slots=True)
 class FixedOutlets:
     """The program at some outlet temperatures: its oracle and its separator."""
 
-    market: NodeMarket
-    heat: HeatMap
-    outlets: Floats
-    rows: list[int] = field(default_factory=list)  # of the air that are in the master
-    weights: Floats = field(init=False)  # of the nodes' power under the cap
-    room: float = field(init=False)  # kilowatts under the cap
-    most: Floats = field(init=False)  # of the air: kelvins that the nodes' power may add
-
-    def __post_init__(self) -> None:
-        """Work out cap and air at these temperatures."""
-        heat, arrays, outlets = self.heat, self.market.arrays, self.outlets
+    def __init__(self, market: NodeMarket, heat: HeatMap, outlets: Floats) -> None:
+        self.market, self.heat, self.outlets = market, heat, outlets
+        self.rows: list[int] = []  # of the air that are in the master
+        arrays = market.arrays
         per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
         returned = heat.crac_from_outlets @ outlets
-        self.weights = 1.0 + per_kelvin @ heat.crac_from_power
-        self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO
+        self.weights = 1.0 + per_kelvin @ heat.crac_from_power  # of the nodes' power under the cap
+        self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO  # kilowatts under the cap
         nodes = arrays.redline - heat.from_outlets @ outlets
+        # of the air: kelvins that the nodes' power may add
         self.most = np.concatenate((nodes, arrays.crac_redline - returned, returned - outlets))
 
     def warms(self, place: int) -> Floats:
@@ -97,18 +91,11 @@ class FixedOutlets:
 
     def master(self) -> LinearProgram:
         """Return the program with z and P alone."""
-        market, lp = self.market, LpBuilder(NAME)
-        types, nodes = len(market.flow), len(market.overhead)
-        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
-        power = lp.variables("P", upper=SLACK * market.most)
+        market = self.market
+        lp, z, power = market.program(NAME)
         drawn = SLACK * float(self.weights @ market.most) + abs(self.room)  # more cannot break the cap
         over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
         lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
-        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        for v in range(nodes):
-            lp.at_most(f"node[{v}]", [], market.copies[v])
-        for v in range(nodes):
-            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
         return lp.build()
 
@@ -150,27 +137,44 @@ class FixedOutlets:
         units = self.heat.crac_from_power @ watts
         excess = np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
         excess[self.rows] = -np.inf
-        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-        return self._rows(worst[excess[worst] > BROKEN], solution.program)
-
-    def _rows(self, chosen: Integers, program: LinearProgram) -> Rows | None:
-        if not len(chosen):
-            return None
-        self.rows += chosen.tolist()
-        columns, values = [], []
-        for place in chosen.tolist():
+        blocks, found = solution.program.blocks, []
+        for place in most_broken(excess):
             row = self.warms(place)
             near = np.flatnonzero(row)
-            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1]))
-            values.append(np.append(row[near], -1.0))
-        return Rows(
-            names=tuple(f"air[{place}]" for place in chosen),
-            lower=np.full(len(chosen), -np.inf),
-            upper=self.most[chosen],
-            starts=np.cumsum([0, *map(len, columns)]).astype(np.int32),
-            columns=np.concatenate(columns).astype(np.int32),
-            values=np.concatenate(values),
-        )
+            columns, values = np.append(blocks["P"][near], blocks["over"][1]), np.append(row[near], -1.0)
+            found.append(RowCells(f"air[{place}]", -np.inf, float(self.most[place]), columns, values))
+            self.rows.append(place)
+        return joined(found)
+
+
+class RowCells(NamedTuple):
+    """A row to be added to a program."""
+
+    name: str
+    lower: float
+    upper: float
+    columns: NDArray[np.integer]
+    values: Floats
+
+
+def joined(rows: list[RowCells]) -> Rows | None:
+    """Return rows in the form in which a program takes them; `None` without any."""
+    if not rows:
+        return None
+    return Rows(
+        names=tuple(row.name for row in rows),
+        lower=np.array([row.lower for row in rows]),
+        upper=np.array([row.upper for row in rows]),
+        starts=np.cumsum([0, *(len(row.columns) for row in rows)]).astype(np.int32),
+        columns=np.concatenate([row.columns for row in rows]).astype(np.int32),
+        values=np.concatenate([row.values for row in rows]),
+    )
+
+
+def most_broken(excess: Floats) -> list[int]:
+    """Return the rows that are broken most, by how far beyond its limit each is."""
+    worst: list[int] = np.argsort(-excess, kind="stable")[:AT_ONCE].tolist()
+    return [place for place in worst if excess[place] > BROKEN]
 
 
 # Good multipliers to begin with: those of a facility whose nodes of a type are all alike.
@@ -230,11 +234,6 @@ class Pool:
     market: NodeMarket
     runs: dict[tuple[int, int], tuple[int, NodePattern]] = field(default_factory=dict)
 
-    def note(self, runs: list[tuple[int, NodePattern]]) -> None:
-        """Remember what a program made use of."""
-        for v, pattern in runs:
-            self.runs[v, id(pattern)] = (v, pattern)
-
 
 def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     arrays: FacilityArrays,
@@ -259,15 +258,21 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
         # a redline with hardly any room may be worth more than what breaking it costs
         if not _can_be_kept(columns.master, program):
-            raise InfeasibleError(_heating(arrays, heat, outlets))
+            short = outlets - crac_inlets(heat, arrays.overhead_watts[arrays.node_type], outlets)
+            unit = int(short.argmax())
+            raise InfeasibleError(
+                f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
+                f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
+                "set outlet temperatures that are closer together, or raise the cap"
+            )
         found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
-    if found.status is LpStatus.LIMIT and not _is_a_point(found.solution):
-        found.solution = _idle(program, found.solution)
+    else:
+        found.solution = _point_or_idle(program, found.solution)
     answer = _read(program, found)
     if pool is not None:
-        pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
+        pool.runs |= {(v, id(run)): (v, run) for v, own in enumerate(answer.shares) for _, run in own}
     return answer
 
 
@@ -285,13 +290,23 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
         for share, pattern in own:
             rates += share / total * pattern.rates
     value = float(market.arrays.rewards @ np.minimum(rates, market.arrays.arrivals))
+    worths, mu, air, of_nodes = program.prices(found.multipliers)  # they prove the bound
+    nodes, units = len(market.overhead), len(program.outlets)
+    prices = market.prices(
+        worths=worths,
+        cap=mu,
+        redlines=air[:nodes],
+        crac_redlines=air[nodes : nodes + units],
+        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
+        nodes=of_nodes,
+    )
     bound = -found.bound * market.unit
     return FacilityRelaxation(
         outlets=program.outlets,
         value=value,
         bound=max(value, bound * (1.0 + ROUNDED)),
         shares=tuple(tuple(own) for own in shares),
-        prices=_prices(program, found.multipliers),
+        prices=prices,
         priced=found.status is LpStatus.OPTIMAL,
     )
 
@@ -311,13 +326,10 @@ def _can_be_kept(master: Master, program: FixedOutlets) -> bool:
     return bool(solution["over"].max() <= OVER)
 
 
-def _is_a_point(solution: LpSolution) -> bool:
-    kept = solution.program.infeasibility(solution.values) <= STOPPED
-    return bool(kept and solution["over"].max() <= OVER)
-
-
-def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
-    """Return the point of idle nodes, for a solver that was stopped too early to have one."""
+def _point_or_idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
+    """Return the point of a solver that was stopped, or that of idle nodes where it was too early to have one."""
+    if solution.program.infeasibility(solution.values) <= STOPPED and solution["over"].max() <= OVER:
+        return solution
     arrays, outlets = program.market.arrays, program.outlets
     if (crac_inlets(program.heat, arrays.overhead_watts[arrays.node_type], outlets) < outlets - COOLER).any():
         raise NotFoundError(
@@ -329,24 +341,9 @@ def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
 
 def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
     """Return what every node draws."""
-    busy = [sum(share * pattern.watts for share, pattern in own) for own in point.shares]
-    watts: Floats = arrays.overhead_watts[arrays.node_type] + np.array(busy)
+    busy = np.array([sum(share * pattern.watts for share, pattern in own) for own in point.shares])
+    watts: Floats = arrays.overhead_watts[arrays.node_type] + busy
     return watts
-
-
-def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
-    """Return the multipliers that prove the bound, in reward per second and per unit of each limit."""
-    market = program.market
-    worths, mu, air, prices = program.prices(multipliers)
-    nodes, units = len(market.overhead), len(program.outlets)
-    return market.prices(
-        worths=worths,
-        cap=mu,
-        redlines=air[:nodes],
-        crac_redlines=air[nodes : nodes + units],
-        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
-        nodes=prices,
-    )
 
 
 def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> None:
@@ -369,14 +366,3 @@ def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: F
             f"idle nodes and their cooling draw {drawn:.1f} W, {drawn - arrays.cap_watts:.1f} W more than "
             f"the cap of {arrays.cap_watts:g} W; raise the cap or the outlet temperatures"
         )
-
-
-def _heating(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> str:
-    idle = arrays.overhead_watts[arrays.node_type]
-    short = outlets - crac_inlets(heat, idle, outlets)
-    unit = int(short.argmax())
-    return (
-        f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
-        f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
-        "set outlet temperatures that are closer together, or raise the cap"
-    )

@@ -1,4 +1,4 @@
-"""The search for the best outlet temperatures: boxes are split until the bound meets what was found."""
+"""The search for the best outlet temperatures: steps uphill, and boxes that are split until the bound is met."""
 
 from __future__ import annotations
 
@@ -10,31 +10,237 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.facility.air import even_outlets
-from lpsched.facility.outlets.ascent import INLETS, Ascent, RecordedBox, RecordedStep, Tightening
-from lpsched.facility.outlets.box import BoxSolver
-from lpsched.facility.outlets.envelope import Ranges, planes
-from lpsched.facility.outlets.fixed import ROUNDED, Pool
+from lpsched.facility.air import even_outlets, heat_removed
+from lpsched.facility.outlets.box import BoxSolver, Goal
+from lpsched.facility.outlets.envelope import planes
+from lpsched.facility.outlets.fixed import ROUNDED, Pool, best_at, node_watts
 from lpsched.facility.patterns import NodeMarket
+from lpsched.lp.program import LpStatus
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
-    from lpsched.facility.patterns import FacilityRelaxation
+    from lpsched.facility.outlets.box import BoxPrices, Limit, RecordedStep
+    from lpsched.facility.outlets.envelope import Ranges
+    from lpsched.facility.patterns import FacilityRelaxation, Run
+    from lpsched.lp.columns import Generated
     from lpsched.lp.program import LpSolution, Solver
     from lpsched.model.arrays import Floats
 
 
+# What a search over boxes has to remember, so that its bound can be proved again: steps with their prices.
+#
+# A box that is looked at once more after its ranges were narrowed is still the same box; one that is cut has
+# two others in its place.
+@dataclass(slots=True)
+class RecordedBox:
+    """Limits that were narrowed, each by prices; then a cut, or the prices that bound the reward."""
+
+    steps: list[RecordedStep] = field(default_factory=list)
+    prices: BoxPrices | None = None
+    bound: float = np.inf
+    cut: tuple[bool, int, float, int, int] | None = None  # whether heat is cut, unit, where, below, above
+
+    def note(self, bound: float, prices: BoxPrices) -> None:
+        """Remember the prices that prove most."""
+        if bound < self.bound:
+            self.bound, self.prices = bound, prices
+
+    def halves(self) -> tuple[RecordedBox, RecordedBox]:
+        """Return what the two parts of this box begin with: its own prices, until they have better ones."""
+        fresh = RecordedBox(prices=self.prices, bound=self.bound)
+        return fresh, replace(fresh, steps=[])
+
+
+# Better outlet temperatures, step by step: cooling power made linear, and every step judged by the truth.
+#
+# Where node powers P and temperatures T are known, Q g(T) is replaced by its tangent there, and the program
+# of `facility/outlets/box.py` with T free within some kelvin of where it is says where to go. The
+# temperatures that it finds are judged by the program with fixed temperatures, whose cooling power is the
+# true one. A step that brings less than it should is tried again with fewer kelvin. Ends in a point that no
+# small step betters; others may be better, so it is begun from several places, and it proves nothing.
+FIRST_KELVIN: Final = 1.0
+AROUND: Final = 0.5  # kelvin, for prices
+LAST_KELVIN: Final = 0.02
+SHORTER: Final = 0.3
+LONGER: Final = 2.0
+GOOD: Final = 0.5  # of what the tangents promise: then the next step may be longer
+LITTLE: Final = 2.0  # times the gap, of the value: a promise that is not worth a step
+
+
+class Ascent:
+    """Climbs from one place after the other; remembers the best."""
+
+    def __init__(self, boxes: BoxSolver, heat: HeatMap, pool: Pool, solver: Solver, *, gap: float) -> None:
+        self.boxes, self.heat, self.pool, self.solver, self.gap = boxes, heat, pool, solver, gap
+        self.best: FacilityRelaxation | None = None
+
+    def judge(self, outlets: Floats, watch: Watch) -> FacilityRelaxation | None:
+        """Return the best allocation at these temperatures, `None` if there is none."""
+        try:
+            point = best_at(
+                self.pool.market.arrays,
+                self.heat,
+                outlets,
+                solver=self.solver,
+                gap=self.gap,
+                watch=watch,
+                pool=self.pool,
+            )
+        except (InfeasibleError, NotFoundError):
+            return None
+        if self.best is None or point.value > self.best.value:
+            self.best = point
+        return point
+
+    def climb_from(self, outlets: Floats, heat: Floats, watch: Watch) -> None:
+        """Go up from any temperatures, with some heat (kilowatts) of the units to begin with."""
+        point = self.judge(outlets, watch)
+        if point is None:
+            _, place = self._step(outlets, heat, FIRST_KELVIN, watch)
+            point = self.judge(place, watch)
+        if point is not None:
+            self.climb(point, watch)
+
+    def climb(self, point: FacilityRelaxation, watch: Watch) -> None:
+        """Go up from an allocation."""
+        self.boxes.begin_at(point)
+        kelvin = FIRST_KELVIN
+        while kelvin > LAST_KELVIN and not watch.is_over():
+            promised, place = self._step(point.outlets, self._heat(point), kelvin, watch)
+            if promised - point.value <= LITTLE * self.gap * abs(point.value):
+                return
+            found = self.judge(place, watch)
+            if found is not None and found.value > point.value:
+                kelvin *= LONGER if found.value - point.value >= GOOD * (promised - point.value) else 1.0
+                point = found
+            else:
+                kelvin *= SHORTER
+
+    def priced(self, point: FacilityRelaxation, watch: Watch) -> FacilityRelaxation:
+        """Return a point with what limits are worth there, if temperatures may follow when a limit moves.
+
+        There cap and redlines often meet at a corner, and the program with fixed temperatures has several
+        sets of prices. Those of the tangents are the ones at which no small change of a temperature pays.
+        """
+        self.boxes.begin_at(point)  # it may be the first that this program hears of
+        program, market = self.boxes.program, self.pool.market
+        solved = self._solved(point.outlets, self._heat(point), AROUND, watch)
+        found = program.prices(solved.multipliers)
+        prices = market.prices(
+            worths=found.worths,
+            cap=found.cap,
+            redlines=found.air[: program.nodes],
+            crac_redlines=found.air[program.nodes :],
+            cooling=np.maximum(found.cap * program.curve.at(point.outlets) - found.heat, 0.0),
+            nodes=found.nodes,
+        )
+        return replace(point, prices=prices, priced=solved.status is LpStatus.OPTIMAL)
+
+    def _heat(self, point: FacilityRelaxation) -> Floats:
+        powers = node_watts(self.pool.market.arrays, point)
+        return np.maximum(heat_removed(self.heat, powers, point.outlets), 0.0) / KILO
+
+    def _step(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> tuple[float, Floats]:
+        """Return what the tangents promise within some kelvin, and where."""
+        program = self.boxes.program
+        solution = self._solved(outlets, heat, kelvin, watch).solution
+        place: Floats = np.clip(program.floor + solution["t"], program.box.low, program.box.high)
+        return -solution.value * program.market.unit, place
+
+    def _solved(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> Generated[Run]:
+        """Solve the program of the tangents within some kelvin."""
+        largest, tangents = self.boxes.program.largest, self.boxes.program.curve.tangents(heat, outlets)
+        low, high = (np.clip(outlets + step, largest.low, largest.high) for step in (-kelvin, kelvin))
+        return self.boxes.solve(replace(largest, low=low, high=high), gap=self.gap, tangents=tangents, watch=watch)
+
+
+# How far outlets, heat and inlets can go in a box, if the reward has to be at least some value.
+#
+# For one unit after the other the program of the box is asked for the highest and the lowest T_u + Q_u / k_u (its
+# inlet), Q_u and T_u. What counts is the bound that its multipliers prove, not the point it finds, so few rounds of
+# columns are enough and the new range is valid whatever the solver did. A limit that some point of the box nearly
+# reaches is not asked for. Narrower ranges make higher planes of cooling power, which make narrower ranges.
+ROUNDS: Final = 3  # of columns for one limit
+NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for
+INLETS: Final[tuple[Limit, ...]] = ("warm", "cool")
+LIMITS: Final[tuple[Limit, ...]] = (*INLETS, "most", "least", "high", "low")
+LOWER: Final[tuple[Limit, ...]] = ("low", "least", "cool")  # as in `Ranges.ends`
+UPPER: Final[tuple[Limit, ...]] = ("high", "most", "warm")
+OUTWARD: Final = 1e-6  # kelvin or kilowatts, for rounding
+
+
+@dataclass(slots=True)
+class Tightening:
+    """One pass over the limits of a box."""
+
+    boxes: BoxSolver
+    box: Ranges
+    least_reward: float  # in shares of what all arrivals bring
+    record: RecordedBox
+    points: list[tuple[Floats, Floats]] = field(default_factory=list)  # temperatures and heat that were met
+
+    def note(self, solution: LpSolution) -> None:
+        """Remember a point of the program."""
+        if solution["over"].max() <= OUTWARD:
+            self.points.append((self.boxes.program.floor + solution["t"], solution["Q"]))
+
+    def run(self, units: list[int], watch: Watch, limits: tuple[Limit, ...] = LIMITS) -> Ranges | None:
+        """Return the box with narrower limits; `None` if it turns out empty."""
+        for unit in units:
+            for limit in limits:
+                if watch.is_over():
+                    return self.box
+                if not self._is_near(unit, limit):
+                    self._tighten(unit, limit, watch)
+                    if any(low[unit] > high[unit] for low, high in self.box.ends):
+                        return None
+        return self.box
+
+    def _is_near(self, unit: int, limit: Limit) -> bool:
+        """Tell whether some known point comes near a limit, or there is nothing left to narrow."""
+        curve = self.boxes.program.curve
+        if limit in INLETS and not curve.falls[unit]:
+            return True
+        of_what = (UPPER if limit in UPPER else LOWER).index(limit)
+        low, high = (float(each[unit]) for each in self.box.ends[of_what])
+        place, near = high if limit in UPPER else low, NEARLY * (high - low)
+        reached = [
+            (outlets[unit], heat[unit], outlets[unit] + heat[unit] / curve.per_kelvin[unit])[of_what]
+            for outlets, heat in self.points
+        ]
+        return high - low <= OUTWARD or any(abs(each - place) <= near for each in reached)
+
+    def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
+        program = self.boxes.program
+        sign = 1.0 if limit in UPPER else -1.0
+        own = np.where(np.arange(program.units) == unit, sign, 0.0)
+        outlets = None if limit in {"most", "least"} else own
+        heat = None if limit in {"high", "low"} else own if outlets is None else own / program.curve.per_kelvin
+        goal = Goal(0.0, outlets, heat, self.least_reward)
+        found = self.boxes.solve(self.box, gap=GAP, goal=goal, watch=watch, most=ROUNDS)
+        self.note(found.solution)
+        proved = -found.bound + OUTWARD
+        if outlets is not None:
+            proved += sign * program.floor[unit]
+        limits = getattr(self.box, limit).copy()
+        before = limits[unit]
+        limits[unit] = min(before, proved) if sign > 0 else max(before, -proved)
+        if limits[unit] != before:
+            self.box = replace(self.box, **{limit: limits})
+            self.record.steps.append((limit, unit, program.prices(found.multipliers)))
+
+
 # The best outlet temperatures of a facility, and a bound for all of them.
 #
-# Real values come from ascents (`ascent.py`), bounds from boxes of outlets, heat and inlets of the units
+# Real values come from ascents, bounds from boxes of outlets, heat and inlets of the units
 # (`facility/outlets/box.py`). The box of everything has its inlets narrowed first; then, best bound first,
 #
-#     the box with the largest bound is narrowed (`ascent.py`) as long as that lowers its bound well,
+#     the box with the largest bound is narrowed as long as that lowers its bound well,
 #     then halved where the cooling power of its point is furthest below the truth.
 #
-# Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one
-# known; so the largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at
-# any time.
+# Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one known; so the
+# largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at any time.
 GAP: Final = 1e-3
 NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
@@ -87,8 +293,7 @@ class BoxSearch:
         # boxes of an ascent are small: their program is not burdened with what the large ones need
         self.ascent = Ascent(BoxSolver(market, heat, solver), heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
-        first: list[RecordedStep] = [*self.boxes.program.first_ranges()]
-        self.record = [RecordedBox(first)]
+        self.record = [RecordedBox(self.boxes.program.first_ranges())]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
 
@@ -143,7 +348,12 @@ class BoxSearch:
         """Return the best point and the bound."""
         if self.ascent.best is None:
             if self.bound <= 0 and not self.leaves:
-                raise InfeasibleError(_impossible(self.arrays))
+                low, high = self.arrays.outlet_low.min(), self.arrays.outlet_high.max()
+                raise InfeasibleError(
+                    f"no outlet temperatures between {low:g} and {high:g} C keep redlines, cooling and the cap of "
+                    f"{self.arrays.cap_watts:g} W, even if all nodes are idle; raise the cap or the redlines, or widen "
+                    "the range of the outlet temperatures"
+                )
             raise NotFoundError(
                 "no outlet temperatures were found that keep redlines, cap and cooling, and none were proved "
                 "impossible; allow more time"
@@ -166,12 +376,8 @@ class BoxSearch:
 
     def _bounded(self, box: Ranges, place: int) -> _Leaf:
         """Return a box with its bound; never above one that is known already."""
-        found = self.boxes.solve(
-            box,
-            gap=max(FINEST, FINE * self.gap),
-            watch=self.watch,
-            enough=-self.cutoff / self.unit if self.value else np.inf,
-        )
+        enough = -self.cutoff / self.unit if self.value else np.inf
+        found = self.boxes.solve(box, gap=max(FINEST, FINE * self.gap), watch=self.watch, enough=enough)
         self.solved += 1
         recorded = self.record[place]
         recorded.note(-found.bound * self.unit, self.boxes.program.prices(found.multipliers))
@@ -203,15 +409,11 @@ class BoxSearch:
         self.climbs += 1
         self.ascent.climb_from(self.boxes.program.floor + solution["t"], solution["Q"], self.watch)
 
-    def _doubts(self, leaf: _Leaf) -> Floats:
-        """Return by how much the cooling power of each unit is below the truth."""
-        program, solution = self.boxes.program, leaf.solution
-        outlets = program.floor + solution["t"]
-        doubts: Floats = solution["Q"] * program.curve.at(outlets) - solution["w"]
-        return doubts
-
     def _by_doubt(self, leaf: _Leaf) -> list[int]:
-        return [int(unit) for unit in np.argsort(-self._doubts(leaf), kind="stable")]
+        """Return the units, first the one whose cooling power is furthest below the truth."""
+        program, solution = self.boxes.program, leaf.solution
+        doubts = solution["Q"] * program.curve.at(program.floor + solution["t"]) - solution["w"]
+        return [int(unit) for unit in np.argsort(-doubts, kind="stable")]
 
     def _halves(self, leaf: _Leaf) -> list[_Leaf]:
         """Cut the unit of most doubt in two, in temperature or heat, whichever raises its planes more."""
@@ -225,7 +427,12 @@ class BoxSearch:
         ]
         heights = []
         for _, halves in choices:
-            inside = [half for half in halves if _holds(half, unit, heat, outlets)] or list(halves)
+            inside = [
+                half
+                for half in halves
+                if half.low[unit] <= outlets[unit] <= half.high[unit]
+                and half.least[unit] <= heat[unit] <= half.most[unit]
+            ] or list(halves)
             heights.append(min(planes(program.curve, half, heat, outlets).at(heat, outlets)[unit] for half in inside))
         is_heat = int(np.argmax(heights))
         at, halves = choices[is_heat]
@@ -244,15 +451,3 @@ def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[
     below, above = high.copy(), low.copy()
     below[unit] = above[unit] = place
     return place, (replace(box, **{names[1]: below}), replace(box, **{names[0]: above}))
-
-
-def _holds(box: Ranges, unit: int, heat: Floats, outlets: Floats) -> bool:
-    return bool(box.low[unit] <= outlets[unit] <= box.high[unit] and box.least[unit] <= heat[unit] <= box.most[unit])
-
-
-def _impossible(arrays: FacilityArrays) -> str:
-    return (
-        f"no outlet temperatures between {arrays.outlet_low.min():g} and {arrays.outlet_high.max():g} C keep "
-        f"redlines, cooling and the cap of {arrays.cap_watts:g} W, even if all nodes are idle; raise the cap "
-        "or the redlines, or widen the range of the outlet temperatures"
-    )

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from lpsched.plugins import Named
 
 STEPS: Final = 72  # of traces: 20 minutes each where the period is a day; one without an end is drawn to the last end
-DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
+DRAW: Final = "lpsched.generate.day:another_day"  # by name: generators know instances, not the reverse
 Instance = TypeVar("Instance", Day, Clusters)
 Options = TypeVar("Options", SimulationOptions, ClusterOptions)
 SomePolicy = TypeVar("SomePolicy", Policy, ClusterPolicy)

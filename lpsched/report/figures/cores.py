@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.schedule import CoreAllocation, CoreFraction
+    from lpsched.facility.parts import CoreAllocation, CoreFraction
 
 
 # Which few of many nodes show best how task types share cores.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.schedule import CoreAllocation
+    from lpsched.facility.parts import CoreAllocation
 
 
 # The air of a room: what every node draws in against its redline, and what the CRAC units blow out.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from lpsched.facility.parts import CoreAllocation
 from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult
-from lpsched.facility.schedule import CoreAllocation
 from lpsched.model.provenance import Estimate
 from lpsched.report.figures.cores import core_shares_picture
 from lpsched.report.figures.rewards import MethodReward, reward_bars_picture

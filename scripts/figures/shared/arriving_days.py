@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.day import essc_day
+from lpsched.generate.day import another_day, essc_day
 from lpsched.generate.options import Affinity, EsscOptions, MachovecOptions
-from lpsched.generate.trials import another_day
 from lpsched.model.provenance import Estimate, estimate_of
 from lpsched.online.bound.no_waiting import naive_of
 from lpsched.online.bound.offers import offers_of

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.terms import with_machines
+from lpsched.generate.bags import Growth, cov_bag, grow, task_counts
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.cov import cov_bag, task_counts
 from lpsched.generate.day import day_of, essc_day
-from lpsched.generate.grow import Growth, grow
 from lpsched.generate.options import CovOptions, EsscOptions, GrowOptions, MachovecOptions
 from scripts.figures.shared.desktop import desktop_bag
 

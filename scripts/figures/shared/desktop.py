@@ -32,7 +32,7 @@ from typing import Final
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.generate.cov import six_digits
+from lpsched.generate.bags import six_digits
 from lpsched.model.table import Table
 
 BASE_WATTS: Final = 60.0

@@ -14,7 +14,7 @@ from lpsched import Prices, audit, certify, read, solve, validate
 from lpsched.bag.certificate.files import write_certificate
 from lpsched.bag.files import write_rows, write_schedule
 from lpsched.bag.schedule import NOTHING, expand
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 
 pytestmark = pytest.mark.rotate_tests(5)

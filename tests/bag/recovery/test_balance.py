@@ -21,7 +21,7 @@ from lpsched.bag.result import Effort
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
 from lpsched.cancellation import Watch
-from lpsched.generate.grow import resampled
+from lpsched.generate.bags import resampled
 from lpsched.lp.solvers import default_solver
 from tests.support import bags
 

@@ -15,7 +15,7 @@ from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.solvers import default_solver

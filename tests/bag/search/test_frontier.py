@@ -15,7 +15,7 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, InstanceError, SolverError
-from lpsched.generate.cov import cov_bag
+from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.lp.highs import HighsSolver
 from tests.support import half_full, simple_bag

@@ -11,10 +11,9 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import even_outlets, facility_arrays, heat_map, heat_removed
-from lpsched.facility.outlets.ascent import Ascent, RecordedBox, Tightening
 from lpsched.facility.outlets.box import BoxSolver
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
-from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.outlets.search import Ascent, RecordedBox, Tightening, best_outlets
 from lpsched.facility.patterns import NodeMarket
 from lpsched.generate.facility import generate_facility
 from lpsched.lp.highs import HighsSolver

@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
-from lpsched.generate.trials import another_day
+from lpsched.generate.day import another_day
 from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.bound.solve import ArrivalBound
 from lpsched.online.compare import backend, simulations

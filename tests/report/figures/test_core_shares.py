@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.report.figures.cores import core_shares_picture, shown_nodes
 from tests.report.rooms import plain_room, small_room
 

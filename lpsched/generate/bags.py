@@ -1,4 +1,4 @@
-"""Growing a bag: more task types of the kind of those that are there."""
+"""Random bags: by coefficients of variation, grown from a small one, or of the kind of a given one."""
 
 from __future__ import annotations
 
@@ -11,32 +11,156 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Site, TaskType
 from lpsched.errors import Fault, InstanceError
-from lpsched.generate.cov import own_tasks, packed_table, rounded, six_digits, task_counts
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
-from lpsched.generate.options import SOURCE, GrowOptions, too_many_pairs
+from lpsched.generate.options import POWER_SCALING, SOURCE, CovOptions, GrowOptions, state_names, too_many_pairs
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, FrozenDict, numbered
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.arrays import Floats, Integers, Mask
 
 
-# What of the options is refused because of the small bag.
-def require_options(small: Bag, options: GrowOptions) -> None:
-    """Refuse what this bag cannot be grown to."""
-    faults = []
-    real, types = len(small.task_types), len(small.machine_types)
-    if options.task_types < real:
-        needed = f"at least the {real} task types of the small bag"
-        faults.append(Fault(("task_types",), str(options.task_types), needed, "ask for more"))
-    if options.machines is not None and len(options.machines) != types:
-        needed = f"{types}, one for each machine type of the small bag"
-        faults.append(Fault(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
-    faults += too_many_pairs(options.task_types * (len(small.modes) + len(options.special_machines)))
-    if faults:
-        raise InstanceError(SOURCE, tuple(faults))
+# The coefficient-of-variation method, with special-purpose machines and P-states.
+#
+# Write G(mean, V) for a gamma distribution with that mean and coefficient of variation V: shape 1 / V^2,
+# scale mean V^2 (V = 0 gives the mean itself). A draw below a billionth of the mean is raised to that.
+#
+#     q_i   ~ G(mean_seconds, task_cov)                 how long task type i takes on the whole
+#     e_ij  ~ G(q_i, machine_cov)                       on a general-purpose machine type
+#     e_ij  ~ G(q_i / special_speedup, special_cov)     on a special-purpose machine type, for its own
+#                                                       task types; it runs no others
+#     b_j   ~ G(idle_watts, power_machine_cov)          idle (static) power of machine type j
+#     d_i   ~ G(dynamic_watts, power_task_cov)          dynamic power of task type i on the whole
+#     D_ij  ~ G(d_i, power_machine_cov)                 on machine type j
+#     a_ij  = b_j + D_ij                                watts while it runs
+#
+# P-state k runs at a share f_k of the dynamic power (1, 0.75 and 0.5) and takes g times as long,
+# g = max(1, G(1 / sqrt(f_k), 0.1)), drawn for each pair: P0 is always the fastest, and which P-state needs
+# the least energy depends on the pair.
+#
+# Each special-purpose machine type has `special_least` to `special_most` task types of its own, which the
+# general-purpose machine types run too. Every task type has at least one task; the others are spread
+# evenly at random. Numbers are rounded to six significant digits.
+#
+# Sources: the method is that of Ali, Siegel, Maheswaran, Hensgen and Ali, Representing task and machine
+# heterogeneities for heterogeneous computing systems, 2000; the default values are those of Friese's thesis of
+# 2015, section 3.5.3.1 and appendix E, which gives no spread of g (0.1 is ours).
+DIGITS: Final = 6
+SLOWDOWN_COV: Final = 0.1
+SMALLEST_SHARE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CovTables:
+    """Tables in P-state 0, a column for each machine type, special-purpose ones first; NaN cannot run."""
+
+    seconds: Floats  # e_ij
+    idle_watts: Floats  # b_j
+    dynamic_watts: Floats  # D_ij
+
+
+def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = None) -> Bag:
+    """Generate a bag; the same generator state gives the same bag."""
+    options = options if options is not None else CovOptions()
+    drawn = cov_tables(rng, options)
+    seconds, watts = with_p_states(rng, drawn, options.p_states)
+    tasks = zip(numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True)
+    return Bag(
+        name=name,
+        machine_types=tuple(
+            MachineType(name=label, count=count, idle_watts=watts, p_states=state_names(options.p_states))
+            for (label, count), watts in zip(machine_counts(options), drawn.idle_watts.tolist(), strict=True)
+        ),
+        task_types=tuple(TaskType(name=label, count=count) for label, count in tasks),
+        seconds=packed_table(rounded(seconds)),
+        watts=packed_table(rounded(watts)),
+    )
+
+
+def cov_tables(rng: np.random.Generator, options: CovOptions) -> CovTables:
+    """Draw the tables of P-state 0; idle watts have six digits, the others all of theirs."""
+    special = len(options.special_machines)
+    size = (options.task_types, special + len(options.machines))
+    row_means = gamma_draws(rng, np.full((size[0], 1), options.mean_seconds), options.task_cov)
+    seconds = np.empty(size)
+    seconds[:, special:] = gamma_draws(rng, np.repeat(row_means, size[1] - special, axis=1), options.machine_cov)
+    own = own_tasks(rng, options, options.special_task_types)
+    fast = np.repeat(row_means / options.special_speedup, special, axis=1)
+    seconds[:, :special] = np.where(own, gamma_draws(rng, fast, options.special_cov), np.nan)
+    idle = rounded(gamma_draws(rng, np.full(size[1], options.idle_watts), options.power_machine_cov))
+    row_powers = gamma_draws(rng, np.full((size[0], 1), options.dynamic_watts), options.power_task_cov)
+    dynamic = gamma_draws(rng, np.repeat(row_powers, size[1], axis=1), options.power_machine_cov)
+    return CovTables(seconds, idle, dynamic)
+
+
+def with_p_states(rng: np.random.Generator, tables: CovTables, p_states: int) -> tuple[Floats, Floats]:
+    """Return seconds and watts of all P-states: all columns of machine type 0, then those of type 1, ..."""
+    seconds, watts = [], []
+    for share in POWER_SCALING[:p_states]:
+        slower = np.ones(1)
+        if share < 1.0:
+            slower = np.maximum(1.0, gamma_draws(rng, np.full(tables.seconds.shape, share**-0.5), SLOWDOWN_COV))
+        seconds.append(tables.seconds * slower)
+        busy = tables.idle_watts + share * tables.dynamic_watts
+        watts.append(np.where(np.isnan(tables.seconds), np.nan, busy))
+    rows = len(tables.seconds)
+    return np.stack(seconds, axis=2).reshape(rows, -1), np.stack(watts, axis=2).reshape(rows, -1)
+
+
+def machine_counts(options: CovOptions) -> list[tuple[str, int]]:
+    """Return the name of each machine type, and how many machines it has."""
+    names = numbered("special", len(options.special_machines)) + numbered("general", len(options.machines))
+    return list(zip(names, (*options.special_machines, *options.machines), strict=True))
+
+
+def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
+    """Draw a number for each mean, with one coefficient of variation: G(mean, V)."""
+    return np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
+
+
+def own_tasks(rng: np.random.Generator, options: CovOptions | GrowOptions, in_all: int | None = None) -> Mask:
+    """Draw which task types each special-purpose machine type runs: sets without common members.
+
+    With `in_all`, numbers of task types drawn at random go up or down until they sum to that.
+    """
+    own = np.zeros((options.task_types, len(options.special_machines)), dtype=np.bool_)
+    waiting = rng.permutation(options.task_types)
+    least, most = options.special_least, options.special_most
+    numbers = [int(rng.integers(least, most, endpoint=True)) for _ in options.special_machines]
+    while in_all is not None and sum(numbers) != in_all:
+        step, last = (1, most) if sum(numbers) < in_all else (-1, least)
+        movable = [j for j, number in enumerate(numbers) if number != last]
+        numbers[movable[int(rng.integers(len(movable)))]] += step
+    for j, number in enumerate(numbers):
+        own[waiting[:number], j] = True
+        waiting = waiting[number:]
+    return own
+
+
+def task_counts(rng: np.random.Generator, task_types: int, tasks: int) -> list[int]:
+    """Give every task type one task and spread the others evenly at random."""
+    drawn = rng.multinomial(tasks - task_types, np.full(task_types, 1.0 / task_types))
+    return [count + 1 for count in drawn.tolist()]
+
+
+def packed_table(cells: Floats) -> Table:
+    """Pack the cells of a table; NaN cannot run."""
+    cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
+    return Table(len(cells), cells.shape[1], cells.tobytes())
+
+
+def rounded(values: Floats) -> Floats:
+    """Round every number to six significant digits."""
+    return np.array([six_digits(value) for value in values.ravel().tolist()]).reshape(values.shape)
+
+
+def six_digits(value: float) -> float:
+    """Round to six significant digits.
+
+    >>> six_digits(1234.56789)
+    1234.57
+    """
+    return float(f"{value:.{DIGITS}g}")
 
 
 # Growth: from a small table of real programs on real machines to one with more task types, alike in shape.
@@ -56,11 +180,10 @@ def require_options(small: Bag, options: GrowOptions) -> None:
 # every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
 # indeed (the thesis does not scale). `Shape.new` tells what shape came out.
 #
-# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often
-# as any other. It runs on the machine types and in the P-states in which its model runs, so some machine can
-# run it. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type
-# takes e_ijk / e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as
-# for a real program.
+# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often as any
+# other. It runs on the machine types and in the P-states in which its model runs, so some machine can run it. Above,
+# e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes e_ijk / e_ij times as
+# long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a real program.
 #
 # *Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
 # the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.
@@ -95,10 +218,14 @@ class Growth:
 def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions | None = None) -> Growth:
     """Grow a bag; the same generator state gives the same bag."""
     options = options if options is not None else GrowOptions()
-    require_options(small, options)
+    _require_options(small, options)
     arrays = arrays_of(small)
-    first = _first_columns(arrays.can_run, arrays.machine_of, len(small.machine_types))
-    general = _general(first)
+    # the column of the first P-state in which each task type runs on each machine type, or -1
+    first = np.full((len(small.task_types), len(small.machine_types)), -1)
+    for column in range(len(arrays.machine_of) - 1, -1, -1):
+        first[arrays.can_run[:, column], arrays.machine_of[column]] = column
+    run_all = np.asarray((first >= 0).all(axis=0))
+    general = run_all if run_all.any() else np.ones_like(run_all)
     real = np.arange(len(small.task_types))
     models = rng.permutation(np.resize(real, options.task_types - len(real)))
     all_first = first[np.concatenate((real, models))]
@@ -111,7 +238,8 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
             continue
         cells = np.where(arrays.can_run, known, np.nan)
         levels = _levels(cells, first)
-        densities = _densities(levels, general)
+        shown = [numbers if len(numbers) else np.ones(1) for numbers in _numbers(levels, general)]  # 1 without any
+        densities = [gram_charlier(moments(each), floor=FLOOR_SHARE * float(each.min())) for each in shown]
         factors = _factors(cells, levels, arrays.machine_of)[models]
         new = _sampled(densities, first[models] >= 0, general, rng)[:, arrays.machine_of] * factors
         cells = np.vstack((cells, _sound(key, new)))
@@ -124,12 +252,19 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
     return Growth(_joined(name, small, options, counts, tables), tuple(shapes))
 
 
-def _first_columns(can_run: Mask, machine_of: Integers, types: int) -> Integers:
-    """Return the column of the first P-state in which each task type runs on each machine type, or -1."""
-    first = np.full((len(can_run), types), -1)
-    for column in range(len(machine_of) - 1, -1, -1):
-        first[can_run[:, column], machine_of[column]] = column
-    return first
+def _require_options(small: Bag, options: GrowOptions) -> None:
+    """Refuse what this bag cannot be grown to."""
+    faults = []
+    real, types = len(small.task_types), len(small.machine_types)
+    if options.task_types < real:
+        needed = f"at least the {real} task types of the small bag"
+        faults.append(Fault(("task_types",), str(options.task_types), needed, "ask for more"))
+    if options.machines is not None and len(options.machines) != types:
+        needed = f"{types}, one for each machine type of the small bag"
+        faults.append(Fault(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
+    faults += too_many_pairs(options.task_types * (len(small.modes) + len(options.special_machines)))
+    if faults:
+        raise InstanceError(SOURCE, tuple(faults))
 
 
 def _levels(cells: Floats, first: Integers) -> Floats:
@@ -141,12 +276,6 @@ def _factors(cells: Floats, levels: Floats, machine_of: Integers) -> Floats:
     """Return what each P-state is of the first one; 1 where the first has no power that could be scaled."""
     of = levels[:, machine_of]
     return np.where(of == 0, np.where(np.isnan(cells), np.nan, 1.0), cells / np.where(of == 0, 1.0, of))
-
-
-def _general(first: Integers) -> Mask:
-    """Return which machine types run all real task types; all of them, if none does."""
-    run_all: Mask = np.asarray((first >= 0).all(axis=0))
-    return run_all if run_all.any() else np.ones_like(run_all)
 
 
 def _row_means(levels: Floats, general: Mask) -> Floats:
@@ -161,12 +290,6 @@ def _numbers(levels: Floats, general: Mask) -> list[Floats]:
     means = _row_means(levels, general)
     ratios = levels / np.where(means == 0, np.nan, means)[:, np.newaxis]
     return [means, *(column[~np.isnan(column)] for column in ratios.T)]
-
-
-def _densities(levels: Floats, general: Mask) -> list[GramCharlier]:
-    """Return the densities of those numbers (always 1 where there are none)."""
-    known = [numbers if len(numbers) else np.ones(1) for numbers in _numbers(levels, general)]
-    return [gram_charlier(moments(numbers), floor=FLOOR_SHARE * float(numbers.min())) for numbers in known]
 
 
 def _sampled(densities: list[GramCharlier], runs: Mask, general: Mask, rng: np.random.Generator) -> Floats:
@@ -263,12 +386,8 @@ def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
         update={
             "name": f"{bag.name}, {tasks:,} tasks drawn",
             "task_types": tuple(bag.task_types[i].model_copy(update={"count": counts[i]}) for i in drawn),
-            "seconds": _rows(bag.seconds, drawn),
-            "watts": None if bag.watts is None else _rows(bag.watts, drawn),
+            "seconds": Table.of([bag.seconds.row(i) for i in drawn]),
+            "watts": None if bag.watts is None else Table.of([bag.watts.row(i) for i in drawn]),
             "prices": bag.prices.model_copy(update={"per_task": per_task}),
         }
     )
-
-
-def _rows(table: Table, chosen: Sequence[int]) -> Table:
-    return Table.of([table.row(i) for i in chosen])
