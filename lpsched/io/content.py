@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import io
 import os
 import secrets
 import stat
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError
+from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -154,3 +156,33 @@ def load_arrow(purpose: str) -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingExtraError(purpose, "parquet") from error
     return pa, pq
+
+
+@contextlib.contextmanager
+def parquet_is_broken(pa: Any, refusal: Callable[[str, str, str], InstanceError]) -> Iterator[None]:  # noqa: ANN401 - PyArrow
+    """Tell what PyArrow finds wrong with a Parquet file as a fault of it, made by `refusal`."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        if isinstance(error, InstanceError):
+            raise
+        reason = quote(str(error).partition("\n")[0])
+        raise refusal(f"a broken file ({reason})", "a Parquet file", "write it again") from None
+
+
+def parquet_bytes(table: Any) -> bytes:  # noqa: ANN401 - PyArrow has no types
+    """Return a table of PyArrow as Parquet."""
+    pa, pq = load_arrow("writing Parquet")
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out)
+    content: bytes = out.getvalue().to_pybytes()
+    return content
+
+
+def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    """Return rows as CSV: a double is written with all its digits, `None` as an empty cell."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue().encode()

@@ -12,14 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError, quote
-from lpsched.io import csv_table as csv_file
-from lpsched.io import npz_table as npz_file
-from lpsched.io import parquet_table as parquet_file
+from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
-from lpsched.io.matrices import read_matrix_file
 from lpsched.io.rows import gather_rows
-from lpsched.io.table_contract import TableContract
+from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
 from lpsched.model.problems import in_file_order
 from lpsched.model.table import rows_of
 
@@ -31,22 +27,6 @@ if TYPE_CHECKING:
     from lpsched.io.rows import Gatherer
     from lpsched.model.fields import Amount
     from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table
-
-
-# Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
-#
-# Each format has a module with `read` and `write`. What is compressed is compared with the file's lists
-# before it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
-_READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
-
-
-def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
-    """Read the table `key` between these lists."""
-    contract = TableContract(path, key, check, axes)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(_READERS), "convert the table")
-    return reader(contract)
 
 
 # What reading and writing have in common for all kinds of instances.
@@ -244,8 +224,8 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
     """
     names, labels = axes.names, axes.labels
     if form is TableForm.NPZ:
-        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
-    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
+        return {path.with_name(f"{path.name}.npz"): (write_npz(held, names, labels), tuple(held))}
+    writers = {TableForm.CSV: write_csv, TableForm.PARQUET: write_parquet}
     if form not in writers:
         return {}
     return {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,10 +13,11 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.evolve.genes import Genes, TaskPopulation
 from lpsched.io.content import one_fault, whole_file
-from lpsched.io.npz_table import array_of, header_of
+from lpsched.io.tables import array_of, header_of, opened_archive
 from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
@@ -65,15 +64,8 @@ def opened(path: Path | str, form: str) -> Iterator[PopulationArchive]:
     path = Path(path)
     if not path.is_file():
         raise one_fault(path, "no file to read", "a population file", "check its name")
-    try:
-        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of NumPy, about what we refuse anyway
-            yield PopulationArchive(path, archive)
-    except InstanceError:
-        raise
-    except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
-        found = f"a broken archive ({type(error).__name__})"
-        raise one_fault(path, found, f"a file of format {form}", BEGIN_ANEW) from None
+    with opened_archive(path, lambda found: one_fault(path, found, f"a file of format {form}", BEGIN_ANEW)) as archive:
+        yield PopulationArchive(path, archive)
 
 
 class PopulationArchive:
