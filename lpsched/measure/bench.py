@@ -22,7 +22,7 @@ from pydantic import model_validator as validator
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault, nearest, quote
-from lpsched.measure.fields import (
+from lpsched.measure.evidence import (
     HOW_MANY,
     LONGEST_TEXT,
     MOST_GROUPS,

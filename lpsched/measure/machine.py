@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 from lpsched.errors import Fault, MeasureError
 from lpsched.measure import companions
 from lpsched.measure.corun import Program, corun, why_not_startable
-from lpsched.measure.evidence import Sample
-from lpsched.measure.fields import COMPANIONS, MEMORY_COMPANION
+from lpsched.measure.evidence import COMPANIONS, MEMORY_COMPANION, Sample
 from lpsched.measure.measurements import MeasuredMachine
 from lpsched.measure.meters.choosing import Chosen, choose
 from lpsched.measure.meters.energy import Troubles, idle_watts

@@ -27,16 +27,22 @@ from pydantic import BeforeValidator, Field
 from lpsched.errors import Fault, nearest, quote
 from lpsched.facility.parts import check_degradation
 from lpsched.measure.bench import MOST_APPLICATIONS, names_differ
-from lpsched.measure.evidence import AdditiveCheck, Exact, Failed, Measured, OfSetting, Saving, Saying
-from lpsched.measure.fields import (
+from lpsched.measure.evidence import (
     MOST_CLOCKS,
     MOST_PLACES,
     PROGRAM,
+    AdditiveCheck,
     ApplicationName,
     CommandIfTold,
     Confidence,
+    Exact,
+    Failed,
+    Measured,
     Megahertz,
+    OfSetting,
     Places,
+    Saving,
+    Saying,
     processors_twice,
     read_cores,
 )

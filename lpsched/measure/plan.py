@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpsched.measure.bench import each_once
-from lpsched.measure.evidence import Sample, Setting
-from lpsched.measure.fields import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
+from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Sample, Setting
 from lpsched.measure.summary import enough
 
 if TYPE_CHECKING:
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 
     from lpsched.cancellation import Watch
     from lpsched.measure.bench import Bench, Repeats
-    from lpsched.measure.measurements import MeasuredMachine, Meters
+    from lpsched.measure.files import SampleLines
+    from lpsched.measure.machine import MachineStage
 
 
 # Which settings a bench asks for.
@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:
     """Return every setting once, in the order above.
 
-    Parameters
-    ----------
-    frequencies_mhz
-        The clocks that can be set, fastest first; empty: the machine's own.
-    energy, counters
-        Whether energy is measured, and whether cache misses are counted.
+    The clocks are those that can be set, fastest first, if none the machine's own; `energy` and `counters` say whether
+    energy is measured, and whether cache misses are counted.
     """
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     found = [setting for mhz in clocks for setting in _at_clock(bench, mhz, energy=energy)]
@@ -122,38 +118,6 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-# What the runner needs of a machine: one run of a setting, a warm-up, and the power of doing nothing.
-#
-# The machine itself is `machine.py`; tests bring a stage whose numbers are known.
-class Stage(Protocol):
-    """A machine with its meters; nothing that it started is left running when a method returns or raises."""
-
-    @property
-    def machine(self) -> MeasuredMachine:
-        """What was found out about the machine, and the places where applications run."""
-
-    @property
-    def meters(self) -> Meters:
-        """What it measures with."""
-
-    @property
-    def frequencies_mhz(self) -> tuple[float, ...]:
-        """The clocks that can be set, of those asked for, fastest first; empty where none can be."""
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """What was asked for and cannot be measured here, each in a sentence with its reason."""
-
-    def warm_up(self, application: str, watch: Watch) -> str | None:
-        """Run an application once, unmeasured; return why it failed, or `None`."""
-
-    def idle_watts(self, watch: Watch) -> float | None:
-        """Measure the idle machine; `None` without a meter, or if it failed."""
-
-    def perform(self, setting: Setting, watch: Watch) -> Sample | None:
-        """Run a setting once; `None` if the watch was over before the run had ended."""
-
-
 # Run a bench: every setting as often as it takes, in random order, each run kept as soon as it has ended.
 #
 #     warm up    each program once or more, unmeasured; what a program that fails now is part of has failed
@@ -164,44 +128,21 @@ class Stage(Protocol):
 #
 # A setting needs another run until its mean time is known well enough, or it was run often enough
 # (`measure/summary.py`). One that failed is not run again. Runs that are on file from before count as if they had
-# been made now, but for those that failed: whoever goes on has mended something, or tries again.
-class Kept(Protocol):
-    """Where runs are kept: `measure/samples.py`, or a list."""
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """Those made before."""
-
-    @property
-    def idle_watts_before(self) -> float | None:
-        """The power of the idle machine when the bench began, if that was before."""
-
-    def add(self, sample: Sample) -> None:
-        """Keep a run."""
-
-    def add_idle_before(self, watts: float) -> None:
-        """Keep the power of the idle machine."""
-
-
+# been made now, but for those that failed: whoever goes on has mended something, or tries again. Tests bring a stage
+# whose numbers are known.
 @dataclass(frozen=True, slots=True)
 class BenchRun:
-    """What a bench came to.
+    """What a bench came to."""
 
-    Attributes
-    ----------
-    samples
-        All runs, those from before first.
-    unfinished
-        Settings that would have been run again if there had been time; some may not have been run at all.
-    """
-
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # of all runs, those from before first
     idle_before: float | None
     idle_after: float | None
-    unfinished: tuple[Setting, ...]
+    unfinished: tuple[Setting, ...]  # would have been run again if there had been time, or for the first time
 
 
-def run_bench(bench: Bench, stage: Stage, settings: Sequence[Setting], kept: Kept, watch: Watch) -> BenchRun:
+def run_bench(
+    bench: Bench, stage: MachineStage, settings: Sequence[Setting], kept: SampleLines, watch: Watch
+) -> BenchRun:
     """Run these settings until each is known well enough, or the watch or the bench's own limit is over."""
     if bench.limit_seconds is not None:
         watch = watch.part(bench.limit_seconds)
@@ -222,25 +163,18 @@ def run_bench(bench: Bench, stage: Stage, settings: Sequence[Setting], kept: Kep
     return BenchRun(runs.all_samples(), idle_before, idle_after, runs.needed())
 
 
-@dataclass(slots=True)
 class _Runs:
     """The runs of each setting so far."""
 
-    settings: Sequence[Setting]
-    repeats: Repeats
-    kept: Kept
-    samples: dict[Setting, list[Sample]] = field(init=False)
-    missing: dict[Setting, int] = field(init=False)  # how many more runs each setting needs at least
-    made: int = 0
-    left: int = 0  # the sum of those missing
-
-    def __post_init__(self) -> None:
-        self.samples = {setting: [] for setting in self.settings}
-        for sample in self.kept.samples:
+    def __init__(self, settings: Sequence[Setting], repeats: Repeats, kept: SampleLines) -> None:
+        self.settings, self.repeats, self.kept = settings, repeats, kept
+        self.samples: dict[Setting, list[Sample]] = {setting: [] for setting in settings}
+        self.made = 0
+        for sample in kept.samples:
             if sample.failure is None:  # also of settings that are no longer asked for: they stay evidence
                 self.samples.setdefault(sample.setting, []).append(sample)
                 self.made += 1
-        self.missing = {setting: self._missing(setting) for setting in self.settings}
+        self.missing = {setting: self._missing(setting) for setting in settings}  # how many more runs it needs at least
         self.left = sum(self.missing.values())
 
     def add(self, sample: Sample) -> None:
@@ -261,9 +195,8 @@ class _Runs:
 
     def _missing(self, setting: Setting) -> int:
         samples = self.samples[setting]
-        if any(sample.seconds is None for sample in samples):
-            return 0
-        if enough([sample.seconds for sample in samples if sample.seconds is not None], self.repeats):
+        seconds = [sample.seconds for sample in samples if sample.seconds is not None]
+        if len(seconds) < len(samples) or enough(seconds, self.repeats):
             return 0
         return max(1, self.repeats.least - len(samples))
 
@@ -271,7 +204,7 @@ class _Runs:
         return tuple(sample for samples in self.samples.values() for sample in samples)
 
 
-def _warm_up(bench: Bench, stage: Stage, runs: _Runs, watch: Watch) -> None:
+def _warm_up(bench: Bench, stage: MachineStage, runs: _Runs, watch: Watch) -> None:
     """Run every program that is still needed; settings of one that fails have failed."""
     for name in programs_of(runs.needed()):
         for _ in range(bench.repeats.warm_ups):
@@ -286,7 +219,7 @@ def _warm_up(bench: Bench, stage: Stage, runs: _Runs, watch: Watch) -> None:
                 break
 
 
-def _rounds(bench: Bench, stage: Stage, runs: _Runs, watch: Watch) -> None:
+def _rounds(bench: Bench, stage: MachineStage, runs: _Runs, watch: Watch) -> None:
     order = np.random.default_rng([bench.seed, runs.made])  # who goes on draws another order
     while needed := runs.needed():
         for index in order.permutation(len(needed)):

@@ -5,27 +5,180 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import inf
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import Fault, InstanceError, MeasureError
+from lpsched.errors import InstanceError, MeasureError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
 from lpsched.measure.bench import Bench
+from lpsched.measure.evidence import COMPANIONS
+from lpsched.measure.files import SampleLines, head_of
 from lpsched.measure.machine import MachineStage, faults_here, require_linux
 from lpsched.measure.plan import left_out, run_bench, run_counts, settings_of
-from lpsched.measure.remarks import remarks_of
-from lpsched.measure.samples import SampleLines, head_of
-from lpsched.measure.summary import measurements_of
+from lpsched.measure.summary import (
+    additive_error,
+    intensities_of,
+    is_narrow,
+    is_told,
+    measurements_of,
+    own_interference,
+    raw_degradation,
+    relative_half,
+    widest,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from lpsched.cancellation import Watch
-    from lpsched.measure.evidence import Setting
+    from lpsched.measure.evidence import Measured, Setting
     from lpsched.measure.measurements import Measurements
-    from lpsched.measure.plan import BenchRun
 
-MOST_NAMED: Final = 3  # failures in one message
+
+IDLE_DIFFERENCE: Final = 0.05  # of idle power before and after, as a share of the larger
+CLASS_RANGE: Final = 0.1  # of degradations within a pair of classes
+MOST_NAMED: Final = 4  # in one sentence
+MOST_REASONS: Final = 8  # of failures
+
+
+def remarks_of(bench: Bench, measurements: Measurements) -> tuple[str, ...]:
+    """Return every remark, the gravest kind first."""
+    return (
+        *_failures(measurements),
+        *_missing_columns(bench, measurements),
+        *_not_narrow(bench, measurements),
+        *_idle_power(measurements),
+        *measurements.remarks(),
+        *_negative(measurements),
+        *_classes(bench, measurements),
+        *_class_range(measurements),
+        *_additive(measurements),
+    )
+
+
+def _failures(measurements: Measurements) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for failed in measurements.failed:
+        by_reason.setdefault(failed.reason, []).append(str(failed.setting))
+    for reason, settings in list(by_reason.items())[:MOST_REASONS]:
+        few = len(settings) <= MOST_NAMED
+        yield f"failed: {'; '.join(settings) if few else f'{len(settings)} settings'}: {reason}"
+    if len(by_reason) > MOST_REASONS:
+        yield f"settings failed for {len(by_reason) - MOST_REASONS} more reasons; the file has them all"
+
+
+def _missing_columns(bench: Bench, measurements: Measurements) -> Iterator[str]:
+    names = [each.name for each in bench.applications]
+    if missing := [name for name in names if name not in measurements.seconds]:
+        yield f"no time alone at every clock, so left out of the columns: {_listed(missing)}"
+    bare = [name for name in names if name in measurements.seconds and name not in measurements.watts]
+    if measurements.watts and bare:
+        yield f"the meter told no energy of {_listed(bare)}, so they have no watts"
+
+
+def _not_narrow(bench: Bench, measurements: Measurements) -> Iterator[str]:
+    wide = [each for each in measurements.measured if not is_narrow(each.seconds, bench.repeats)]
+    full = [each for each in wide if each.seconds.count >= bench.repeats.most]
+    short = [each for each in wide if each.seconds.count < bench.repeats.most]
+    asked = f"{100 * bench.repeats.within:g} %"
+    if full:
+        yield (
+            f"not within {asked} after {bench.repeats.most} runs: {_listed(_with_width(full))}; "
+            "quiet the machine, let each run take longer, or raise repeats.most"
+        )
+    if short:
+        yield f"not within {asked} when the bench ended: {_listed(_with_width(short))}; go on with --resume"
+
+
+def _with_width(measured: Iterable[Measured]) -> list[str]:
+    """Name settings, those known worst first."""
+    halves = {each.setting: relative_half(each.seconds) for each in measured}
+    widths = {setting: inf if half is None else half for setting, half in halves.items()}
+    order = sorted(widths, key=lambda setting: (-widths[setting], str(setting)))
+    return [f"{each} ({'one run' if widths[each] == inf else f'+- {100 * widths[each]:.3g} %'})" for each in order]
+
+
+def _idle_power(measurements: Measurements) -> Iterator[str]:
+    before, after = measurements.idle_watts_before, measurements.idle_watts_after
+    if before is None or after is None:
+        return
+    if abs(before - after) > IDLE_DIFFERENCE * max(before, after):
+        yield (
+            f"idle power was {before:.4g} W before and {after:.4g} W after the runs; the machine was not at "
+            "rest, or something else drew power: measure again when it is quiet"
+        )
+
+
+def _negative(measurements: Measurements) -> Iterator[str]:
+    below = {pair: value for pair, value in raw_degradation(measurements.measured).items() if value < 0}
+    if below:
+        (a, b), least = min(below.items(), key=lambda each: (each[1], each[0]))
+        yield (
+            f"faster together than alone, which is noise and 0 in the degradation table: {len(below)} of the "
+            f"pairs, {a} beside {b} the most, by {-100 * least:.3g} %"
+        )
+
+
+def _classes(bench: Bench, measurements: Measurements) -> Iterator[str]:
+    known = {each.setting: each for each in measurements.measured}
+    clocks: tuple[float | None, ...] = measurements.frequencies_mhz or (None,)
+    without = [
+        each.name
+        for each in measurements.applications
+        if each.memory_class is None and each.name in measurements.seconds
+    ]
+    if without:
+        yield f"no memory class of {_listed(without)}: {_why_no_class(known, clocks[0])}"
+    for name, told in intensities_of(bench, known, clocks).items():
+        if told.doubtful is not None:
+            lower, upper = told.doubtful
+            yield f"{name} is of class {told.memory_class}, but its runs fit any from {lower} to {upper}"
+
+
+def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
+    own = own_interference(known, mhz)
+    if own is None:
+        beside = any(name in COMPANIONS for setting in known for name in setting.together)
+        told = "not all runs beside the companions are there" if beside else "nothing ran beside companions"
+        return f"no cache misses were counted, and {told}"
+    if not is_told(own):
+        return (
+            f"the memory companion slows itself by {100 * own.value:.3g} % +- {100 * own.half:.3g} %, which "
+            "may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
+        )
+    return "no cache misses were counted, and not all runs beside the companions are there"
+
+
+def _class_range(measurements: Measurements) -> Iterator[str]:
+    classes = {each.name: each.memory_class for each in measurements.applications if each.memory_class is not None}
+    found = widest(measurements.degradation_in_full, classes)
+    if found is not None and found.most - found.least > CLASS_RANGE:
+        yield (
+            f"degradation by class hides differences: of class {found.own} beside {found.other} the "
+            f"{found.pairs} pairs range from {found.least:.3g} to {found.most:.3g}; "
+            "degradation in full keeps them apart"
+        )
+
+
+def _additive(measurements: Measurements) -> Iterator[str]:
+    error = additive_error(measurements.additive)
+    if error is not None:
+        yield (
+            f"sums of pairwise degradations miss the times in larger groups by {100 * error.mean:.3g} % in "
+            f"the mean and by {100 * error.largest:.3g} % at most ({error.checks} measured)"
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return ", ".join(found[:MOST_NAMED]) + more
+
+
+# From a bench file to what is known about this machine.
+MOST_FAILED: Final = 3  # in one message
 
 
 def read_bench_here(path: Path) -> Bench:
@@ -34,8 +187,7 @@ def read_bench_here(path: Path) -> Bench:
 
     def make(raw: object) -> Bench:
         bench = Bench.read(raw, str(path))
-        faults: tuple[Fault, ...] = tuple(faults_here(bench, path.parent))
-        if faults:
+        if faults := tuple(faults_here(bench, path.parent)):
             raise InstanceError(str(path), faults)
         return bench
 
@@ -44,58 +196,35 @@ def read_bench_here(path: Path) -> Bench:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a session found out.
-
-    Attributes
-    ----------
-    runs
-        How many there are now, with those of earlier sessions.
-    unfinished
-        How many settings would have been run again if there had been time.
-    remarks
-        What a user should know before relying on it.
-    """
+    """What a session found out; `remarks` are what a user should know before relying on it."""
 
     measurements: Measurements
-    runs: int
-    unfinished: int
+    runs: int  # with those of earlier sessions
+    unfinished: int  # settings that would have been run again if there had been time
     remarks: tuple[str, ...]
 
     def require_something(self) -> None:
         """Refuse to go on with nothing."""
         if self.measurements.seconds:
             return
-        failed = [f"{each.setting} {each.reason}" for each in self.measurements.failed[:MOST_NAMED]]
+        failed = [f"{each.setting} {each.reason}" for each in self.measurements.failed[:MOST_FAILED]]
         why = "; ".join(failed) or "no application ran to its end at every clock before the time was over"
         raise MeasureError(f"nothing could be measured: {why}")
 
 
 class Session:
-    """A bench about to be run on this machine.
+    """A bench about to be run on this machine; `folder` is that of the bench file.
 
-    Parameters
-    ----------
-    folder
-        That of the bench file.
-    stage
-        The machine; by default this one, with the meters that the bench asks for and that are there.
-
-    Attributes
-    ----------
-    absent
-        What cannot be measured and why, each in a sentence; known before anything is run.
+    `absent` says what cannot be measured and why, each in a sentence; it is known before anything is run.
     """
 
-    def __init__(self, bench: Bench, folder: Path, *, stage: MachineStage | None = None) -> None:
+    def __init__(self, bench: Bench, folder: Path) -> None:
         self.bench = bench
-        self.stage = stage or MachineStage(bench, folder)
-        known = {"energy": self.stage.meters.energy is not None, "counters": self._counted}
+        self.stage = MachineStage(bench, folder)
+        meters = self.stage.meters
+        known = {"energy": meters.energy is not None, "counters": meters.counters is not None}
         self.absent = (*self.stage.absent, *left_out(bench, **known))
         self.settings: tuple[Setting, ...] = settings_of(bench, frequencies_mhz=self.stage.frequencies_mhz, **known)
-
-    @property
-    def _counted(self) -> bool:
-        return self.stage.meters.counters is not None
 
     @property
     def run_counts(self) -> tuple[int, int]:
@@ -105,36 +234,25 @@ class Session:
     def run(self, samples: Path, watch: Watch, *, resume: bool = False) -> Found:
         """Run everything, keeping each run in a file of samples at once; tell what is known in the end.
 
-        Parameters
-        ----------
-        watch
-            When it is over, what runs is ended at once, and what was measured by then counts.
-        resume
-            Whether to go on with a file of samples that is there.
+        When the watch is over, what runs is ended at once, and what was measured by then counts. `resume` goes on with
+        a file of samples that is there.
         """
         machine, meters, ours = self.stage.machine, self.stage.meters, version("lpsched")
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         head = head_of(self.bench, machine=machine, meters=meters, lpsched=ours, began=now)
         with SampleLines(samples, head, resume=resume) as lines, self.stage:
             run = run_bench(self.bench, self.stage, self.settings, lines, watch)
-            return self._found(run, lines.head.began)
-
-    def _found(self, run: BenchRun, taken: str) -> Found:
-        measurements = measurements_of(
-            self.bench,
-            machine=self.stage.machine,
-            meters=self.stage.meters,
-            frequencies_mhz=self.stage.frequencies_mhz,
-            samples=run.samples,
-            idle_before=run.idle_before,
-            idle_after=run.idle_after,
-            taken=taken,
-            lpsched=version("lpsched"),
-            absent=self.absent,
-        )
-        return Found(
-            measurements,
-            len(run.samples),
-            len(run.unfinished),
-            (*self.stage.troubles, *remarks_of(self.bench, measurements)),
-        )
+            measurements = measurements_of(
+                self.bench,
+                machine=machine,
+                meters=meters,
+                frequencies_mhz=self.stage.frequencies_mhz,
+                samples=run.samples,
+                idle_before=run.idle_before,
+                idle_after=run.idle_after,
+                taken=lines.head["began"],
+                lpsched=ours,
+                absent=self.absent,
+            )
+            remarks = (*self.stage.troubles, *remarks_of(self.bench, measurements))
+            return Found(measurements, len(run.samples), len(run.unfinished), remarks)
