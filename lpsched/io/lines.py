@@ -25,7 +25,6 @@ except ImportError:  # no such locks on Windows: there two processes may disturb
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import BinaryIO
 
 
@@ -128,9 +127,7 @@ class AddedLines:
         """Return itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file, which lets go of the lock."""
         self._file.close()
 

@@ -221,28 +221,20 @@ LONGEST_SAYING: Final = 100_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing to be measured, several times.
+    """One thing to be measured, several times: the time of an application on the first core.
 
-    Attributes
-    ----------
-    application
-        The one whose time is taken, on the first core.
-    beside
-        Those that run on the next cores, started again whenever they end, so that the load stays the same;
-        empty: it runs alone. Sorted, so that equal settings are equal.
-    mhz
-        The clock that the cores are set to; `None`: whatever the machine chooses.
-    batch
-        All are started at once and none again, and the time is that until the last has ended. This is what
-        tells how much energy running together saves; `application` is then just the first in order.
+    Those `beside` it run on the next cores, started again whenever they end, so that the load stays the same; they are
+    sorted, so that equal settings are equal. In a `batch` all are started at once and none again, and the time is that
+    until the last has ended. This is what tells how much energy running together saves; `application` is then just the
+    first in order.
 
     >>> Setting("canneal", ("bodytrack", "canneal")).together
     ('bodytrack', 'canneal', 'canneal')
     """
 
     application: str
-    beside: tuple[str, ...] = ()
-    mhz: float | None = None
+    beside: tuple[str, ...] = ()  # empty: it runs alone
+    mhz: float | None = None  # the clock of the cores; `None`: whatever the machine chooses
     batch: bool = False
 
     @property
@@ -265,29 +257,15 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run of a setting; what no meter told is `None`.
-
-    Attributes
-    ----------
-    seconds
-        From the start of the application until it ended; `None` if the run failed.
-    joules
-        Of everything that the meter sees, from the start to the end of the application.
-    misses, instructions
-        Last-level cache misses and instructions of the measured application alone.
-    restarts
-        How often one of those beside it was started again.
-    failure
-        Why there is no time, in words: a time limit, an exit code, a signal, a program that is not there.
-    """
+    """One run of a setting, from the start of the application to its end; what no meter told is `None`."""
 
     setting: Setting
-    seconds: float | None
-    joules: float | None = None
-    misses: float | None = None
+    seconds: float | None  # `None` if the run failed
+    joules: float | None = None  # of everything that the meter sees
+    misses: float | None = None  # of the last-level cache, by the measured application alone; likewise instructions
     instructions: float | None = None
-    restarts: int = 0
-    failure: str | None = None
+    restarts: int = 0  # how often one of those beside it was started again
+    failure: str | None = None  # why there is no time, in words: a time limit, an exit code, a signal, no such program
 
 
 # Single values: texts as programs say them, numbers of any sign, names.
@@ -426,12 +404,7 @@ class Saving(OpenPart):
 
         apart = sum E,     predicted = P_0 T + sum (E - P_0 t)
 
-    Attributes
-    ----------
-    joules_apart, joules_together
-        Measured.
-    joules_predicted
-        By the formula; `None` without idle power.
+    The other two are measured; without idle power there is no prediction.
     """
 
     NEEDED: ClassVar[str] = "a mapping such as {together: [sort, zip], joules_apart: 300, joules_together: 250}"

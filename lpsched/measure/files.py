@@ -148,7 +148,7 @@ def head_of(bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: 
         each.name: each.model_dump(include={"command", "folder", "environment"}, exclude_defaults=True)
         for each in bench.applications
     }
-    energy = {"kind": bench.energy.kind, "command": bench.energy.program}
+    energy: Told = {"kind": bench.energy.kind, "command": bench.energy.program}
     energy |= {"every_seconds": bench.energy.every_seconds, "covers": bench.energy.covers}
     of_machine = machine.model_dump()
     of_meters = meters.model_dump(exclude_none=True)
@@ -307,9 +307,9 @@ def _from_line(told: Told) -> Told | Sample | float:
     setting = Setting(str(told["application"]), beside, _amount(told, "mhz"), bool(told.get("batch")))
     failure = told.get("failure")
     seconds = _amount(told, "seconds", needed=failure is None)
-    counted = [_amount(told, key) for key in ("joules", "misses", "instructions")]
-    restarts = int(told.get("restarts", 0))
-    return Sample(setting, seconds, *counted, restarts, None if failure is None else str(failure))
+    joules, misses, instructions = (_amount(told, key) for key in ("joules", "misses", "instructions"))
+    why = None if failure is None else str(failure)
+    return Sample(setting, seconds, joules, misses, instructions, int(told.get("restarts", 0)), why)
 
 
 def _amount(told: Told, key: str, *, needed: bool = False) -> float | None:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # two forks, so a loop of forks in one group ends in one round; one that also starts a session in each fork has
 # to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
 #
-# Only a process that starts nothing else may use this (`supervisor.py`): all its children are ended.
+# Only a process that starts nothing else may use this, such as the keeper below: all its children are ended.
 PR_SET_PDEATHSIG: Final = 1  # these two are from <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER: Final = 36
 STEP_SECONDS: Final = 0.001  # between two looks while nothing changes

@@ -33,21 +33,13 @@ PLAIN: Final = {"LC_ALL": "C"}  # numbers with a decimal point, messages in Engl
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said.
-
-    Attributes
-    ----------
-    begin, end
-        When it was started and when its answer was complete, by `time.monotonic`.
-    failure
-        Why the answer is not to be used, in words; `None` if the program ended well.
-    """
+    """What a program said."""
 
     output: str
     errors: str
-    begin: float
+    begin: float  # when it was started and when its answer was complete, by `time.monotonic`
     end: float
-    failure: str | None = None
+    failure: str | None = None  # why the answer is not to be used, in words; `None` if the program ended well
 
 
 def ask(
@@ -190,6 +182,4 @@ def read_watts(text: str) -> float | str:
 
 
 def _factor(unit: str | None) -> float | None:
-    if unit is None:
-        return None
-    return MILLI.get(unit, UNITS.get(unit.lower()))
+    return None if unit is None else MILLI.get(unit, UNITS.get(unit.lower()))

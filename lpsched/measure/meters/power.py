@@ -23,7 +23,7 @@ from lpsched.measure.meters.asking import (
     read_watts,
     start,
 )
-from lpsched.measure.meters.energy import OwnThread, Troubles
+from lpsched.measure.meters.energy import EnergyMeter, Troubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,10 +42,7 @@ if TYPE_CHECKING:
 class PowerSamples:
     """Samples as they come, in the order of time; one thread may add while another asks.
 
-    Parameters
-    ----------
-    longest_gap_seconds
-        How long the meter may be silent within an interval.
+    The meter may be silent for so long within an interval.
 
     >>> samples = PowerSamples(longest_gap_seconds=5.0)
     >>> samples.add(1.0, 100.0)
@@ -102,19 +99,10 @@ def longest_gap_seconds(every_seconds: float) -> float:
     return max(PATIENT_SECONDS, PATIENT_INTERVALS * every_seconds)
 
 
-class SampledMeter(OwnThread):
-    """A program that prints watts, and the samples of it.
+class SampledMeter(EnergyMeter):
+    """A program that prints watts every so many seconds, and the samples of it.
 
-    Parameters
-    ----------
-    command
-        The program and its arguments.
-    every_seconds
-        How often watts come.
-    folder
-        Where it runs.
-    processors
-        Where it runs, so as not to disturb what is measured; empty: anywhere.
+    It runs in `folder`, and on `processors`, so as not to disturb what is measured; empty: anywhere.
     """
 
     kind: ClassVar[str]
