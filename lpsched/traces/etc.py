@@ -60,19 +60,11 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     tasks_each: int = 1,
     machines_each: int = 1,
 ) -> Bag:
-    """Make a bag of a table of times.
+    """Make a bag of a table of times, and of a table of watts of the same shape.
 
-    Parameters
-    ----------
-    power
-        A table of watts of the same shape.
-    name
-        The bag's name; the file's name if not given.
-    first_column
-        Of a CSV: the task types' names, or times like the others. If not given, it holds names when its
-        header is empty or speaks of tasks, or when none of its cells is a number.
-    tasks_each, machines_each
-        The count of every task type and of every machine type.
+    The bag is called as the file if no `name` is given. The first column of a CSV holds names of task types, or times
+    like the others; if not given, names when its header is empty or speaks of tasks, or when none of its cells is a
+    number. There are `tasks_each` of every task type and `machines_each` of every machine type.
     """
     times = _read_matrix(path, first_column)
     watts = None if power is None else _read_matrix(power, first_column)

@@ -12,6 +12,8 @@ from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of
 from lpsched.traces.jobs import (
     ONLY_TYPE,
+    SIZE,
+    TIME,
     Account,
     Jobs,
     Machines,
@@ -100,10 +102,8 @@ class Energy:
     @property
     def joules(self) -> float | None:
         """What the job consumed."""
-        for each in (self.own, self.extern):
-            if each is not None:
-                return each
-        return max((each for each in (self.script, self.steps) if each is not None), default=None)
+        most = max((each for each in (self.script, self.steps) if each is not None), default=None)
+        return next((each for each in (self.own, self.extern) if each is not None), most)
 
 
 # Which jobs of Slurm's accounting count, and how.
@@ -119,29 +119,17 @@ STILL_GOING: Final = frozenset(
     ("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING")
 )
 ALIASES: Final = {"name": ("JobName",), "nodes": ("AllocNodes", "NNodes")}
-SIZE: Final = "size"
-TIME: Final = "time"
 ALL: Final = "all"
 LONGEST_LABEL: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmChoice:
-    """What to take of a log.
+    """What to take of a log."""
 
-    Parameters
-    ----------
-    group_by
-        Columns that make the task types, and `size` and `time`: nodes and run time by their classes.
-    machines_by
-        The column that tells on which part of the system a job ran; `all` if the system is one.
-    states
-        Keep jobs in these states; if not given, all that ended, whatever became of them.
-    """
-
-    group_by: tuple[str, ...] = ()
-    machines_by: str = "Partition"
-    states: tuple[str, ...] | None = (COMPLETED,)
+    group_by: tuple[str, ...] = ()  # columns that make the task types, and the classes of `size` and `time`
+    machines_by: str = "Partition"  # the column that tells on which part of the system a job ran; `all`: it is one
+    states: tuple[str, ...] | None = (COMPLETED,)  # keep jobs in these; `None`: all that ended, whatever became of them
 
 
 @dataclass(slots=True)
@@ -224,8 +212,11 @@ def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str)
     groups = distinct(", ".join(label) for label in labels)
     if not columns:
         group, groups = np.zeros(len(rows), np.int64), (ONLY_TYPE,)
-    machine, machines = _machines(log, rows, choice, source)
-    energy = [row.energy.joules for row in rows]
+    machine, machines = np.zeros(len(rows), np.int64), ("cluster",)
+    if choice.machines_by.lower() != ALL:
+        place = _place(log, choice.machines_by, source)
+        machine, machines = numbered_labels(label_of(row.line.cells[place]) for row in rows)
+    energy = (row.energy.joules for row in rows)
     return Jobs(
         number=_job_numbers(log, rows),
         submit_seconds=_numbers(rows, "submit"),
@@ -239,15 +230,6 @@ def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str)
         machines=machines,
         groups=groups,
     )
-
-
-def _machines(
-    log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    if choice.machines_by.lower() == ALL:
-        return np.zeros(len(rows), np.int64), ("cluster",)
-    place = _place(log, choice.machines_by, source)
-    return numbered_labels(label_of(row.line.cells[place]) for row in rows)
 
 
 def _numbers(rows: Sequence[_Row], meaning: str, usual: float = np.nan) -> NDArray[np.float64]:
@@ -309,14 +291,8 @@ def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by
 ) -> tuple[LoggedBag, Account]:
     """Return a log as a bag of tasks, one on each node of a job, and the account of its jobs.
 
-    Parameters
-    ----------
-    counts
-        Nodes of each machine type, by name; of those not named, the most that were in use at once.
-    fill
-        Estimate times and powers that no job tells.
-    watts
-        Write powers, if any job tells its energy.
+    There are `counts` nodes of each machine type, by name; of those not named, the most that were in use at once.
+    `fill` estimates times and powers that no job tells; `watts` writes powers, if any job tells its energy.
     """
     jobs, ran, account = slurm_jobs(log, choice, name)
     machines = _counts(name, jobs, ran, counts or {})

@@ -13,6 +13,8 @@ from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of, with_powers
 from lpsched.traces.jobs import (
     ONLY_TYPE,
+    SIZE,
+    TIME,
     Account,
     Jobs,
     Machines,
@@ -50,8 +52,6 @@ if TYPE_CHECKING:
 #
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
-SIZE: Final = "size"
-TIME: Final = "time"
 GROUPS: Final = (*COLUMNS, SIZE, TIME)
 REAL: Final = "real"
 REQUESTED: Final = "requested"
@@ -63,28 +63,16 @@ PARTS: Final = (2, 3, 4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwfChoice:
-    """What to take of a log.
+    """What to take of a log."""
 
-    Parameters
-    ----------
-    times
-        Let jobs run as long as they did, or as long as they asked for.
-    group_by
-        Which of `GROUPS` make the task types; size and time by their classes. None: all jobs are one.
-    partitions
-        How many nodes each partition has; if given, each is a cluster of its own.
-    keep_failed
-        Keep jobs that failed, or were cancelled while they ran: they took their nodes like others.
-    begin_seconds, end_seconds
-        Of the log: keep what was submitted from the one on and before the other.
-    """
-
-    times: Literal["real", "requested"] = REAL
-    group_by: tuple[str, ...] = ()
-    partitions: Mapping[int, int] = field(default_factory=dict)
-    keep_failed: bool = True
-    begin_seconds: float = 0.0
-    end_seconds: float = math.inf
+    times: Literal["real", "requested"] = REAL  # let jobs run as long as they did, or as long as they asked for
+    group_by: tuple[str, ...] = ()  # which of `GROUPS` make the task types; none: all jobs are one
+    partitions: Mapping[int, int] = field(
+        default_factory=dict
+    )  # with nodes of each, which is then a cluster of its own
+    keep_failed: bool = True  # jobs that failed, or were cancelled while they ran, took their nodes like others
+    begin_seconds: float = 0.0  # of the log: keep what was submitted from here on
+    end_seconds: float = math.inf  # and before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,21 +171,11 @@ def _machines(trace: SwfTrace, choice: SwfChoice) -> tuple[NDArray[np.int64], tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSize:
-    """How large a system is, where its partitions do not say it.
+    """How large a system is, where its partitions do not say it."""
 
-    Parameters
-    ----------
-    nodes
-        If not given, the header's MaxProcs (one processor a node), else its MaxNodes.
-    cores_per_node
-        A job takes whole nodes: with 4 cores a node, 6 processors are 2 nodes.
-    watts_per_node
-        The power of a busy node; if not given, nobody knows it.
-    """
-
-    nodes: int | None = None
-    cores_per_node: int = 1
-    watts_per_node: float | None = None
+    nodes: int | None = None  # if not given, the header's MaxProcs (one processor a node), else its MaxNodes
+    cores_per_node: int = 1  # a job takes whole nodes: with 4 cores a node, 6 processors are 2 nodes
+    watts_per_node: float | None = None  # the power of a busy node
 
 
 EVERYTHING: Final = SwfChoice()
@@ -215,11 +193,8 @@ def clusters_of_swf(
 ) -> tuple[Clusters, Account]:
     """Return a log as clusters and tasks that arrive, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
-    sized = Machines(
-        nodes=_sizes(name, trace, choice, machines),
-        cores_per_node=machines.cores_per_node,
-        watts_per_node=machines.watts_per_node,
-    )
+    sizes = _sizes(name, trace, choice, machines)
+    sized = Machines(nodes=sizes, cores_per_node=machines.cores_per_node, watts_per_node=machines.watts_per_node)
     return clusters_of(name, jobs, sized, account, waiting=waiting), account
 
 
