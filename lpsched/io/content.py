@@ -29,29 +29,37 @@ def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = N
 
 def read_bytes(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file of at most `most` bytes."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
-            raise one_fault(path, kind, "a file", "name a file")
-        if status.st_size > most:
+    with readable(path):
+        size = require_file(path)
+        if size > most:
             do = "put its tables into .npz files beside it"
-            raise one_fault(path, f"{status.st_size:,} bytes", f"at most {most:,} bytes", do)
+            raise one_fault(path, f"{size:,} bytes", f"at most {most:,} bytes", do)
         with path.open("rb") as file:
             content = file.read(most + 1)
-    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-        if isinstance(error, InstanceError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({reason})", "a file", "check its name and rights") from error
     if len(content) > most:
         raise one_fault(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
     return content
 
 
-def read_text(path: Path, most: int) -> str:
-    """Return the text of a UTF-8 file that is not empty."""
-    return as_text(path, read_bytes(path, most))
+def require_file(path: Path) -> int:
+    """Refuse what is no regular file; return its size in bytes."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
+        raise one_fault(path, kind, "a file", "name a file")
+    return status.st_size
+
+
+@contextlib.contextmanager
+def readable(path: Path, needed: str = "a file", do: str = "check its name and rights") -> Iterator[None]:
+    """Tell it as a fault of a file if it cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+        if isinstance(error, InstanceError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"no file to read ({reason})", needed, do) from error
 
 
 def as_text(path: Path, content: bytes) -> str:
@@ -79,8 +87,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         require_place(path)
         with temporary.open("xb") as file:
             yield file
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        _take_rights(temporary, path)
         temporary.replace(path.resolve())
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -99,7 +106,11 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
         for path, content in contents.items():
             require_place(path, replace=replace)
             target = path.resolve()  # through a link, so that the link stays one
-            waiting.append((_complete(target, content), target))
+            temporary = target.parent / f".lpsched-{secrets.token_hex(8)}"
+            waiting.append((temporary, target))
+            with temporary.open("xb") as file:
+                file.write(content)
+            _take_rights(temporary, target)
         for temporary, target in waiting:
             temporary.replace(target)
     except OSError as error:
@@ -108,6 +119,12 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
         for temporary, _ in waiting:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def _take_rights(temporary: Path, path: Path) -> None:
+    """Give a file the rights of the one that it will replace."""
+    if path.exists():
+        temporary.chmod(stat.S_IMODE(path.stat().st_mode))
 
 
 def require_place(path: Path, *, replace: bool = True) -> None:
@@ -132,20 +149,6 @@ def _cannot_write(path: Path, error: OSError) -> OutputError:
         return error
     reason = error.strerror or str(error)
     return OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to")
-
-
-def _complete(path: Path, content: bytes) -> Path:
-    """Write the content beside `path` and return where, with the rights of the file that it will replace."""
-    temporary = path.parent / f".lpsched-{secrets.token_hex(8)}"
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
 
 
 def load_arrow(purpose: str) -> tuple[Any, Any]:

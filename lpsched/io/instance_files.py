@@ -74,13 +74,7 @@ def require_suffix(path: Path) -> None:
 
 
 def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None) -> bytes:
-    """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
-
-    Parameters
-    ----------
-    as_yaml
-        Writes it as YAML, in place of `yaml_text`.
-    """
+    """Return the mapping as the bytes of a YAML (by `as_yaml`) or JSON file, if they can be read again."""
     is_json = path.suffix.lower() == ".json"
     text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else (as_yaml or yaml_text)(raw)
     try:

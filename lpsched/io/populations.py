@@ -35,18 +35,10 @@ BEGIN_ANEW: Final = "begin without it"
 Checks: TypeAlias = "Mapping[str, tuple[Callable[[Any], bool], str]]"
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and value >= 0.0
-
-
 ALWAYS: Final[Checks] = {
     "instance": (lambda value: isinstance(value, dict), "a mapping with name and hash"),
-    "generations": (_is_count, "a whole number from 0 up"),
-    "seconds": (_is_seconds, "a number from 0 up"),
+    "generations": (lambda value: type(value) is int and value >= 0, "a whole number from 0 up"),
+    "seconds": (lambda value: isinstance(value, float) and 0.0 <= value < math.inf, "a number from 0 up"),
     "random_state": (lambda value: isinstance(value, dict), "a mapping"),
 }
 
@@ -131,11 +123,7 @@ MOST_NOTES: Final = 10**6
 
 
 def _are_two_numbers(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 2  # noqa: PLR2004 - scores
-        and all(isinstance(each, float) and math.isfinite(each) for each in value)
-    )
+    return isinstance(value, list) and [type(each) for each in value] == [float] * 2 and all(map(math.isfinite, value))
 
 
 _CHECKS: Final[Checks] = {

@@ -114,14 +114,9 @@ def column_table(
     for name in names:
         row: list[float | None] = []
         for each, column in zip(measurements, columns, strict=True):
-            row += column.get(name, [None] * modes_of(each))
+            row += column.get(name, [None] * (len(each.frequencies_mhz) or 1))
         rows.append(row)
     return Table.of(rows)
-
-
-def modes_of(measurements: Measurements) -> int:
-    """Return how many P-states there are, 1 where no clock was set."""
-    return len(measurements.frequencies_mhz) or 1
 
 
 def places_of(measurements: Measurements) -> int:

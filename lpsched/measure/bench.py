@@ -162,10 +162,6 @@ class EnergyChoice(OpenPart):
         return self
 
 
-def _as_choice(raw: object) -> object:
-    return {"meter": raw} if isinstance(raw, str) and raw in METERS else raw
-
-
 # What ties the fields together.
 def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
     """Refuse a name that an application before has."""
@@ -177,24 +173,10 @@ def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
         seen.add(each.name)
 
 
-def _each_processor_once(cores: Places) -> Iterator[Fault]:
-    return processors_twice(() if isinstance(cores, int) else cores, ("cores",))
-
-
-def _pairs_are_known(pairs: Groups | None, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    return _unknown("pairs", pairs or (), applications)
-
-
-def _groups_are_known(groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    return _unknown("groups", groups, applications)
-
-
 def _unknown(key: str, groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    paths = ((key, index, place) for index, group in enumerate(groups) for place in range(len(group)))
-    names = sorted({each.name for each in applications})
-    return unknown_names(
-        ((path, groups[path[1]][path[2]]) for path in paths), names, "correct it, or add the application"
-    )
+    names = dict.fromkeys(sorted(each.name for each in applications))
+    places = (((key, n, place), name) for n, group in enumerate(groups) for place, name in enumerate(group))
+    return unknown_names(places, names, "correct it, or add the application")
 
 
 def unknown_names(named: Iterable[tuple[Place, str]], known: Collection[str], do: str) -> Iterator[Fault]:
@@ -205,14 +187,6 @@ def unknown_names(named: Iterable[tuple[Place, str]], known: Collection[str], do
             near = nearest(name, known) if told < MOST_ADVISED else ""
             yield Fault(path, quote(name), "the name of an application", near or do)
             told += 1
-
-
-def _pairs_fit(pairs: Groups | None, cores: Places) -> Iterator[Fault]:
-    return _too_wide("pairs", pairs or (), cores)
-
-
-def _groups_fit(groups: Groups, cores: Places) -> Iterator[Fault]:
-    return _too_wide("groups", groups, cores)
 
 
 def _too_wide(key: str, groups: Groups, cores: Places) -> Iterator[Fault]:
@@ -236,16 +210,7 @@ def _can_be_run(  # noqa: PLR0913 - all that settings are made of
     companions: str,
 ) -> Iterator[Fault]:
     """Refuse more settings than anybody will ever run."""
-    bench = Bench.model_construct(
-        applications=applications,
-        cores=cores,
-        frequencies_mhz=frequencies_mhz,
-        pairs=pairs,
-        groups=groups,
-        batches=batches,
-        energy=energy,
-        companions=companions,
-    )
+    bench = Bench.model_construct(**locals())  # that is, of the parameters
     settings = size_of(bench).most_settings
     if settings > MOST_SETTINGS:
         do = "list the pairs that matter, or divide the bench"
@@ -274,11 +239,11 @@ class Bench(Instance):
     FORMAT: ClassVar[str] = "lpsched-bench/1"
     RULES: ClassVar[tuple[Rule, ...]] = (
         names_differ,
-        _each_processor_once,
-        _pairs_are_known,
-        _groups_are_known,
-        _pairs_fit,
-        _groups_fit,
+        lambda cores: processors_twice(() if isinstance(cores, int) else cores, ("cores",)),
+        lambda pairs, applications: _unknown("pairs", pairs or (), applications),
+        lambda groups, applications: _unknown("groups", groups, applications),
+        lambda pairs, cores: _too_wide("pairs", pairs or (), cores),
+        lambda groups, cores: _too_wide("groups", groups, cores),
         _can_be_run,
     )
     name: Name
@@ -296,7 +261,11 @@ class Bench(Instance):
     batches: Annotated[bool, check_yes] = True
     repeats: Repeats = Repeats()
     energy: Annotated[
-        EnergyChoice, BeforeValidator(_as_choice, json_schema_input_type=Literal["auto", "rapl", "none"] | EnergyChoice)
+        EnergyChoice,
+        BeforeValidator(
+            lambda raw: {"meter": raw} if isinstance(raw, str) and raw in METERS else raw,
+            json_schema_input_type=Literal["auto", "rapl", "none"] | EnergyChoice,
+        ),
     ] = EnergyChoice()
     counters: Annotated[Literal["auto", "none"], OneOf(("auto", "none"))] = "auto"
     companions: Annotated[  # auto: where misses are not counted

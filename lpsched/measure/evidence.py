@@ -202,15 +202,11 @@ Pair = Annotated[tuple[Known, ...], _so_many(PAIR, PAIR, "a list of two names")]
 Group = Annotated[tuple[Known, ...], _so_many(PAIR + 1, MOST_PLACES, "a list of 3 names or more")]
 
 
-def _as_pairs(raw: object) -> object:
-    return {"all": None, "none": ()}.get(raw, raw) if isinstance(raw, str) else raw
-
-
 Pairs = Annotated[
     tuple[Pair, ...] | None,
     Several(most=MOST_GROUPS),
     BeforeValidator(
-        _as_pairs,
+        lambda raw: {"all": None, "none": ()}.get(raw, raw) if isinstance(raw, str) else raw,
         json_schema_input_type=Literal["all", "none"] | Annotated[list[Pair], Several(most=MOST_GROUPS)] | None,
     ),
 ]

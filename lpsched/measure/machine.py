@@ -102,7 +102,10 @@ def choose(
         return Chosen(absent=(ONLY_LINUX,))
     energy, no_energy = _energy(bench.energy, frozenset(processors), folder, machine)
     counters, no_counters = _counters(machine) if bench.counters == "auto" else (None, ())
-    clocks, no_clocks = _clocks(bench, processors, machine) if bench.frequencies_mhz else (None, ())
+    clocks, no_clocks = None, tuple[str, ...]()
+    if bench.frequencies_mhz:
+        sharing = {sibling for number in processors for sibling in siblings_of(number, machine.processors)}
+        clocks, no_clocks = cpufreq.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
     return Chosen(energy, counters, clocks, (*no_energy, *no_counters, *no_clocks))
 
 
@@ -138,13 +141,6 @@ def _counters(machine: Machine) -> tuple[PerfCounters | None, tuple[str, ...]]:
         " processor; there are more of them, so class_bounds may have to be higher"
     )
     return replace(found, level=level), (remark,)
-
-
-def _clocks(
-    bench: Bench, processors: Collection[int], machine: Machine
-) -> tuple[cpufreq.Clocks | None, tuple[str, ...]]:
-    sharing = {sibling for number in processors for sibling in siblings_of(number, machine.processors)}
-    return cpufreq.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
 
 
 # Where applications run: the logical processors of each place.
@@ -330,6 +326,7 @@ class MachineStage:
             return Sample(setting, None, failure=f"its clock could not be set: {why}")
         measured, *beside = (self._programs[name] for name in (setting.application, *setting.beside))
         mark = (lambda: None) if self._chosen.energy is None else self._chosen.energy.mark
+        counters = self._chosen.counters
         self._counts.unlink(missing_ok=True)
         ended = corun(
             measured,
@@ -337,15 +334,11 @@ class MachineStage:
             self._places,
             watch,
             again=not setting.batch,
-            wrap=None if setting.batch else self._wrap,
+            wrap=None if setting.batch or counters is None else lambda command: counters.wrap(command, self._counts),
             on_start=mark,
             on_end=mark,
         )
         return None if ended is None else self._sample(setting, measured, ended)
-
-    def _wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
-        counters = self._chosen.counters
-        return command if counters is None else counters.wrap(command, self._counts)
 
     def _sample(self, setting: Setting, measured: Program, ended: Ended) -> Sample:
         if ended.left_behind:

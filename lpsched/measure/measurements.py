@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
 
@@ -96,10 +97,6 @@ def _first_ones(raw: object) -> object:
     return [[number] for number in range(cores)] if isinstance(cores, int) else cores
 
 
-def _named(raw: object) -> object:
-    return {"name": raw} if isinstance(raw, str) else raw
-
-
 Share = Annotated[float, Exact("a share")]
 Degraded = Annotated[float, check_degradation]
 SecondsByClock = Annotated[tuple[Seconds, ...], Several(1, MOST_CLOCKS), _by_clock(check_seconds)]
@@ -163,14 +160,10 @@ class MeasuredMachine(OpenPart):
 # The columns are what the evidence says: where a file has the setting of an application alone, its `seconds`
 # are the mean of that setting, its `watts` the energy of it by its time; and `idle_watts` are the mean of
 # before and after.
-CLOSE: Final = 1e-9  # relative
+_is_close: Final = partial(math.isclose, rel_tol=1e-9)
 OTHERS: Final = "correct it; to use other numbers than those measured, remove the evidence"
 Column: TypeAlias = Mapping[str, tuple[float, ...]]
 Applications: TypeAlias = tuple[MeasuredApplication, ...]
-
-
-def _each_processor_once(machine: MeasuredMachine) -> Iterator[Fault]:
-    return processors_twice(machine.cores, ("machine", "cores"))
 
 
 def _clocks_fall_and_can_be_told_apart(frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
@@ -179,14 +172,6 @@ def _clocks_fall_and_can_be_told_apart(frequencies_mhz: tuple[float, ...]) -> It
             found = f"{slower!r} after {faster!r}"
             needed = "clocks from fast to slow that differ in six digits"
             yield Fault(("frequencies_mhz", index), found, needed, "sort them, and their columns")
-
-
-def _seconds_are_of_applications(seconds: Column, applications: Applications) -> Iterator[Fault]:
-    return _unknown([("seconds", name) for name in seconds], applications)
-
-
-def _watts_are_of_applications(watts: Column, applications: Applications) -> Iterator[Fault]:
-    return _unknown([("watts", name) for name in watts], applications)
 
 
 def _degradation_is_of_applications(degradation_in_full: Degradation, applications: Applications) -> Iterator[Fault]:
@@ -202,15 +187,8 @@ def _unknown(paths: Iterable[tuple[str, ...]], applications: Applications) -> It
     return unknown_names(((path, path[-1]) for path in paths), names, "add it to applications, or remove it")
 
 
-def _seconds_are_one_for_each_clock(seconds: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
-    return _miscounted("seconds", seconds, len(frequencies_mhz))
-
-
-def _watts_are_one_for_each_clock(watts: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
-    return _miscounted("watts", watts, len(frequencies_mhz))
-
-
-def _miscounted(key: str, column: Column, clocks: int) -> Iterator[Fault]:
+def _miscounted(key: str, column: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
+    clocks = len(frequencies_mhz)
     needed = f"a list of {clocks}, one for each clock" if clocks else "one number: there are no clocks"
     for name, row in column.items():
         if len(row) != (clocks or 1):
@@ -249,10 +227,6 @@ def _columns_are_what_the_evidence_says(
             yield Fault(place, found, needed, OTHERS)
 
 
-def _is_close(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=CLOSE)
-
-
 def _each_setting_stands_once(measured: tuple[Measured, ...], failed: tuple[Failed, ...]) -> Iterator[Fault]:
     seen = set()
     lists: tuple[tuple[str, tuple[OfSetting, ...]], ...] = (("measured", measured), ("failed", failed))
@@ -277,13 +251,13 @@ class Measurements(Instance):
     FORMAT: ClassVar[str] = "lpsched-measurements/1"
     RULES: ClassVar[tuple[Rule, ...]] = (
         names_differ,
-        _each_processor_once,
+        lambda machine: processors_twice(machine.cores, ("machine", "cores")),
         _clocks_fall_and_can_be_told_apart,
-        _seconds_are_of_applications,
-        _watts_are_of_applications,
+        lambda seconds, applications: _unknown([("seconds", name) for name in seconds], applications),
+        lambda watts, applications: _unknown([("watts", name) for name in watts], applications),
         _degradation_is_of_applications,
-        _seconds_are_one_for_each_clock,
-        _watts_are_one_for_each_clock,
+        lambda seconds, frequencies_mhz: _miscounted("seconds", seconds, frequencies_mhz),
+        lambda watts, frequencies_mhz: _miscounted("watts", watts, frequencies_mhz),
         _idle_power_is_what_was_measured,
         _columns_are_what_the_evidence_says,
         _each_setting_stands_once,
@@ -293,7 +267,10 @@ class Measurements(Instance):
         tuple[
             Annotated[
                 MeasuredApplication,
-                BeforeValidator(_named, json_schema_input_type=ApplicationName | MeasuredApplication),
+                BeforeValidator(
+                    lambda raw: {"name": raw} if isinstance(raw, str) else raw,
+                    json_schema_input_type=ApplicationName | MeasuredApplication,
+                ),
             ],
             ...,
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -160,7 +160,7 @@ def run_bench(
     if not watch.is_over():
         watch.tell("idle power, after", done=runs.made, total=runs.made)
         idle_after = stage.idle_watts(watch)
-    return BenchRun(runs.all_samples(), idle_before, idle_after, runs.needed())
+    return BenchRun(tuple(chain.from_iterable(runs.samples.values())), idle_before, idle_after, runs.needed())
 
 
 class _Runs:
@@ -199,9 +199,6 @@ class _Runs:
         if len(seconds) < len(samples) or enough(seconds, self.repeats):
             return 0
         return max(1, self.repeats.least - len(samples))
-
-    def all_samples(self) -> tuple[Sample, ...]:
-        return tuple(sample for samples in self.samples.values() for sample in samples)
 
 
 def _warm_up(bench: Bench, stage: MachineStage, runs: _Runs, watch: Watch) -> None:

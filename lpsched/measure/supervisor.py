@@ -30,12 +30,7 @@ import os
 import select
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypedDict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
-
+from typing import Any, Final, NamedTuple, NoReturn, TypedDict
 
 # End every process below this one, whatever it does to get away.
 #
@@ -219,7 +214,9 @@ def _become(what: Start, errors: int, told: int) -> NoReturn:
     try:
         os.setsid()
         end_with_parent(signal.SIGKILL)
-        _forget_signals()
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)  # undo what Python ignores, and what we block or ignore
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _pin(what["place"])
         step = "folder"
         os.chdir(what["folder"])
@@ -237,17 +234,10 @@ def _become(what: Start, errors: int, told: int) -> NoReturn:
         os._exit(127)
 
 
-def _pin(place: Sequence[int]) -> None:
+def _pin(place: list[int]) -> None:
     os.sched_setaffinity(0, place)
     if os.sched_getaffinity(0) != set(place):  # Linux takes those that it may, and says nothing of the others
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-
-
-def _forget_signals() -> None:
-    """Undo what Python ignores, and what we block or ignore."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 GRACE_SECONDS: Final = 1.0  # between SIGTERM and SIGKILL
@@ -464,12 +454,8 @@ def _wake_on(*numbers: signal.Signals) -> int:
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     for number in numbers:
-        signal.signal(number, _nothing)
+        signal.signal(number, lambda *_: None)
     return read
-
-
-def _nothing(_number: int, _frame: FrameType | None) -> None:
-    pass
 
 
 def _say(event: str, **more: object) -> None:

@@ -246,7 +246,14 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
         task_types=tuple(map(DayTaskType, distinct(_name_of(jobs, *pair) for pair in pairs))),
         seconds=_curves(pairs, clusters, 1.0),
         watts=None if watts is None else _curves(pairs, clusters, watts, per_node=True),
-        tasks=_tasks(jobs, types),
+        tasks=ParallelTasks.of(
+            (jobs.submit_seconds - jobs.submit_seconds[0]).tolist(),
+            types.tolist(),
+            jobs.width.tolist(),
+            work=jobs.run_seconds.tolist(),
+            requested=np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds).tolist(),
+            jobs=jobs.number.tolist(),
+        ),
         waiting=waiting,
     )
 
@@ -272,16 +279,3 @@ def _curves(
         for _, machine in pairs
     }
     return NodeCurves(tuple(rows[machine] for _, machine in pairs))
-
-
-def _tasks(jobs: Jobs, types: NDArray[np.int64]) -> ParallelTasks:
-    arrivals = jobs.submit_seconds - jobs.submit_seconds[0]
-    asked = np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds)
-    return ParallelTasks.of(
-        arrivals.tolist(),
-        types.tolist(),
-        jobs.width.tolist(),
-        work=jobs.run_seconds.tolist(),
-        requested=asked.tolist(),
-        jobs=jobs.number.tolist(),
-    )

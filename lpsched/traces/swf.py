@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import stat
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
-from lpsched.io.content import one_fault, whole_file
+from lpsched.io.content import one_fault, readable, require_file, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,30 +32,15 @@ def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
 
     More bytes of text, unpacked, are refused with the advice `do`, after as many have been yielded.
     """
-    try:
-        _require_file(path)
-        with path.open("rb") as file:
-            packed = file.read(len(GZIP)) == GZIP
-            file.seek(0)
-            if packed:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield from _blocks(unpacked, path, most_bytes, do)
-            else:
-                yield from _blocks(file, path, most_bytes, do)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-        if isinstance(error, InstanceError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({reason})", "a file", "check its name and rights") from error
-
-
-def _require_file(path: Path) -> None:
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        kind = "a directory" if stat.S_ISDIR(mode) else "a device or pipe"
-        raise one_fault(path, kind, "a file", "name a file")
+    with readable(path):
+        require_file(path)
+        try:
+            with path.open("rb") as file:
+                packed = file.read(len(GZIP)) == GZIP
+                file.seek(0)
+                yield from _blocks(gzip.GzipFile(fileobj=file) if packed else file, path, most_bytes, do)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
 
 
 def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> Iterator[bytes]:
