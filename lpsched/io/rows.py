@@ -106,7 +106,9 @@ def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterat
                     piece = [row for row in piece if row]
                 _check_widths(path, piece, lines, len(header))
                 cells = dict(zip(header, zip(*piece, strict=True), strict=True)) if piece else {}
-                yield Rows({key: _cells(cells.get(key, ("",) * len(piece))) for key in known}, lines)
+                columns = {key: cells.get(key, ("",) * len(piece)) for key in known}
+                filled = {key: [x or None for x in each] if "" in each else list(each) for key, each in columns.items()}
+                yield Rows(filled, lines)
                 before = reader.line_num
     except (csv.Error, UnicodeDecodeError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -151,10 +153,6 @@ def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
     return lines
 
 
-def _cells(column: tuple[str, ...]) -> list[str | None]:
-    return [cell or None for cell in column] if "" in column else list(column)
-
-
 def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], width: int) -> None:
     if set(map(len, piece)) <= {width}:
         return
@@ -174,10 +172,7 @@ Placed = TypeVar("Placed")
 class PlacedTable(Generic[Placed]):
     """What stands in the columns: `int64`, `string` or `float64`, as PyArrow calls them.
 
-    Attributes
-    ----------
-    task
-        Makes a task of a row's cells, in the order of `kinds`, and adds the faults that they have.
+    `task` makes one of a row's cells, in the order of `kinds`, and adds the faults that they have.
     """
 
     kinds: Mapping[str, str]

@@ -274,6 +274,10 @@ class _Keeper:
             )
         except OSError as error:
             raise MeasureError(f"no process can be started to watch over the applications ({error})") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
         self._lines: list[bytes] = []
         self._part = b""
 
@@ -282,30 +286,24 @@ class _Keeper:
         return self
 
     def __exit__(self, *_: object) -> None:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.close()  # this is how it learns that all is over
+        self._stdin.close()  # this is how it learns that all is over
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(KEEPER_SECONDS)
+                self._process.wait(KEEPER_SECONDS)
         finally:
-            process.stdout.close()
-            process.stderr.close()
+            self._stdout.close()
+            self._stderr.close()
 
     def say(self, line: bytes) -> None:
         """Say something to the keeper."""
-        assert self._process.stdin is not None
         left = memoryview(line)
         with contextlib.suppress(BrokenPipeError):  # it is lost, which `listen` tells
             while left:
-                left = left[self._process.stdin.write(left) or 0 :]
+                left = left[self._stdin.write(left) or 0 :]
 
     def listen(self, watch: Watch | None) -> dict[str, Any] | None:
         """Wait for what the keeper says next; `None` if the watch was over first."""
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
+        pipe = self._stdout.fileno()
         while not self._lines:
             if watch is not None and watch.is_over():
                 return None
@@ -321,8 +319,7 @@ class _Keeper:
 
     def lost(self) -> MeasureError:
         """Say that the keeper has left before its time, and how."""
-        assert self._process.stderr is not None
-        why = last_line(self._process.stderr.read(65536).decode("utf-8", "replace"))
+        why = last_line(self._stderr.read(65536).decode("utf-8", "replace"))
         how = how_it_ended(self._process.wait(), why) or "left"
         return MeasureError(f"the process that watches over the applications {how}; look for some left running")
 

@@ -125,7 +125,11 @@ def _filled(
     value: Mapping[str, Any], told: MeasuredFacility, counts: Mapping[str, int], form: Form | None
 ) -> tuple[Raw, list[str]]:
     """Return the room with what was measured, and what to know about it."""
-    raw: Raw = {**value, **{key: _copied(value, key) for key in ("node_types", "task_types")}}
+    raw: Raw = dict(value)
+    for key in ("node_types", "task_types"):
+        raw[key] = entries = value.get(key)
+        if isinstance(entries, list):
+            raw[key] = [dict(each) if isinstance(each, Mapping) else each for each in entries]
     _refuse_strangers(raw, told)
     _fill_node_types(raw, told.measurements)
     _fill_nodes(raw, counts)
@@ -135,13 +139,6 @@ def _filled(
     if isinstance(own := raw.get("description", ""), str):
         raw["description"] = f"{own} {description_of(told.measurements, assumed)}".strip()
     return raw, remarks
-
-
-def _copied(value: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - whatever stands there
-    entries = value.get(key)
-    if not isinstance(entries, list):
-        return entries
-    return [dict(each) if isinstance(each, Mapping) else each for each in entries]
 
 
 def _named(raw: Raw, key: str) -> dict[str, Raw]:
@@ -399,10 +396,8 @@ def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
 def _below_idle(measurements: Measurements) -> list[str]:
     idle = measurements.idle_watts or 0.0
     below = [key for key in measurements.seconds if min(measurements.watts[key]) < idle]
-    if not below:
-        return []
     kind = quote(measurements.machine_type)
-    return [f"{kind} draws less running {listed(below)} than idle; its cores are taken to add 0 W"]
+    return [f"{kind} draws less running {listed(below)} than idle; its cores are taken to add 0 W"] if below else []
 
 
 def _full_watts(name: str, measurements: Measurements) -> float:

@@ -256,37 +256,21 @@ class MachineStage:
         places = choose_places(bench, allowed_processors())
         self._places = [frozenset(place) for place in places]
         self._chosen = chosen or choose(bench, {n for place in places for n in place}, folder=folder)
-        self._machine = MeasuredMachine(processor_name(), system_name(), places)
+        self.machine = MeasuredMachine(processor_name(), system_name(), places)
+        self.meters = self._chosen.meters(bench.energy)
+        self.absent = self._chosen.absent  # what cannot be measured here, and why
+        clocks = self._chosen.clocks
+        self.frequencies_mhz = () if clocks is None else clocks.frequencies_mhz  # that can be set, fastest first
         self._troubles = Troubles()
         self._open = contextlib.ExitStack()
         self._counts = Path()
-
-    @property
-    def machine(self) -> MeasuredMachine:
-        """The processor, the system and the places."""
-        return self._machine
-
-    @property
-    def meters(self) -> Meters:
-        """What it measures with."""
-        return self._chosen.meters(self._bench.energy)
-
-    @property
-    def frequencies_mhz(self) -> tuple[float, ...]:
-        """The clocks that can be set, fastest first."""
-        return () if self._chosen.clocks is None else self._chosen.clocks.frequencies_mhz
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """What cannot be measured here, and why."""
-        return self._chosen.absent
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong so far and is no failure of a run; each sentence once."""
         energy, clocks = self._chosen.energy, self._chosen.clocks
         return (
-            *shared_cores(self._machine.cores),
+            *shared_cores(self.machine.cores),
             *(() if energy is None else energy.troubles),
             *(() if clocks is None else clocks.troubles),
             *self._troubles.told,

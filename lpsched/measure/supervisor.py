@@ -30,7 +30,10 @@ import os
 import select
 import signal
 import time
-from typing import Any, Final, NamedTuple, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # End every process below this one, whatever it does to get away.
 #
@@ -322,10 +325,18 @@ class _Run:
             if ended and self._is_done():
                 ends = [one.end for one in ended if one.program == 0 or not self._job["again"]]
                 return {"begin": self._begin, "end": ends[-1], "errors": errors}
-            for one in ended:
-                if self._job["again"]:
-                    self._start_again(one.program, one.end)
-            self._nobody_is_late()
+            self._go_on(ended if self._job["again"] else ())
+
+    def _go_on(self, ended: Iterable[_HasEnded]) -> None:
+        """Start again what has ended, unless it is too short; refuse what runs for too long."""
+        for index, _, _, end in ended:
+            share = self._starting_seconds[index] / (end - self._first[index])
+            if is_too_short(self._starts[index], share):
+                raise _Failed(index, "short", share)
+            self._start(index)
+        for index, tail, until in self._running.values():
+            if time.monotonic() >= until:
+                raise _Failed(index, "late", self._programs[index]["timeout_seconds"], tail.words())
 
     @property
     def restarts(self) -> int:
@@ -342,11 +353,6 @@ class _Run:
                 return left
             time.sleep(MOMENT_SECONDS / 20)
 
-    def _go(self) -> None:
-        self._begin = time.monotonic()
-        for index in (0,) if self._job["again"] else range(len(self._programs)):
-            self._start(index)
-
     def _start(self, index: int) -> None:
         now = time.monotonic()
         try:
@@ -359,22 +365,9 @@ class _Run:
         self._starts[index] += 1
         self._starting_seconds[index] += time.monotonic() - now
 
-    def _start_again(self, index: int, now: float) -> None:
-        share = self._starting_seconds[index] / (now - self._first[index])
-        if is_too_short(self._starts[index], share):
-            raise _Failed(index, "short", share)
-        self._start(index)
-
     def _is_done(self) -> bool:
         left = {running.program for running in self._running.values()}
         return self._starts[0] > 0 and (not left or (self._job["again"] and 0 not in left))
-
-    def _nobody_is_late(self) -> None:
-        now = time.monotonic()
-        for running in self._running.values():
-            if now >= running.until:
-                limit = self._programs[running.program]["timeout_seconds"]
-                raise _Failed(running.program, "late", limit, running.tail.words())
 
     def _wait(self) -> set[int]:
         """Wait until something happens; return the pipes in which it did."""
@@ -408,7 +401,9 @@ class _Run:
         if 0 in ready:
             if not os.read(0, 65536):
                 raise _Over
-            self._go()
+            self._begin = time.monotonic()
+            for index in (0,) if self._job["again"] else range(len(self._programs)):
+                self._start(index)
 
 
 def main() -> None:

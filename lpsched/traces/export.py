@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 MOST_TOLD: Final = 20  # broken rules in a message
 
 
-def told_system(instance: Day | Clusters) -> ToldSystem:
-    """Return what the tasks of an instance run on."""
-    if isinstance(instance, Day):
-        places = [ToldPlace(each.name, each.count) for each in instance.machine_types]
-    else:
-        places = [ToldPlace(each.name, each.nodes, each.cores_per_node) for each in instance.clusters]
-    return ToldSystem(instance.name, tuple(places), tuple(task.name for task in instance.task_types))
-
-
 def told_tasks_of_day(day: Day, schedule: DaySchedule, account: DayAccount) -> Iterator[ToldTask]:
     """Yield the tasks of a day by their numbers; `account` is that of the schedule, which is valid."""
     number = {machine.name: j for j, machine in enumerate(day.machine_types)}
@@ -107,14 +98,16 @@ def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
         assert isinstance(schedule, DaySchedule), "a day has schedules of days"
         day_account = DayAccount(instance, schedule)
         violations, tasks = day_account.violations, told_tasks_of_day(instance, schedule, day_account)
+        places = tuple(ToldPlace(each.name, each.count) for each in instance.machine_types)
     else:
         assert isinstance(schedule, ClustersSchedule), "clusters have schedules of clusters"
         account = ClustersAccount(instance, schedule)
         violations, tasks = account.violations, told_tasks_of_clusters(instance, schedule, account)
+        places = tuple(ToldPlace(each.name, each.nodes, each.cores_per_node) for each in instance.clusters)
     if violations:
         sentences = "".join(f"\n  {each.sentence}" for each in violations[:MOST_TOLD])
         raise InvalidScheduleError(f"this is not a schedule of {instance.name}:{sentences}")
-    write_tasks(told_system(instance), tasks, path)
+    write_tasks(ToldSystem(instance.name, places, tuple(each.name for each in instance.task_types)), tasks, path)
 
 
 # Schedules task by task in forms that others read: CSV, Parquet, the Standard Workload Format, Batsim's CSV.

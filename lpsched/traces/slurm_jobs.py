@@ -159,15 +159,11 @@ def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[Jobs, J
     if "nodes" not in rows[0].line.values:
         account.note("jobs without AllocNodes and NNodes: each counts as one node", account.kept)
     jobs = _jobs(log, rows, choice, source)
-    return _sorted(jobs.taken(kept).with_names_in_use(), account), jobs.taken(ran), account
-
-
-def _sorted(jobs: Jobs, account: Account) -> Jobs:
-    """Return the jobs by submit time; those without one come first."""
-    late = jobs.submit_seconds < np.fmax.accumulate(jobs.submit_seconds)
+    counted = jobs.taken(kept).with_names_in_use()
+    late = counted.submit_seconds < np.fmax.accumulate(counted.submit_seconds)
     account.note("jobs submitted before one that stands above them: sorted", int(late.sum()))
-    order = np.argsort(np.nan_to_num(jobs.submit_seconds, nan=-np.inf), kind="stable")
-    return jobs.taken(order)
+    order = np.argsort(np.nan_to_num(counted.submit_seconds, nan=-np.inf), kind="stable")  # without a time first
+    return counted.taken(order), jobs.taken(ran), account
 
 
 def _job_rows(log: SacctLog) -> tuple[list[_Row], int]:
@@ -212,7 +208,7 @@ def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str)
     groups = distinct(", ".join(label) for label in labels)
     if not columns:
         group, groups = np.zeros(len(rows), np.int64), (ONLY_TYPE,)
-    machine, machines = np.zeros(len(rows), np.int64), ("cluster",)
+    machine, machines = numbered_labels("cluster" for _ in rows)
     if choice.machines_by.lower() != ALL:
         place = _place(log, choice.machines_by, source)
         machine, machines = numbered_labels(label_of(row.line.cells[place]) for row in rows)

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.measure.meters.asking import Answer, ask
 from lpsched.measure.meters.machine import text_of
+from lpsched.measure.meters.power import Answer, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
