@@ -114,13 +114,16 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
     """
     lines = []
     for key, value in raw.items():
-        if isinstance(value, list) and value and all(map(_is_word, value)):
+        if isinstance(value, list) and value and all(isinstance(each, str) and len(each) <= WIDTH for each in value):
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
         elif isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
         elif isinstance(value, dict) and any(map(_is_nested, value.values())):
             lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
-        elif isinstance(value, dict) and (any(map(_has_keys, value.values())) or _is_wide(value, widest)):
+        elif isinstance(value, dict) and (
+            any(map(_has_keys, value.values()))
+            or (len(_flow(value)) > widest and not any(map(_is_matrix, value.values())))
+        ):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
         elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
             for name, inner in value.items():
@@ -131,14 +134,6 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
-
-
-def _is_wide(value: dict[str, Any], widest: float) -> bool:
-    return len(_flow(value)) > widest and not any(map(_is_matrix, value.values()))
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= WIDTH
 
 
 def _is_nested(value: object) -> bool:

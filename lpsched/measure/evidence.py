@@ -395,12 +395,8 @@ class AdditiveCheck(OfSetting):
 class Saving(OpenPart):
     """Energy of applications one after another and all at once.
 
-    Static power runs for as long as anything does. One after another it is paid for the sum of times,
-    together for the longest: with P_0 the idle power, t and E times and energies alone, T the time together,
-
-        apart = sum E,     predicted = P_0 T + sum (E - P_0 t)
-
-    The other two are measured; without idle power there is no prediction.
+    The energies apart and together are measured; what is predicted, by the formula of `measure/summary.py`, is `None`
+    without idle power.
     """
 
     NEEDED: ClassVar[str] = "a mapping such as {together: [sort, zip], joules_apart: 300, joules_together: 250}"

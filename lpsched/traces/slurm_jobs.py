@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -121,6 +122,7 @@ STILL_GOING: Final = frozenset(
 ALIASES: Final = {"name": ("JobName",), "nodes": ("AllocNodes", "NNodes")}
 ALL: Final = "all"
 LONGEST_LABEL: Final = 80
+_NUMBER: Final = re.compile(r"[0-9]{1,18}(?![0-9])")  # of 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,12 +240,8 @@ def _job_numbers(log: SacctLog, rows: Sequence[_Row]) -> NDArray[np.int64]:
     raw = log.place("JobIDRaw")
     place = raw if raw is not None else log.place("JobID")
     assert place is not None, "the reader asks for it"
-    numbers = []
-    for row in rows:
-        cell = row.line.cells[place]
-        digits = cell[: len(cell) - len(cell.lstrip("0123456789"))]
-        numbers.append(int(digits) if 0 < len(digits) <= 18 else 0)  # noqa: PLR2004 - of 64 bits
-    return np.array(numbers, np.int64)
+    found = (_NUMBER.match(row.line.cells[place]) for row in rows)
+    return np.array([int(digits[0]) if digits else 0 for digits in found], np.int64)
 
 
 def _place(log: SacctLog, name: str, source: str) -> int:

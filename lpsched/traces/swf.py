@@ -219,8 +219,6 @@ def _dirty(reason: str, needed: str, line: int, found: str) -> tuple[str, Fault]
 #
 # Header comments such as `; MaxNodes: 128` say what the system was. Every comment is kept, where it stands; a
 # value of -1 is missing. A file may be compressed with gzip. Reading what was written gives the same log.
-#
-# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
 MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read
 PIECE: Final = 65_536  # jobs that are written at once
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,14}(?![0-9.])")

@@ -48,9 +48,7 @@ if TYPE_CHECKING:
 # there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
 # are sorted.
 #
-# The size is the processors a job got, or if that is not known those it asked for.
-#
-# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+# The size is the processors a job got, or if that is not known those it asked for. The source is in `swf.py`.
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
 GROUPS: Final = (*COLUMNS, SIZE, TIME)
 REAL: Final = "real"
