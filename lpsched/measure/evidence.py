@@ -1,4 +1,4 @@
-"""The evidence of measurements: settings, their runs, and what these told."""
+"""The fields of bench and measurement files, and the evidence: settings, their runs, and what these told."""
 
 from __future__ import annotations
 
