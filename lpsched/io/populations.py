@@ -160,18 +160,14 @@ def read_task_population(path: Path | str, instance: Identified, *, objectives: 
         if objectives is not None and about["objectives"] != objectives:
             do = f"go on with the objectives that it was made with, or {BEGIN_ANEW}"
             raise archive.refusal(quote(about["objectives"]), quote(objectives), do, "objectives")
-        return _population(archive, about, instance)
-
-
-def _population(archive: PopulationArchive, about: dict[str, Any], instance: Identified) -> TaskPopulation:
-    double, number = np.dtype(np.float64), np.dtype(np.int32)
-    history = archive.array("history", (None, 3), double, MOST_NOTES)
-    scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
-    if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
-        found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
-        raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
-    shape = len(scores), instance.tasks
-    machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
+        double, number = np.dtype(np.float64), np.dtype(np.int32)
+        history = archive.array("history", (None, 3), double, MOST_NOTES)
+        scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
+        if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
+            found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
+            raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
+        shape = len(scores), instance.tasks
+        machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
     return TaskPopulation(
         instance_hash=instance.content_hash,
         objectives=about["objectives"],
