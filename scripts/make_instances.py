@@ -21,7 +21,7 @@ from lpsched.generate.facility import generate_facility
 from lpsched.generate.options import CovOptions
 from lpsched.io.content import write_files
 from lpsched.io.instance_files import TableForm, yaml_text
-from lpsched.io.matrices import write_npz
+from lpsched.io.tables import write_npz_matrix
 from lpsched.model.table import Table
 from lpsched.online.files import clusters_as_dict, csv_bytes, day_as_dict
 from scripts.figures.shared.data_sets import (
@@ -415,7 +415,7 @@ def facility(name: str) -> dict[str, bytes]:
     small = generate_facility("small", np.random.default_rng(FACILITY_SEED))
     beside = f"{name}.mixing.npz"
     text = FACILITY + yaml_text(facility_as_dict(small, files={"mixing": beside}))
-    return {beside: write_npz(small.mixing.matrix), name: text.encode()}
+    return {beside: write_npz_matrix(small.mixing.matrix), name: text.encode()}
 
 
 def main() -> None:

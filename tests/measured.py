@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from lpsched.measure.evidence import AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
-from lpsched.measure.fields import COMPANIONS
+from lpsched.measure.evidence import COMPANIONS, AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
 from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,

@@ -177,8 +177,7 @@ def measure(
 def _run(
     talk: Talk, bench: Bench, folder: Path, output: Path, made: Made, *, resume: bool, time_limit: float | None
 ) -> None:
-    from lpsched.measure.files import write_measurements
-    from lpsched.measure.samples import samples_beside
+    from lpsched.measure.files import samples_beside, write_measurements
     from lpsched.measure.session import Session
 
     session, samples = Session(bench, folder), samples_beside(output)

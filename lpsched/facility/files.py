@@ -22,7 +22,7 @@ from lpsched.io.instance_files import (
     require_suffix,
     table_files,
 )
-from lpsched.io.matrices import write_csv, write_npz
+from lpsched.io.tables import write_csv_matrix, write_npz_matrix
 from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_text
 from lpsched.model.base import Rule
 from lpsched.model.fields import OneOf, Several, Whole
@@ -87,8 +87,8 @@ def _matrix_file(facility: Facility, path: Path, form: TableForm | None) -> Cont
     if form in {TableForm.NAMES, TableForm.MATRIX} or (form is None and matrix.rows <= FEW_PLACES):
         return {}
     if form is TableForm.CSV:
-        return {path.with_name(f"{path.name}.mixing.csv"): (write_csv(matrix), ("mixing",))}
-    return {path.with_name(f"{path.name}.mixing.npz"): (write_npz(matrix), ("mixing",))}
+        return {path.with_name(f"{path.name}.mixing.csv"): (write_csv_matrix(matrix), ("mixing",))}
+    return {path.with_name(f"{path.name}.mixing.npz"): (write_npz_matrix(matrix), ("mixing",))}
 
 
 def as_dict(

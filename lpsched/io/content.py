@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import io
 import os
 import secrets
 import stat
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError
+from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -27,29 +29,37 @@ def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = N
 
 def read_bytes(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file of at most `most` bytes."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
-            raise one_fault(path, kind, "a file", "name a file")
-        if status.st_size > most:
+    with readable(path):
+        size = require_file(path)
+        if size > most:
             do = "put its tables into .npz files beside it"
-            raise one_fault(path, f"{status.st_size:,} bytes", f"at most {most:,} bytes", do)
+            raise one_fault(path, f"{size:,} bytes", f"at most {most:,} bytes", do)
         with path.open("rb") as file:
             content = file.read(most + 1)
-    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-        if isinstance(error, InstanceError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({reason})", "a file", "check its name and rights") from error
     if len(content) > most:
         raise one_fault(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
     return content
 
 
-def read_text(path: Path, most: int) -> str:
-    """Return the text of a UTF-8 file that is not empty."""
-    return as_text(path, read_bytes(path, most))
+def require_file(path: Path) -> int:
+    """Refuse what is no regular file; return its size in bytes."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
+        raise one_fault(path, kind, "a file", "name a file")
+    return status.st_size
+
+
+@contextlib.contextmanager
+def readable(path: Path, needed: str = "a file", do: str = "check its name and rights") -> Iterator[None]:
+    """Tell it as a fault of a file if it cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+        if isinstance(error, InstanceError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"no file to read ({reason})", needed, do) from error
 
 
 def as_text(path: Path, content: bytes) -> str:
@@ -77,8 +87,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         require_place(path)
         with temporary.open("xb") as file:
             yield file
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        _take_rights(temporary, path)
         temporary.replace(path.resolve())
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -97,7 +106,11 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
         for path, content in contents.items():
             require_place(path, replace=replace)
             target = path.resolve()  # through a link, so that the link stays one
-            waiting.append((_complete(target, content), target))
+            temporary = target.parent / f".lpsched-{secrets.token_hex(8)}"
+            waiting.append((temporary, target))
+            with temporary.open("xb") as file:
+                file.write(content)
+            _take_rights(temporary, target)
         for temporary, target in waiting:
             temporary.replace(target)
     except OSError as error:
@@ -106,6 +119,12 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
         for temporary, _ in waiting:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def _take_rights(temporary: Path, path: Path) -> None:
+    """Give a file the rights of the one that it will replace."""
+    if path.exists():
+        temporary.chmod(stat.S_IMODE(path.stat().st_mode))
 
 
 def require_place(path: Path, *, replace: bool = True) -> None:
@@ -132,20 +151,6 @@ def _cannot_write(path: Path, error: OSError) -> OutputError:
     return OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to")
 
 
-def _complete(path: Path, content: bytes) -> Path:
-    """Write the content beside `path` and return where, with the rights of the file that it will replace."""
-    temporary = path.parent / f".lpsched-{secrets.token_hex(8)}"
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
-
-
 def load_arrow(purpose: str) -> tuple[Any, Any]:
     """Return PyArrow and its Parquet module."""
     try:
@@ -154,3 +159,33 @@ def load_arrow(purpose: str) -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingExtraError(purpose, "parquet") from error
     return pa, pq
+
+
+@contextlib.contextmanager
+def parquet_is_broken(pa: Any, refusal: Callable[[str, str, str], InstanceError]) -> Iterator[None]:  # noqa: ANN401 - PyArrow
+    """Tell what PyArrow finds wrong with a Parquet file as a fault of it, made by `refusal`."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        if isinstance(error, InstanceError):
+            raise
+        reason = quote(str(error).partition("\n")[0])
+        raise refusal(f"a broken file ({reason})", "a Parquet file", "write it again") from None
+
+
+def parquet_bytes(table: Any) -> bytes:  # noqa: ANN401 - PyArrow has no types
+    """Return a table of PyArrow as Parquet."""
+    pa, pq = load_arrow("writing Parquet")
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out)
+    content: bytes = out.getvalue().to_pybytes()
+    return content
+
+
+def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
+    """Return rows as CSV: a double is written with all its digits, `None` as an empty cell."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue().encode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from lpsched.errors import MOST_FAULTS, Fault, Place, quote
-from lpsched.io.content import one_fault, read_text
+from lpsched.io.content import as_text, one_fault, read_bytes
 from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
@@ -199,7 +199,8 @@ class _Builder:
         if len(self._open) >= DEEPEST:
             found = f"brackets nested more than {DEEPEST} deep"
             raise one_fault(self.path, found, f"at most {DEEPEST} levels", "flatten it", line)
-        self._refuse_as_key(line)
+        if self._waits_for_key():
+            raise one_fault(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
         if self._open:
             self._place.append(self._add(container, line))
         else:
@@ -208,12 +209,11 @@ class _Builder:
         self._keys.append(None)
         self._key_lines.append(line)
 
-    def _refuse_as_key(self, line: int) -> None:
-        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
-            raise one_fault(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
+    def _waits_for_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> None:
-        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
+        if self._waits_for_key():
             self._keys[-1] = event.value
             self._key_lines[-1] = line
             return
@@ -253,7 +253,7 @@ def read_document(path: Path) -> Document:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise one_fault(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
-    text = read_text(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES)
+    text = as_text(path, read_bytes(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES))
     return read_json(path, text) if suffix == ".json" else read_yaml(path, text)
 
 

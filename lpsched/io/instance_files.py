@@ -12,14 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError, quote
-from lpsched.io import csv_table as csv_file
-from lpsched.io import npz_table as npz_file
-from lpsched.io import parquet_table as parquet_file
+from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
-from lpsched.io.matrices import read_matrix_file
 from lpsched.io.rows import gather_rows
-from lpsched.io.table_contract import TableContract
+from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
 from lpsched.model.problems import in_file_order
 from lpsched.model.table import rows_of
 
@@ -31,22 +27,6 @@ if TYPE_CHECKING:
     from lpsched.io.rows import Gatherer
     from lpsched.model.fields import Amount
     from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table
-
-
-# Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
-#
-# Each format has a module with `read` and `write`. What is compressed is compared with the file's lists
-# before it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
-_READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
-
-
-def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
-    """Read the table `key` between these lists."""
-    contract = TableContract(path, key, check, axes)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(_READERS), "convert the table")
-    return reader(contract)
 
 
 # What reading and writing have in common for all kinds of instances.
@@ -94,13 +74,7 @@ def require_suffix(path: Path) -> None:
 
 
 def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None) -> bytes:
-    """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
-
-    Parameters
-    ----------
-    as_yaml
-        Writes it as YAML, in place of `yaml_text`.
-    """
+    """Return the mapping as the bytes of a YAML (by `as_yaml`) or JSON file, if they can be read again."""
     is_json = path.suffix.lower() == ".json"
     text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else (as_yaml or yaml_text)(raw)
     try:
@@ -140,13 +114,16 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
     """
     lines = []
     for key, value in raw.items():
-        if isinstance(value, list) and value and all(map(_is_word, value)):
+        if isinstance(value, list) and value and all(isinstance(each, str) and len(each) <= WIDTH for each in value):
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
         elif isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
         elif isinstance(value, dict) and any(map(_is_nested, value.values())):
             lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
-        elif isinstance(value, dict) and (any(map(_has_keys, value.values())) or _is_wide(value, widest)):
+        elif isinstance(value, dict) and (
+            any(map(_has_keys, value.values()))
+            or (len(_flow(value)) > widest and not any(map(_is_matrix, value.values())))
+        ):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
         elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
             for name, inner in value.items():
@@ -157,14 +134,6 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
-
-
-def _is_wide(value: dict[str, Any], widest: float) -> bool:
-    return len(_flow(value)) > widest and not any(map(_is_matrix, value.values()))
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= WIDTH
 
 
 def _is_nested(value: object) -> bool:
@@ -244,8 +213,8 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
     """
     names, labels = axes.names, axes.labels
     if form is TableForm.NPZ:
-        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
-    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
+        return {path.with_name(f"{path.name}.npz"): (write_npz(held, names, labels), tuple(held))}
+    writers = {TableForm.CSV: write_csv, TableForm.PARQUET: write_parquet}
     if form not in writers:
         return {}
     return {

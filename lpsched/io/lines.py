@@ -7,6 +7,7 @@ processes cannot add to one file: the first holds a lock on it, which goes when 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
 
 from lpsched.errors import Fault, InstanceError, OutputError
-from lpsched.io.content import one_fault, require_place
+from lpsched.io.content import one_fault, readable, require_place
 from lpsched.model.fields import describe
 
 try:
@@ -25,7 +26,6 @@ except ImportError:  # no such locks on Windows: there two processes may disturb
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import BinaryIO
 
 
@@ -52,15 +52,15 @@ class LineKind:
 
 def read_lines(path: Path, kind: LineKind, make: Callable[[Told], Made]) -> Iterator[Made]:
     """Yield what the lines of a file tell, one after another; a last line that was cut is left out."""
-    try:
-        with path.open("rb") as file:
-            for number, line in _whole_lines(path, file):
-                yield _made(path, number, _told(path, number, line, kind), kind, make)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        why = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({why})", kind.whole, f"see '{kind.command}'") from error
+    with readable(path, kind.whole, f"see '{kind.command}'"), path.open("rb") as file:
+        for number, line in _whole_lines(path, file):
+            told = _told(path, number, line, kind)
+            try:
+                made = make(told)
+            except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+                found = f"a {kind.word} without {error}"
+                raise one_fault(path, found, f"all keys of a {kind.word}", DO, number) from None
+            yield made
 
 
 def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -85,14 +85,6 @@ def _told(path: Path, number: int, line: bytes, kind: LineKind) -> Told:
         needed = " or ".join(f"'{each}'" for each in kind.formats)
         raise InstanceError(str(path), (Fault(("format",), found, needed, DO, line=number),))
     return told
-
-
-def _made(path: Path, number: int, told: Told, kind: LineKind, make: Callable[[Told], Made]) -> Made:
-    try:
-        return make(told)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        found = f"a {kind.word} without {error}"
-        raise one_fault(path, found, f"all keys of a {kind.word}", DO, number) from None
 
 
 def _line(told: Mapping[str, Any]) -> bytes:
@@ -128,9 +120,7 @@ class AddedLines:
         """Return itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the file, which lets go of the lock."""
         self._file.close()
 
@@ -143,15 +133,9 @@ class AddedLines:
                 content = content[self._file.write(content) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._give_back(before)
+            with contextlib.suppress(OSError):  # or it will be noticed when the file is opened again
+                self._file.truncate(before)  # without the part of a line for which there was no room
             raise self._refused(error) from error
-
-    def _give_back(self, size: int) -> None:
-        """Drop the part of a line for which there was no room."""
-        try:
-            self._file.truncate(size)
-        except OSError:
-            return  # it will be noticed when the file is opened again
 
     def _lock(self) -> None:
         if fcntl is None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -15,10 +13,11 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.evolve.genes import Genes, TaskPopulation
 from lpsched.io.content import one_fault, whole_file
-from lpsched.io.npz_table import array_of, header_of
+from lpsched.io.tables import array_of, header_of, opened_archive
 from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
@@ -36,18 +35,10 @@ BEGIN_ANEW: Final = "begin without it"
 Checks: TypeAlias = "Mapping[str, tuple[Callable[[Any], bool], str]]"
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and value >= 0.0
-
-
 ALWAYS: Final[Checks] = {
     "instance": (lambda value: isinstance(value, dict), "a mapping with name and hash"),
-    "generations": (_is_count, "a whole number from 0 up"),
-    "seconds": (_is_seconds, "a number from 0 up"),
+    "generations": (lambda value: type(value) is int and value >= 0, "a whole number from 0 up"),
+    "seconds": (lambda value: isinstance(value, float) and 0.0 <= value < math.inf, "a number from 0 up"),
     "random_state": (lambda value: isinstance(value, dict), "a mapping"),
 }
 
@@ -65,15 +56,8 @@ def opened(path: Path | str, form: str) -> Iterator[PopulationArchive]:
     path = Path(path)
     if not path.is_file():
         raise one_fault(path, "no file to read", "a population file", "check its name")
-    try:
-        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of NumPy, about what we refuse anyway
-            yield PopulationArchive(path, archive)
-    except InstanceError:
-        raise
-    except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
-        found = f"a broken archive ({type(error).__name__})"
-        raise one_fault(path, found, f"a file of format {form}", BEGIN_ANEW) from None
+    with opened_archive(path, lambda found: one_fault(path, found, f"a file of format {form}", BEGIN_ANEW)) as archive:
+        yield PopulationArchive(path, archive)
 
 
 class PopulationArchive:
@@ -139,11 +123,7 @@ MOST_NOTES: Final = 10**6
 
 
 def _are_two_numbers(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 2  # noqa: PLR2004 - scores
-        and all(isinstance(each, float) and math.isfinite(each) for each in value)
-    )
+    return isinstance(value, list) and [type(each) for each in value] == [float] * 2 and all(map(math.isfinite, value))
 
 
 _CHECKS: Final[Checks] = {
@@ -180,18 +160,14 @@ def read_task_population(path: Path | str, instance: Identified, *, objectives: 
         if objectives is not None and about["objectives"] != objectives:
             do = f"go on with the objectives that it was made with, or {BEGIN_ANEW}"
             raise archive.refusal(quote(about["objectives"]), quote(objectives), do, "objectives")
-        return _population(archive, about, instance)
-
-
-def _population(archive: PopulationArchive, about: dict[str, Any], instance: Identified) -> TaskPopulation:
-    double, number = np.dtype(np.float64), np.dtype(np.int32)
-    history = archive.array("history", (None, 3), double, MOST_NOTES)
-    scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
-    if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
-        found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
-        raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
-    shape = len(scores), instance.tasks
-    machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
+        double, number = np.dtype(np.float64), np.dtype(np.int32)
+        history = archive.array("history", (None, 3), double, MOST_NOTES)
+        scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
+        if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
+            found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
+            raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
+        shape = len(scores), instance.tasks
+        machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
     return TaskPopulation(
         instance_hash=instance.content_hash,
         objectives=about["objectives"],

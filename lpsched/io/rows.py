@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, LpschedError, OutputError, nearest, quote
-from lpsched.io.content import load_arrow, one_fault, write_files
+from lpsched.io.content import csv_bytes, load_arrow, one_fault, parquet_bytes, parquet_is_broken, write_files
 from lpsched.io.documents import SUFFIXES as DOCUMENTS
 from lpsched.io.documents import resolve
 from lpsched.model.violation import Violation
@@ -53,15 +53,6 @@ def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iter
     return reader(path, known, needed)
 
 
-class Column(Protocol):
-    """A column of numbers."""
-
-    @property
-    def key(self) -> str: ...  # noqa: D102 - the class says it
-    @property
-    def code(self) -> Literal["d", "q"]: ...  # noqa: D102 - the class says it
-
-
 class Gatherer(Protocol):
     """What gathers rows of known columns, some of them numbers."""
 
@@ -70,7 +61,7 @@ class Gatherer(Protocol):
     @property
     def needed(self) -> Sequence[str]: ...  # noqa: D102 - the class says it
     @property
-    def numbers(self) -> Sequence[Column]: ...  # noqa: D102 - the class says it
+    def numbers(self) -> Sequence[Any]: ...  # noqa: D102 - columns with a `key`, and a `code` as `array` has it
     @property
     def is_full(self) -> bool: ...  # noqa: D102 - the class says it
     def take(self, piece: dict[str, list[Any]], *, lines: Sequence[int] | None, file: str | None) -> None: ...  # noqa: D102
@@ -115,7 +106,9 @@ def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterat
                     piece = [row for row in piece if row]
                 _check_widths(path, piece, lines, len(header))
                 cells = dict(zip(header, zip(*piece, strict=True), strict=True)) if piece else {}
-                yield Rows({key: _cells(cells.get(key, ("",) * len(piece))) for key in known}, lines)
+                columns = {key: cells.get(key, ("",) * len(piece)) for key in known}
+                filled = {key: [x or None for x in each] if "" in each else list(each) for key, each in columns.items()}
+                yield Rows(filled, lines)
                 before = reader.line_num
     except (csv.Error, UnicodeDecodeError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -124,19 +117,12 @@ def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterat
 
 def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
     pa, pq = load_arrow(f"reading {path.name}")
-    try:
-        with pq.ParquetFile(path) as file:
-            _check_header(path, file.schema_arrow.names, known, needed)
-            for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
-                cells = dict(zip(batch.schema.names, batch.columns, strict=True))
-                yield Rows(
-                    {key: cells[key].to_pylist() if key in cells else [None] * batch.num_rows for key in known}, None
-                )
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        reason = quote(str(error).partition("\n")[0])
-        raise one_fault(path, f"a broken file ({reason})", "a Parquet file", "write it again") from None
+    with parquet_is_broken(pa, partial(one_fault, path)), pq.ParquetFile(path) as file:
+        _check_header(path, file.schema_arrow.names, known, needed)
+        for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
+            cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+            empty = [None] * batch.num_rows
+            yield Rows({key: cells[key].to_pylist() if key in cells else empty for key in known}, None)
 
 
 def _check_header(path: Path, header: list[str], known: Sequence[str], needed: Sequence[str]) -> None:
@@ -167,10 +153,6 @@ def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
     return lines
 
 
-def _cells(column: tuple[str, ...]) -> list[str | None]:
-    return [cell or None for cell in column] if "" in column else list(column)
-
-
 def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], width: int) -> None:
     if set(map(len, piece)) <= {width}:
         return
@@ -190,10 +172,7 @@ Placed = TypeVar("Placed")
 class PlacedTable(Generic[Placed]):
     """What stands in the columns: `int64`, `string` or `float64`, as PyArrow calls them.
 
-    Attributes
-    ----------
-    task
-        Makes a task of a row's cells, in the order of `kinds`, and adds the faults that they have.
+    `task` makes one of a row's cells, in the order of `kinds`, and adds the faults that they have.
     """
 
     kinds: Mapping[str, str]
@@ -242,26 +221,15 @@ def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path
     """Write rows of cells in the order of the columns."""
     if path.suffix.lower() not in SUFFIXES:
         raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
-    make = _csv if path.suffix.lower() == ".csv" else _parquet
-    write_files({path: make(table, rows)})
-
-
-def _csv(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(rows)  # a double is written with all its digits
-    return out.getvalue().encode()
+    is_csv = path.suffix.lower() == ".csv"
+    write_files({path: csv_bytes(table.columns, rows) if is_csv else _parquet(table, rows)})
 
 
 def _parquet(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes:
-    pa, pq = load_arrow("writing Parquet")
+    pa, _ = load_arrow("writing Parquet")
     schema = pa.schema([(key, getattr(pa, kind)()) for key, kind in table.kinds.items()])
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.kinds)
-    out = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns, schema=schema), out)
-    content: bytes = out.getvalue().to_pybytes()
-    return content
+    return parquet_bytes(pa.table(columns, schema=schema))
 
 
 # Schedules that others wrote: their files, and why there is none.

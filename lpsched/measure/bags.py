@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
@@ -18,7 +17,7 @@ from lpsched.model.problems import problems_of
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 # somewhere; applications of one name are taken for the same, and it is said where their commands or counts
 # differ. Then the first file that knows it has its word.
 Instance = TypeVar("Instance")
-Part = TypeVar("Part")
+Part = TypeVar("Part", bound=BaseModel)
 MOST_NAMED = 10  # in one sentence
 
 
@@ -46,10 +45,10 @@ def refused(name: str, key: str, found: str, needed: str, do: str) -> InstanceEr
     return InstanceError(name, (Fault((key,), found, needed, do),))
 
 
-def sound_part(name: str, key: str, make: Callable[[], Part]) -> Part:
+def sound_part(name: str, key: str, model: type[Part], /, **values: object) -> Part:
     """Make a part of an instance."""
     try:
-        return make()
+        return model.model_validate(values)
     except ValidationError as error:
         faults = tuple(problems_of(error, BaseModel, (key,), "measure again"))
     raise InstanceError(name, faults)
@@ -60,30 +59,19 @@ def require_machine_types(name: str, measurements: Sequence[Measurements]) -> No
     if not measurements:
         raise refused(name, "measurements", "nothing", "at least one file", "measure something first")
     counts = Counter(each.machine_type for each in measurements)
-    faults = [
-        Fault(
-            ("machine_type",),
-            f"{quote(kind)} in {count} files",
-            "a machine type of its own in each",
-            "measure with 'lpsched measure --machine-type NAME', or correct machine_type in one file",
-        )
-        for kind, count in counts.items()
-        if count > 1
-    ]
-    if faults:
-        raise InstanceError(name, tuple(faults))
+    needed = "a machine type of its own in each"
+    do = "measure with 'lpsched measure --machine-type NAME', or correct machine_type in one file"
+    twice = [f"{quote(kind)} in {count} files" for kind, count in counts.items() if count > 1]
+    if twice:
+        raise InstanceError(name, tuple(Fault(("machine_type",), found, needed, do) for found in twice))
 
 
 def counts_for(name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str) -> dict[str, int]:
     """Return how many there are of each, as given or else as usual."""
-    faults = [
-        Fault(
-            (option,), quote(each), f"{kind} that was measured: {listed(usual)}", nearest(each, usual) or "correct it"
-        )
-        for each in given
-        if each not in usual
-    ]
-    if faults:
+    unknown = [each for each in given if each not in usual]
+    if unknown:
+        needed = f"{kind} that was measured: {listed(usual)}"
+        faults = (Fault((option,), quote(each), needed, nearest(each, usual) or "correct it") for each in unknown)
         raise InstanceError(name, tuple(faults))
     return {each: given.get(each, count) for each, count in usual.items()}
 
@@ -126,14 +114,9 @@ def column_table(
     for name in names:
         row: list[float | None] = []
         for each, column in zip(measurements, columns, strict=True):
-            row += column.get(name, [None] * modes_of(each))
+            row += column.get(name, [None] * (len(each.frequencies_mhz) or 1))
         rows.append(row)
     return Table.of(rows)
-
-
-def modes_of(measurements: Measurements) -> int:
-    """Return how many P-states there are, 1 where no clock was set."""
-    return len(measurements.frequencies_mhz) or 1
 
 
 def places_of(measurements: Measurements) -> int:
@@ -196,23 +179,16 @@ def joined_degradation(
     cores: Mapping[str, int],
     form: Form | None,
 ) -> JoinedDegradation:
-    """Return one table for all.
+    """Return one table for all; without a `form` by class where that can be, else in full, which is said.
 
-    Parameters
-    ----------
-    applications
-        Those that the facility has.
-    cores
-        Of a node of each machine type.
-    form
-        `None`: by class where that can be, else in full, which is said.
+    `applications` are those that the facility has, `cores` those of a node of each machine type.
     """
     names = tuple(applications)
     plain = dict.fromkeys(names)
     if all(cores[each.machine_type] == 1 for each in measurements):
         told = "one core everywhere, so nothing runs beside anything: no degradation"
         return JoinedDegradation((), None, plain, (told,))
-    unclear = _unclear_classes(measurements, names)
+    own, unclear = _classes(measurements, names)
     if unclear and form == "classes":
         do = "choose '--degradation full', or measure with companions"
         raise InstanceError(name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),))
@@ -221,7 +197,6 @@ def joined_degradation(
         classes, tables = names, [each.degradation_in_full for each in measurements]
         remarks = [] if form == "full" else [f"degradation is in full, by application: {'; '.join(unclear)}"]
     else:
-        own = _classes(measurements, names)
         classes = tuple(sorted(set(own.values()), key=lambda each: (class_rank(each), each)))
         tables = [each.degradation for each in measurements]
         remarks = []
@@ -238,29 +213,17 @@ def joined_degradation(
     return JoinedDegradation(classes, table, class_of, (*remarks, *differ))
 
 
-def _classes(measurements: Sequence[Measurements], names: Sequence[str]) -> dict[str, str]:
-    """Return the class of each application, as the first file says it."""
-    found: dict[str, str] = {}
-    for each in measurements:
-        for application in each.applications:
-            if application.name in names and application.memory_class is not None:
-                found.setdefault(application.name, application.memory_class)
-    return found
-
-
-def _unclear_classes(measurements: Sequence[Measurements], names: Sequence[str]) -> list[str]:
-    """Say which applications have no class, or several."""
-    known = _classes(measurements, names)
-    without = [each for each in names if each not in known]
-    differ = {
-        application.name
-        for each in measurements
-        for application in each.applications
-        if application.memory_class not in {None, known.get(application.name)}
-    }
+def _classes(measurements: Sequence[Measurements], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the class of each application, as the first file says it; and which have none, or several."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for application in (one for each in measurements for one in each.applications):
+        if application.name in found and application.memory_class is not None:
+            found[application.name].append(application.memory_class)
+    without = [name for name, classes in found.items() if not classes]
+    several = [name for name, classes in found.items() if len(set(classes)) > 1]
     unclear = [f"no memory class of {listed(without)}"] if without else []
-    several = [each for each in names if each in differ]
-    return unclear + ([f"files differ in the memory class of {listed(several)}"] if several else [])
+    unclear += [f"files differ in the memory class of {listed(several)}"] if several else []
+    return {name: classes[0] for name, classes in found.items() if classes}, unclear
 
 
 def _mean_table(
@@ -278,24 +241,12 @@ def _mean_table(
             row.append(mean(found) if found else 0.0)
         rows.append(row)
     if missing:
-        faults = [
-            Fault(
-                ("degradation", a, b),
-                "nothing",
-                f"how much longer {quote(a)} takes beside {quote(b)}",
-                "measure that pair: 'pairs: all' in the bench",
-            )
-            for a, b in missing[:MOST_FAULTS]
-        ]
-        raise InstanceError(name, tuple(faults))
+        do = "measure that pair: 'pairs: all' in the bench"
+        needed = {(a, b): f"how much longer {quote(a)} takes beside {quote(b)}" for a, b in missing[:MOST_FAULTS]}
+        raise InstanceError(name, tuple(Fault(("degradation", *k), "nothing", v, do) for k, v in needed.items()))
     apart, a, b = widest
-    remarks = []
-    if apart > 0:
-        remarks.append(
-            "degradation is the mean of the files; they differ the most, "
-            f"by {apart:.3g}, in {quote(a)} beside {quote(b)}"
-        )
-    return Table.of(rows), remarks
+    differ = f"they differ the most, by {apart:.3g}, in {quote(a)} beside {quote(b)}"
+    return Table.of(rows), [f"degradation is the mean of the files; {differ}"] if apart > 0 else []
 
 
 # Measurements of several machines as a bag: a machine type per file, a task type per application.
@@ -315,14 +266,8 @@ def bag_of(
 ) -> Joined[Bag]:
     """Return a bag of what was measured, with what to know about it.
 
-    Parameters
-    ----------
-    counts
-        Nodes of each machine type; 1 where it is not said.
-    tasks
-        Tasks of each application; those of the file where it is not said.
-    per
-        What a machine is.
+    There are `counts` nodes of each machine type, 1 where it is not said, and `tasks` of each application, those of
+    the file where it is not said; a machine is what `per` says.
     """
     require_machine_types(name, measurements)
     applications, remarks = timed_applications(name, measurements)
@@ -335,27 +280,23 @@ def bag_of(
     remarks += missing or about_meters(measurements)
     if not missing:
         remarks += [remark for each in measurements for remark in _about_idle(each, per)]
-    machines = [
-        {
-            "name": each.machine_type,
-            "count": nodes[each.machine_type] * share,
-            "idle_watts": 0.0 if missing else (each.idle_watts or 0.0) / share,
-            "p_states": each.p_states,
-        }
-        for each, share in zip(measurements, shares, strict=True)
-    ]
-    bag = Bag(
-        name,
-        tuple(sound_part(name, "machine_types", partial(MachineType.model_validate, each)) for each in machines),
-        tuple(TaskType(name=key, count=count) for key, count in numbers.items()),
-        seconds=column_table(applications, measurements, [each.seconds for each in measurements]),
-        watts=None
-        if missing
-        else column_table(
-            applications, measurements, [_watts(each, share) for each, share in zip(measurements, shares, strict=True)]
-        ),
+    shared = list(zip(measurements, shares, strict=True))
+    machines = tuple(
+        sound_part(
+            name,
+            "machine_types",
+            MachineType,
+            name=each.machine_type,
+            count=nodes[each.machine_type] * share,
+            idle_watts=0.0 if missing else (each.idle_watts or 0.0) / share,
+            p_states=each.p_states,
+        )
+        for each, share in shared
     )
-    return Joined(bag, tuple(remarks))
+    types = tuple(TaskType(name=key, count=count) for key, count in numbers.items())
+    seconds = column_table(applications, measurements, [each.seconds for each in measurements])
+    watts = None if missing else column_table(applications, measurements, [_watts(*each) for each in shared])
+    return Joined(Bag(name, machines, types, seconds=seconds, watts=watts), tuple(remarks))
 
 
 def _watts(measurements: Measurements, share: int) -> Mapping[str, Sequence[float]]:

@@ -22,7 +22,7 @@ from pydantic import model_validator as validator
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault, nearest, quote
-from lpsched.measure.fields import (
+from lpsched.measure.evidence import (
     HOW_MANY,
     LONGEST_TEXT,
     MOST_GROUPS,
@@ -58,8 +58,9 @@ from lpsched.model.problems import MOST_ADVISED, problems
 from lpsched.model.provenance import LARGEST_SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
+    from lpsched.errors import Place
     from lpsched.model.base import Rule
 
 CLASS_BOUNDS: Final = (1e-5, 1e-3)  # misses per instruction: I below, II between, III from the last one up
@@ -72,56 +73,34 @@ MOST_REPEATS: Final = 10_000
 MOST_WARM_UPS: Final = 100
 METERS: Final = ("auto", "rapl", "none")
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
+Places: TypeAlias = int | tuple[tuple[int, ...], ...]
 
 
 # The parts of a bench file.
 class Application(OpenPart):
-    """A program whose runs are all alike: a task type of the bag to come.
-
-    Attributes
-    ----------
-    command
-        The program and its arguments; no shell reads it.
-    count
-        Tasks of this type in a bag.
-    timeout_seconds
-        A run that takes longer is killed, and told as failed.
-    folder
-        Where it runs, relative to the bench file; `None`: beside the bench file.
-    environment
-        Added to the bench's own.
-    """
+    """A program whose runs are all alike: a task type of the bag to come."""
 
     NEEDED: ClassVar[str] = "a mapping such as {name: sort, command: [sort, big.txt]}"
     name: ApplicationName = Field(description="a name")
-    command: Command = Field(description=PROGRAM)
-    count: Count = 1
-    timeout_seconds: Annotated[float, Amount("seconds", least=1e-3, most=1e9)] = TIMEOUT_SECONDS
-    folder: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")] | None = None
+    command: Command = Field(description=PROGRAM)  # no shell reads it
+    count: Count = 1  # tasks of this type in a bag
+    timeout_seconds: Annotated[float, Amount("seconds", least=1e-3, most=1e9)] = TIMEOUT_SECONDS  # then it is killed
+    folder: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")] | None = None  # relative to the bench file
     environment: Annotated[FrozenDict[Variable, Word], Several(most=MOST_KEYS)] = Field(
         default=FrozenDict({}), description=f"a mapping of at most {MOST_KEYS} variables to texts"
-    )
+    )  # added to the bench's own
 
 
 class Repeats(OpenPart):
     """How often each setting is run: until the mean is known well enough, or `most` times.
 
-    Where only one of `least` and `most` is given, it moves the other if need be.
-
-    Attributes
-    ----------
-    least, most
-        Of measured runs; the first is at least 2, because one run has no spread.
-    within
-        Enough is when the confidence interval of the mean time is no wider than this share of it, each way.
-    confidence
-        Of that interval.
-    warm_ups
-        Runs of each application that are not measured, before all others.
+    Where only one of `least` and `most` is given, it moves the other if need be. Enough is when the `confidence`
+    interval of the mean time is no wider than the share `within` of it, each way. Warm-ups of each application are not
+    measured, and come before all others.
     """
 
     NEEDED: ClassVar[str] = "a mapping such as {least: 3, most: 9, within: 0.05}"
-    least: Annotated[int, Whole(2, MOST_REPEATS)] = 3
+    least: Annotated[int, Whole(2, MOST_REPEATS)] = 3  # one run has no spread
     most: Annotated[int, Whole(2, MOST_REPEATS)] = 9
     within: Annotated[float, Amount("a share of the mean", least=1e-6, most=1.0)] = 0.05
     confidence: Confidence = 0.95
@@ -152,29 +131,18 @@ class Repeats(OpenPart):
 class EnergyChoice(OpenPart):
     """Where energy is read: one of `meter`, `command` and `stream`.
 
-    Attributes
-    ----------
-    meter
-        `auto`: RAPL where it can be read, else none.
-    command
-        A program that prints the watts of this moment and ends.
-    stream
-        One that goes on and prints them line by line.
-    every_seconds
-        Between two calls of the command.
-    covers
-        What the meter sees, in the user's words, such as "the whole node, at the outlet".
-    idle_seconds
-        How long the idle machine is measured, before all runs and after them.
+    `auto` is RAPL where it can be read, else none. A command is a program that prints the watts of this moment and
+    ends, a stream one that goes on and prints them line by line. What the meter sees is in the user's words, such as
+    "the whole node, at the outlet".
     """
 
     NEEDED: ClassVar[str] = "auto, rapl, none, or {command: ...} or {stream: ...}"
     meter: Annotated[Literal["auto", "rapl", "none"], OneOf(METERS)] | None = None
     command: Command | None = Field(default=None, description=PROGRAM)
     stream: Command | None = Field(default=None, description=PROGRAM)
-    every_seconds: Annotated[float, Amount("seconds", least=0.01, most=3600.0)] = 1.0
+    every_seconds: Annotated[float, Amount("seconds", least=0.01, most=3600.0)] = 1.0  # between two calls
     covers: PlainText = ""
-    idle_seconds: Annotated[float, Amount("seconds", least=0.1, most=1e5)] = 10.0
+    idle_seconds: Annotated[float, Amount("seconds", least=0.1, most=1e5)] = 10.0  # idle, before all runs and after
 
     @property
     def kind(self) -> Literal["auto", "rapl", "command", "stream", "none"]:
@@ -194,10 +162,6 @@ class EnergyChoice(OpenPart):
         return self
 
 
-def _as_choice(raw: object) -> object:
-    return {"meter": raw} if isinstance(raw, str) and raw in METERS else raw
-
-
 # What ties the fields together.
 def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
     """Refuse a name that an application before has."""
@@ -209,39 +173,23 @@ def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
         seen.add(each.name)
 
 
-def _each_processor_once(cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
-    return processors_twice(() if isinstance(cores, int) else cores, ("cores",))
-
-
-def _pairs_are_known(pairs: Groups | None, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    return _unknown("pairs", pairs or (), applications)
-
-
-def _groups_are_known(groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    return _unknown("groups", groups, applications)
-
-
 def _unknown(key: str, groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
-    names = {each.name for each in applications}
+    names = dict.fromkeys(sorted(each.name for each in applications))
+    places = (((key, n, place), name) for n, group in enumerate(groups) for place, name in enumerate(group))
+    return unknown_names(places, names, "correct it, or add the application")
+
+
+def unknown_names(named: Iterable[tuple[Place, str]], known: Collection[str], do: str) -> Iterator[Fault]:
+    """Refuse names that no application has; they come with their places."""
     told = 0
-    for index, group in enumerate(groups):
-        for place, name in enumerate(group):
-            if name not in names:
-                near = nearest(name, sorted(names)) if told < MOST_ADVISED else ""
-                do = near or "correct it, or add the application"
-                yield Fault((key, index, place), quote(name), "the name of an application", do)
-                told += 1
+    for path, name in named:
+        if name not in known:
+            near = nearest(name, known) if told < MOST_ADVISED else ""
+            yield Fault(path, quote(name), "the name of an application", near or do)
+            told += 1
 
 
-def _pairs_fit(pairs: Groups | None, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
-    return _too_wide("pairs", pairs or (), cores)
-
-
-def _groups_fit(groups: Groups, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
-    return _too_wide("groups", groups, cores)
-
-
-def _too_wide(key: str, groups: Groups, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
+def _too_wide(key: str, groups: Groups, cores: Places) -> Iterator[Fault]:
     places = cores if isinstance(cores, int) else len(cores)
     needed = f"at most {places}, as many as there are cores"
     for index, group in enumerate(groups):
@@ -253,7 +201,7 @@ def _too_wide(key: str, groups: Groups, cores: int | tuple[tuple[int, ...], ...]
 def _can_be_run(  # noqa: PLR0913 - all that settings are made of
     *,
     applications: tuple[Application, ...],
-    cores: int | tuple[tuple[int, ...], ...],
+    cores: Places,
     frequencies_mhz: tuple[float, ...],
     pairs: Groups | None,
     groups: Groups,
@@ -262,16 +210,7 @@ def _can_be_run(  # noqa: PLR0913 - all that settings are made of
     companions: str,
 ) -> Iterator[Fault]:
     """Refuse more settings than anybody will ever run."""
-    bench = Bench.model_construct(
-        applications=applications,
-        cores=cores,
-        frequencies_mhz=frequencies_mhz,
-        pairs=pairs,
-        groups=groups,
-        batches=batches,
-        energy=energy,
-        companions=companions,
-    )
+    bench = Bench.model_construct(**locals())  # that is, of the parameters
     settings = size_of(bench).most_settings
     if settings > MOST_SETTINGS:
         do = "list the pairs that matter, or divide the bench"
@@ -290,38 +229,21 @@ def each_once(groups: Iterable[tuple[str, ...]]) -> Groups:
 class Bench(Instance):
     """What a bench file says.
 
-    Attributes
-    ----------
-    machine_type
-        What the measured column is called in a bag; `--machine-type` says otherwise.
-    cores
-        The places where applications run, one each: the numbers of the logical processors of each place, or
-        just how many there are.
-    frequencies_mhz
-        Clocks to set, fastest first; empty: the machine's own.
-    pairs
-        Which two run together; `None`: every pair, each also with a copy of itself.
-    groups
-        Three or more that run together.
-    batches
-        Whether pairs and groups also run until all have ended, to see what sharing static power saves;
-        only where energy is measured.
-    class_bounds
-        Misses per instruction at which a class of memory intensity ends and the next begins, ascending.
-    share_bounds
-        The same of the slowdown beside companions, as a share of the memory companion's own.
-    limit_seconds
-        Of the whole bench; what was measured by then counts.
+    `cores` are the places where applications run, one each: the numbers of the logical processors of each place, or
+    just how many there are. Batches are pairs and groups that also run until all have ended, to see what sharing static
+    power saves; only where energy is measured. `class_bounds` are misses per instruction at which a class of memory
+    intensity ends and the next begins; `share_bounds` the same of the slowdown beside companions, as a share of the
+    memory companion's own.
     """
 
     FORMAT: ClassVar[str] = "lpsched-bench/1"
     RULES: ClassVar[tuple[Rule, ...]] = (
         names_differ,
-        _each_processor_once,
-        _pairs_are_known,
-        _groups_are_known,
-        _pairs_fit,
-        _groups_fit,
+        lambda cores: processors_twice(() if isinstance(cores, int) else cores, ("cores",)),
+        lambda pairs, applications: _unknown("pairs", pairs or (), applications),
+        lambda groups, applications: _unknown("groups", groups, applications),
+        lambda pairs, cores: _too_wide("pairs", pairs or (), cores),
+        lambda groups, cores: _too_wide("groups", groups, cores),
         _can_be_run,
     )
     name: Name
@@ -330,16 +252,20 @@ class Bench(Instance):
         tuple[Application, ...], Entries("application", most=MOST_APPLICATIONS, stand_in={"command": ("true",)})
     ] = Field(description="a list of applications, at least one")
     description: PlainText = ""
-    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))
-    frequencies_mhz: Clocks = Field(default=(), description="a list of clocks in MHz")
-    pairs: Pairs = Field(default=None, description="all, none, or a list of two names each")
+    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))  # its column in a bag
+    frequencies_mhz: Clocks = Field(default=(), description="a list of clocks in MHz")  # none: the machine's own
+    pairs: Pairs = Field(default=None, description="all, none, or a list of two names each")  # `None`: all
     groups: Annotated[tuple[Group, ...], Several(most=MOST_GROUPS, piece=1)] = Field(
         default=(), description="a list of lists of 3 names or more"
     )
     batches: Annotated[bool, check_yes] = True
     repeats: Repeats = Repeats()
     energy: Annotated[
-        EnergyChoice, BeforeValidator(_as_choice, json_schema_input_type=Literal["auto", "rapl", "none"] | EnergyChoice)
+        EnergyChoice,
+        BeforeValidator(
+            lambda raw: {"meter": raw} if isinstance(raw, str) and raw in METERS else raw,
+            json_schema_input_type=Literal["auto", "rapl", "none"] | EnergyChoice,
+        ),
     ] = EnergyChoice()
     counters: Annotated[Literal["auto", "none"], OneOf(("auto", "none"))] = "auto"
     companions: Annotated[  # auto: where misses are not counted
@@ -348,7 +274,7 @@ class Bench(Instance):
     class_bounds: Bounds = Field(default=CLASS_BOUNDS, description="a list of rising bounds between classes")
     share_bounds: Bounds = Field(default=SHARE_BOUNDS, description="a list of rising bounds between classes")
     seed: Annotated[int, Whole(0, LARGEST_SEED)] = 0
-    limit_seconds: Annotated[float, Amount("seconds", least=1.0, most=1e9)] | None = None
+    limit_seconds: Annotated[float, Amount("seconds", least=1.0, most=1e9)] | None = None  # of the whole bench
 
     @property
     def processors(self) -> tuple[tuple[int, ...], ...]:
@@ -421,12 +347,10 @@ def size_of(bench: Bench) -> BenchSize:
     clocks = max(1, len(bench.frequencies_mhz))
     count = len(bench.applications)
     together = bench.at_once > 1
-    pairs = distinct = 0
+    listed = each_once(bench.pairs or ()) if together else ()
+    pairs, distinct = sum(len(set(pair)) for pair in listed), len(listed)
     if together and bench.pairs is None:
         pairs, distinct = count * count, count * (count + 1) // 2
-    elif together and bench.pairs is not None:
-        listed = each_once(bench.pairs)
-        pairs, distinct = sum(len(set(pair)) for pair in listed), len(listed)
     crowds = each_once(bench.groups)
     groups = sum(len(set(group)) for group in crowds)
     wanted = bench.batches and bench.energy.kind != "none"
@@ -436,6 +360,9 @@ def size_of(bench: Bench) -> BenchSize:
     least = sure + (batches if bench.energy.kind in {"command", "stream"} else 0)
     least += companions if bench.companions == "always" else 0
     most = sure + batches + companions
+    least_programs = count + (2 if together and bench.companions == "always" else 0)
+    most_programs = count + (2 if companions else 0)
+    warm_ups = bench.repeats.warm_ups
     return BenchSize(
         alone=clocks * count,
         pairs=clocks * pairs,
@@ -444,12 +371,6 @@ def size_of(bench: Bench) -> BenchSize:
         companions=companions,
         least_settings=least,
         most_settings=most,
-        least_runs=bench.repeats.least * least + bench.repeats.warm_ups * _programs(bench, sure=True),
-        most_runs=bench.repeats.most * most + bench.repeats.warm_ups * _programs(bench, sure=False),
+        least_runs=bench.repeats.least * least + warm_ups * least_programs,
+        most_runs=bench.repeats.most * most + warm_ups * most_programs,
     )
-
-
-def _programs(bench: Bench, *, sure: bool) -> int:
-    """Return how many programs are warmed up, those that surely run or all that may."""
-    companions = bench.at_once > 1 and bench.companions in (("always",) if sure else ("always", "auto"))
-    return len(bench.applications) + (2 if companions else 0)

@@ -59,13 +59,7 @@ def read_size(text: str) -> int:
 
 
 def memory(cache_bytes: int, work: float = 1.0) -> None:
-    """Copy back and forth through a part of the last-level cache.
-
-    Parameters
-    ----------
-    work
-        How much of it, as a multiple of the usual.
-    """
+    """Copy back and forth through a part of the last-level cache; `work` is a multiple of the usual."""
     pieces = [max(1, round(share * cache_bytes / 2 / PIECE_BYTES)) for share in SHARES]
     one, other = (np.ones((max(pieces), PIECE_BYTES // 8)) for _ in range(2))
     for count in pieces:

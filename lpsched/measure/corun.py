@@ -35,19 +35,10 @@ SHELL_SIGNAL: Final = 128  # a shell adds the number of a signal to this
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started.
+    """What is started, and what messages call it.
 
-    Attributes
-    ----------
-    name
-        What messages call it.
-    command
-        The program and its arguments. A program without a slash is looked up in `PATH`; one with a slash is
-        relative to the folder.
-    environment
-        Added to our own.
-    timeout_seconds
-        A run that takes longer is killed.
+    A program without a slash is looked up in `PATH`; one with a slash is relative to the folder. The environment is
+    added to our own. A run that takes longer than its timeout is killed.
     """
 
     name: str
@@ -87,14 +78,9 @@ def why_not_startable(program: Program) -> str | None:
 
 
 def not_started(step: str, number: int, program: Program) -> str:
-    """Say why a program was not started.
+    """Say why a program was not started: what was tried failed with an error's number, from `errno`.
 
-    Parameters
-    ----------
-    step
-        What was tried: to go into its `folder`, to pin it to its `place`, or to start the `program`.
-    number
-        The error's number, from `errno`.
+    Steps are to go into its `folder`, to pin it to its `place`, and to start the `program`.
     """
     first = program.command[0]
     why = os.strerror(number)
@@ -118,12 +104,7 @@ def not_started(step: str, number: int, program: Program) -> str:
 def how_it_ended(status: int, errors: str) -> str | None:
     r"""Say how a program failed, or `None` if it ended well.
 
-    Parameters
-    ----------
-    status
-        Its exit code, or the negative number of the signal that ended it.
-    errors
-        The end of what it printed to stderr.
+    The status is its exit code, or the negative number of the signal that ended it; errors are the end of its stderr.
 
     >>> how_it_ended(3, "reading\nno such input\n"), how_it_ended(-11, ""), how_it_ended(0, "a warning")
     ('ended with exit code 3: no such input', 'was ended by SIGSEGV', None)
@@ -199,30 +180,14 @@ KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended.
-
-    Attributes
-    ----------
-    begin, end
-        When the measured program was started and when it had ended, in a batch the last one, by
-        `time.monotonic`; `None` if the run failed.
-    restarts
-        How often one of those beside was started again.
-    failure
-        Why there is no time, in words.
-    errors
-        The end of what the measured program printed to stderr.
-    left_behind
-        How many processes it, or one beside, left running when the run ended. They were ended; but if
-        the measured program does its work in them, the time is not that of the work.
-    """
+    """How a run ended; `begin` and `end` by `time.monotonic`, `None` if the run failed."""
 
     begin: float | None = None
-    end: float | None = None
-    restarts: int = 0
-    failure: str | None = None
-    errors: str = ""
-    left_behind: int = 0
+    end: float | None = None  # of the measured program; in a batch, of the last one
+    restarts: int = 0  # how often one of those beside was started again
+    failure: str | None = None  # why there is no time, in words
+    errors: str = ""  # the end of what the measured program printed to stderr
+    left_behind: int = 0  # processes that a program left running and we ended: if they do its work, the time is not its
 
     @property
     def seconds(self) -> float | None:
@@ -238,28 +203,15 @@ def corun(  # noqa: PLR0913 - what runs, where, how, and who is told
     *,
     again: bool,
     wrap: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
-    on_start: Callable[[], object] | None = None,
-    on_end: Callable[[], object] | None = None,
+    on_start: Callable[[], object] = lambda: None,
+    on_end: Callable[[], object] = lambda: None,
 ) -> Ended | None:
     """Run a program once, on the first place, and others beside it on the next ones.
 
-    Parameters
-    ----------
-    places
-        The numbers of the logical processors of each place; two may be the same.
-    again
-        Whether those beside are started again until the measured one has ended; else all run once.
-    wrap
-        Makes of the measured command one that runs it and counts something.
-    on_start
-        Called when those beside run, just before the measured program is started.
-    on_end
-        Called as soon as the run has ended well.
-
-    Returns
-    -------
-    Ended
-        Also of a failed run; `None` if the watch was over first.
+    Places are the numbers of their logical processors; two may be the same. `again`: those beside are started again
+    until the measured one has ended; else all run once. `wrap` makes of the measured command one that runs it and
+    counts something. `on_start` is called when those beside run, just before the measured program is started; `on_end`
+    as soon as the run has ended well. A failed run has ended, too; `None` if the watch was over first.
     """
     if sys.platform != "linux":
         raise MeasureError(f"applications can be measured on Linux only, and this is {sys.platform}")
@@ -272,7 +224,7 @@ def corun(  # noqa: PLR0913 - what runs, where, how, and who is told
     if wrap is not None:
         programs = (replace(measured, command=wrap(measured.command)), *beside)
     with _Keeper(_job(programs, places, again=again)) as keeper:
-        return _follow(keeper, programs, watch, on_start or _nothing, on_end or _nothing)
+        return _follow(keeper, programs, watch, on_start, on_end)
 
 
 def _follow(
@@ -290,7 +242,12 @@ def _follow(
         elif said["event"] == "gone":
             if ended is None:  # somebody else ended it
                 raise keeper.lost()
-            _nothing_is_left(said["left"], programs)
+            if left := ", ".join(map(str, said["left"])):
+                names = ", ".join(dict.fromkeys(program.name for program in programs))
+                raise MeasureError(
+                    f"{len(said['left'])} processes started by {names} could not be ended (process ids {left}); "
+                    "they would disturb what is measured next: end them first"
+                )
             return replace(ended, restarts=said["restarts"], left_behind=said["left_behind"])
         elif "failed" in said:
             errors = said["failed"]["errors"] if said["failed"]["index"] == 0 else ""
@@ -317,6 +274,10 @@ class _Keeper:
             )
         except OSError as error:
             raise MeasureError(f"no process can be started to watch over the applications ({error})") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
         self._lines: list[bytes] = []
         self._part = b""
 
@@ -325,30 +286,24 @@ class _Keeper:
         return self
 
     def __exit__(self, *_: object) -> None:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.close()  # this is how it learns that all is over
+        self._stdin.close()  # this is how it learns that all is over
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(KEEPER_SECONDS)
+                self._process.wait(KEEPER_SECONDS)
         finally:
-            process.stdout.close()
-            process.stderr.close()
+            self._stdout.close()
+            self._stderr.close()
 
     def say(self, line: bytes) -> None:
         """Say something to the keeper."""
-        assert self._process.stdin is not None
         left = memoryview(line)
         with contextlib.suppress(BrokenPipeError):  # it is lost, which `listen` tells
             while left:
-                left = left[self._process.stdin.write(left) or 0 :]
+                left = left[self._stdin.write(left) or 0 :]
 
     def listen(self, watch: Watch | None) -> dict[str, Any] | None:
         """Wait for what the keeper says next; `None` if the watch was over first."""
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
+        pipe = self._stdout.fileno()
         while not self._lines:
             if watch is not None and watch.is_over():
                 return None
@@ -364,8 +319,7 @@ class _Keeper:
 
     def lost(self) -> MeasureError:
         """Say that the keeper has left before its time, and how."""
-        assert self._process.stderr is not None
-        why = last_line(self._process.stderr.read(65536).decode("utf-8", "replace"))
+        why = last_line(self._stderr.read(65536).decode("utf-8", "replace"))
         how = how_it_ended(self._process.wait(), why) or "left"
         return MeasureError(f"the process that watches over the applications {how}; look for some left running")
 
@@ -402,16 +356,3 @@ def _failure(programs: Sequence[Program], *, index: int, how: str, number: float
 
 def _named(index: int, program: Program, words: str) -> str:
     return words if index == 0 else f"{program.name}, beside it, {words}"
-
-
-def _nothing_is_left(left: Sequence[int], programs: Sequence[Program]) -> None:
-    if left:
-        names = ", ".join(dict.fromkeys(program.name for program in programs))
-        raise MeasureError(
-            f"{len(left)} processes started by {names} could not be ended (process ids "
-            f"{', '.join(map(str, left))}); they would disturb what is measured next: end them first"
-        )
-
-
-def _nothing() -> None:
-    pass

@@ -1,20 +1,40 @@
-"""From measurements to a facility, and its room."""
+"""From measurements to a facility: in a room that a file tells, or in a default room.
+
+The default room and market are assumed, none of it is measured. There is one CRAC unit, whose air goes to the nodes and
+straight back. With P_j the most that a node of type j draws (idle power and the hungriest application on every core)
+and C the joules that warm a cubic metre by a kelvin:
+
+    airflow of a node     P_j / (10 K x C): air leaves it 10 K warmer at full power
+    redline, outlet       30 C; 15 to 25 C: no redline ever binds
+    power cap             what nodes and cooling draw at full power, the outlet at 25 C: it never binds
+    arrivals of a task    as many as all nodes could do, if they ran nothing else and nothing slowed it
+    its reward            its seconds alone on the first machine type that runs it, at the fastest clock
+
+So the reward rate counts undisturbed core-seconds of work per second: of n cores of the first type it is n at most.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.parts import TaskType
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.facility.model import LONGEST_DESCRIPTION, ArrivingType, Facility, NodeType
+from lpsched.facility.model import (
+    LONGEST_DESCRIPTION,
+    PLAIN_AIR,
+    ArrivingType,
+    CracUnit,
+    Facility,
+    Mixing,
+    NodeType,
+    SparseMatrix,
+)
 from lpsched.facility.parts import MOST_CORES, MOST_NODES
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Beside, inline_table, made_of
-from lpsched.measure import default_room as plain_room
 from lpsched.measure.bags import (
     Joined,
     about_meters,
@@ -37,6 +57,31 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
     from lpsched.model.table import Table
 
+RISE_KELVIN: Final = 10.0
+REDLINE_CELSIUS: Final = 30.0
+OUTLET_CELSIUS: Final = (15.0, 25.0)
+HEADROOM: Final = 1 + 1e-9  # of the cap, for the rounding of doubles
+ASSUMED_ROOM: Final = (
+    f"the room is assumed: one CRAC unit, no recirculation, air {RISE_KELVIN:g} K warmer behind a node "
+    f"at full power, redline {REDLINE_CELSIUS:g} C, outlet {OUTLET_CELSIUS[0]:g} to {OUTLET_CELSIUS[1]:g} C"
+)
+ASSUMED_CAP: Final = "the power cap is assumed: what everything draws at full power, cooling included"
+ASSUMED_MARKET: Final = (
+    "arrivals and rewards are assumed: as many tasks as all nodes could do alone, each worth its seconds "
+    "alone on the first machine type, so that the reward rate counts undisturbed core-seconds per second"
+)
+HOW_TO_MEASURE: Final = (
+    "measure with a meter: 'energy: {command: [...]}' in the bench, a program that prints watts, or RAPL; "
+    "without one, make a bag"
+)
+
+
+def _market(measurements: Sequence[Measurements], cores: Mapping[str, int], application: str) -> tuple[float, float]:
+    """Return arrivals per second and reward of an application; `cores` are all of each machine type."""
+    able = [each for each in measurements if application in each.seconds]
+    arrivals = sum(cores[each.machine_type] / min(each.seconds[application]) for each in able)
+    return arrivals, able[0].seconds[application][0]
+
 
 # A facility of measured nodes in a room that a file tells: what the file says stands, the rest is measured.
 #
@@ -45,7 +90,7 @@ if TYPE_CHECKING:
 #     of a node type      cores, overhead_watts, p_states; node types are called as the machine types
 #     of a task type      memory_class; task types are called as the applications, and only those named count
 #     tables              speeds, watts, degradation
-#     nodes, task_types   then there are as many nodes as asked for, and the plain market of `default_room.py`
+#     nodes, task_types   then there are as many nodes as asked for, and the assumed market
 #
 # It may say them all the same: 16 cores, of which the bench ran on 2. Everything else must be there.
 Raw = dict[str, Any]  # the mapping of the room file, its lists and entries copied
@@ -80,7 +125,11 @@ def _filled(
     value: Mapping[str, Any], told: MeasuredFacility, counts: Mapping[str, int], form: Form | None
 ) -> tuple[Raw, list[str]]:
     """Return the room with what was measured, and what to know about it."""
-    raw: Raw = {**value, **{key: _copied(value, key) for key in ("node_types", "task_types")}}
+    raw: Raw = dict(value)
+    for key in ("node_types", "task_types"):
+        raw[key] = entries = value.get(key)
+        if isinstance(entries, list):
+            raw[key] = [dict(each) if isinstance(each, Mapping) else each for each in entries]
     _refuse_strangers(raw, told)
     _fill_node_types(raw, told.measurements)
     _fill_nodes(raw, counts)
@@ -90,13 +139,6 @@ def _filled(
     if isinstance(own := raw.get("description", ""), str):
         raw["description"] = f"{own} {description_of(told.measurements, assumed)}".strip()
     return raw, remarks
-
-
-def _copied(value: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - whatever stands there
-    entries = value.get(key)
-    if not isinstance(entries, list):
-        return entries
-    return [dict(each) if isinstance(each, Mapping) else each for each in entries]
 
 
 def _named(raw: Raw, key: str) -> dict[str, Raw]:
@@ -129,15 +171,10 @@ def _fill_node_types(raw: Raw, measurements: Sequence[Measurements]) -> None:
     entries = _named(raw, "node_types")
     for each in measurements:
         entry = entries.get(each.machine_type, {})
-        _fill(entry, "cores", places_of(each))
-        _fill(entry, "overhead_watts", each.idle_watts)
+        measured: Raw = {"cores": places_of(each), "overhead_watts": each.idle_watts}
         if each.p_states is not None:
-            _fill(entry, "p_states", list(each.p_states))
-
-
-def _fill(entry: Raw, key: str, value: object) -> None:
-    if entry.get(key) is None:
-        entry[key] = value
+            measured["p_states"] = list(each.p_states)
+        entry.update({key: value for key, value in measured.items() if entry.get(key) is None})
 
 
 def _fill_nodes(raw: Raw, counts: Mapping[str, int]) -> None:
@@ -156,13 +193,10 @@ def _fill_task_types(raw: Raw, told: MeasuredFacility) -> list[str]:
         return []
     cores = _cores(raw, told.measurements)
     here = [each for each in told.measurements if each.machine_type in _named(raw, "node_types")]
-    tasks = []
-    for each in told.applications:
-        if any(each in one.seconds for one in here):
-            arrivals, reward = plain_room.market_for(here, cores, each)
-            tasks.append({"name": each, "arrivals_per_second": arrivals, "reward": reward})
-    raw["task_types"] = tasks
-    return [plain_room.ASSUMED_MARKET]
+    able = [name for name in told.applications if any(name in each.seconds for each in here)]
+    markets = [(name, *_market(here, cores, name)) for name in able]
+    raw["task_types"] = [dict(zip(("name", "arrivals_per_second", "reward"), each, strict=True)) for each in markets]
+    return [ASSUMED_MARKET]
 
 
 def _cores(raw: Raw, measurements: Sequence[Measurements]) -> dict[str, int]:
@@ -183,13 +217,11 @@ def _cores_each(raw: Raw, measurements: Measurements) -> int:
 
 def _for_nothing(raw: Raw, told: MeasuredFacility) -> list[str]:
     """Say what was measured and is not in the room."""
-    kinds, tasks = _named(raw, "node_types"), _named(raw, "task_types")
-    nodes = [each.machine_type for each in told.measurements if each.machine_type not in kinds]
-    applications = [each for each in told.applications if each not in tasks]
-    remarks = [f"the room has no node type {listed(nodes)}: measured for nothing"] if nodes else []
-    if applications:
-        remarks.append(f"the room has no task type {listed(applications)}: measured for nothing")
-    return remarks
+    measured = {"node": [each.machine_type for each in told.measurements], "task": told.applications}
+    absent = {word: [x for x in names if x not in _named(raw, f"{word}_types")] for word, names in measured.items()}
+    return [
+        f"the room has no {word} type {listed(names)}: measured for nothing" for word, names in absent.items() if names
+    ]
 
 
 def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tuple[str, ...]:
@@ -205,8 +237,8 @@ def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tu
         form=form,
     )
     for task, memory_class in joined.class_of.items():
-        if memory_class is not None:
-            _fill(tasks[task], "memory_class", memory_class)
+        if memory_class is not None and tasks[task].get("memory_class") is None:
+            tasks[task]["memory_class"] = memory_class
     if joined.table is not None and joined.classes:
         raw["degradation"] = {
             a: dict(zip(joined.classes, row, strict=True)) for a, row in zip(joined.classes, joined.table, strict=True)
@@ -237,7 +269,7 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 #
 # With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
 # static power once, dynamic power of each. Room and market are not measured: they come from a room file
-# (`facility_in`), or are plain (`default_room.py`), which is said.
+# (`facility_in`), or are assumed, which is said.
 @dataclass(frozen=True, slots=True)
 class MeasuredFacility:
     """What measurements tell of a facility, and what to know about it."""
@@ -257,16 +289,10 @@ def facility_of(
     power_cap_watts: float | None = None,
     degradation: Form | None = None,
 ) -> Joined[Facility]:
-    """Return a facility of what was measured, in a plain room, with what to know about it.
+    """Return a facility of what was measured, in the default room, with what to know about it.
 
-    Parameters
-    ----------
-    nodes
-        Of each machine type; 1 where it is not said.
-    power_cap_watts
-        Of nodes and cooling together; `None`: what they draw at full power.
-    degradation
-        By memory class or in full; `None`: by class where all classes are known.
+    `nodes` of each machine type are 1 where it is not said; the cap of nodes and cooling together is by default what
+    they draw at full power; `degradation` is by memory class or in full, by default by class where all are known.
     """
     told = measured_facility(measurements, name=name)
     joined = joined_degradation(
@@ -282,45 +308,46 @@ def facility_of(
         found = f"{sum(counts.values()):,} nodes"
         raise refused(name, "count", found, f"at most {MOST_NODES:,}", "divide the facility")
     full = {each.machine_type: _full_watts(name, each) for each in measurements}
+    per_kelvin = RISE_KELVIN * PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
     kinds = tuple(
         sound_part(
             name,
             "node_types",
-            partial(
-                NodeType.model_validate,
-                {
-                    "name": each.machine_type,
-                    "cores": places_of(each),
-                    "overhead_watts": each.idle_watts or 0.0,
-                    "airflow_m3_per_second": plain_room.airflow_for(full[each.machine_type]),
-                    "redline_celsius": plain_room.REDLINE_CELSIUS,
-                    "p_states": each.p_states,
-                },
-            ),
+            NodeType,
+            name=each.machine_type,
+            cores=places_of(each),
+            overhead_watts=each.idle_watts or 0.0,
+            airflow_m3_per_second=full[each.machine_type] / per_kelvin,
+            redline_celsius=REDLINE_CELSIUS,
+            p_states=each.p_states,
         )
         for each in measurements
     )
     order = tuple(j for j, kind in enumerate(kinds) for _ in range(counts[kind.name]))
     airflows = [kinds[j].airflow_m3_per_second for j in order]
-    unit = plain_room.unit_for(airflows)
+    moved = sum(airflows)
+    unit = CracUnit("crac", moved, OUTLET_CELSIUS)
+    air = [[(len(order), 1.0)] for _ in order]  # from the unit to every node, and from there back
+    air.append([(node, flow / moved) for node, flow in enumerate(airflows)])
+    assumed = [ASSUMED_ROOM, ASSUMED_MARKET]
     cap = power_cap_watts
     if cap is None:
-        cap = plain_room.cap_for(sum(full[kinds[j].name] for j in order), unit)
+        drawn = sum(full[kinds[j].name] for j in order)
+        cap = drawn * (1.0 + 1.0 / unit.performance(OUTLET_CELSIUS[1])) * HEADROOM
+        assumed.insert(1, ASSUMED_CAP)
     cores = {kind.name: kind.cores * counts[kind.name] for kind in kinds}
-    assumed = [plain_room.ASSUMED_ROOM, *([plain_room.ASSUMED_CAP] if power_cap_watts is None else [])]
-    assumed.append(plain_room.ASSUMED_MARKET)
     facility = Facility(
         name,
         kinds,
         order,
         (unit,),
         tuple(
-            ArrivingType(each, *plain_room.market_for(measurements, cores, each), None, joined.class_of[each])
+            ArrivingType(each, *_market(measurements, cores, each), None, joined.class_of[each])
             for each in told.applications
         ),
         told.speeds,
         told.watts,
-        plain_room.mixing_for(airflows),
+        Mixing("inlet_mix", SparseMatrix.of(air, len(order) + 1)),
         cap,
         joined.classes,
         joined.table,
@@ -366,19 +393,11 @@ def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
         raise InstanceError(name, tuple(faults))
 
 
-HOW_TO_MEASURE = (
-    "measure with a meter: 'energy: {command: [...]}' in the bench, a program that prints watts, or RAPL; "
-    "without one, make a bag"
-)
-
-
 def _below_idle(measurements: Measurements) -> list[str]:
     idle = measurements.idle_watts or 0.0
     below = [key for key in measurements.seconds if min(measurements.watts[key]) < idle]
-    if not below:
-        return []
     kind = quote(measurements.machine_type)
-    return [f"{kind} draws less running {listed(below)} than idle; its cores are taken to add 0 W"]
+    return [f"{kind} draws less running {listed(below)} than idle; its cores are taken to add 0 W"] if below else []
 
 
 def _full_watts(name: str, measurements: Measurements) -> float:

@@ -1,25 +1,30 @@
-"""Files of benches and of measurements."""
+"""Files of benches, of measurements, and of the samples of a bench that runs."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lpsched.io.content import write_files
+from lpsched.errors import OutputError, quote
+from lpsched.io.content import one_fault, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import WIDTH, document_bytes, made_of, require_suffix, yaml_text
+from lpsched.io.lines import AddedLines, LineKind, Told, read_lines
 from lpsched.measure.bench import Bench
+from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.measurements import USUAL_CONFIDENCE, MeasuredMachine, Measurements, Meters
+from lpsched.model.fields import LARGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpsched.io.documents import Document
 
 
 def read_bench(path: Path | str) -> Bench:
-    """Read a bench from a YAML or JSON file.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
+    """Read a bench from a YAML or JSON file; what is legal but suspect comes as an `LpschedWarning`."""
     path = Path(path)
     return bench_of(read_document(path), path)
 
@@ -51,10 +56,7 @@ NOTES: Final = {  # above these keys, in YAML
 
 
 def read_measurements(path: Path | str) -> Measurements:
-    """Read what a bench found out from a YAML or JSON file.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
+    """Read what a bench found out from a YAML or JSON file; what is suspect comes as an `LpschedWarning`."""
     path = Path(path)
     return measurements_of(read_document(path), path)
 
@@ -73,11 +75,8 @@ def write_measurements(measurements: Measurements, path: Path | str) -> tuple[Pa
 
 
 def _yaml(raw: dict[str, Any]) -> str:
-    parts = (
-        (f"\n# {NOTES[key]}\n" if key in NOTES else "") + yaml_text({key: value}, widest=WIDTH)
-        for key, value in raw.items()
-    )
-    return "".join(parts)
+    notes = {key: f"\n# {note}\n" for key, note in NOTES.items()}
+    return "".join(notes.get(key, "") + yaml_text({key: value}, widest=WIDTH) for key, value in raw.items())
 
 
 def as_dict(measurements: Measurements) -> dict[str, Any]:
@@ -120,9 +119,204 @@ def _told(told: dict[str, Any], nothing: MeasuredMachine | Meters) -> dict[str, 
 
 def _entry(told: dict[str, Any]) -> dict[str, Any]:
     """Return a setting with what was found."""
-    found = {key: _spread(value) if isinstance(value, dict) else value for key, value in told.items()}
+    order = ("mean", "low", "high", "deviation", "count")
+    found = {key: _some({k: x[k] for k in order}) if isinstance(x, dict) else x for key, x in told.items()}
     return {key: value for key, value in found.items() if value is not None and value is not False and value != []}
 
 
-def _spread(told: dict[str, Any]) -> dict[str, Any]:
-    return _some({key: told[key] for key in ("mean", "low", "high", "deviation", "count")})
+# What samples of a bench rest on: they may be gone on with where nothing of this has changed.
+#
+# A sample is one run of a setting (application, what is beside it, clock), so what else a bench asks for may
+# change between two sessions: more applications, pairs, clocks or repeats, other bounds, another seed. What
+# must not change is what would make the same setting another thing to measure:
+#
+#     applications   the command, folder and environment of each that both sessions know
+#     energy         where it is read, and what that covers
+#     counters       whether misses are counted
+#     lpsched        the version: the companions are programs of its own
+#     machine        processor, system, and the places where applications run
+#     meters         those that were found; not the clocks, which are part of a setting
+HEAD_FORMAT: Final = "lpsched-bench-run/1"
+HEAD_KEYS: Final = ("format", "name", "applications", "energy", "counters", "machine", "meters", "lpsched", "began")
+FOR_PEOPLE: Final = ("format", "name", "began")
+SHOWN: Final = 100  # characters of what differs
+
+
+def head_of(bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: str = "", began: str = "") -> Told:
+    """Return what the samples of a bench rest on that is about to begin on a machine, as JSON has it."""
+    applications = {
+        each.name: each.model_dump(include={"command", "folder", "environment"}, exclude_defaults=True)
+        for each in bench.applications
+    }
+    energy: Told = {"kind": bench.energy.kind, "command": bench.energy.program}
+    energy |= {"every_seconds": bench.energy.every_seconds, "covers": bench.energy.covers}
+    of_machine = machine.model_dump()
+    of_meters = meters.model_dump(exclude_none=True)
+    told = (HEAD_FORMAT, bench.name, applications, energy, bench.counters, of_machine, of_meters, lpsched, began)
+    head: Told = json.loads(json.dumps(dict(zip(HEAD_KEYS, told, strict=True))))  # lists for tuples
+    return head
+
+
+def head_from(told: Told) -> Told:
+    """Return the head that a line tells, if it has all that one has."""
+    machine = dict(told["machine"])
+    MeasuredMachine(cores=machine.pop("cores"), **machine)
+    Meters(**told["meters"])
+    return {key: told[key] for key in HEAD_KEYS}
+
+
+def _deciding(head: Told) -> Told:
+    """Return what decides a setting's outcome."""
+    told = {key: value for key, value in head.items() if key not in FOR_PEOPLE}
+    return told | {"meters": {key: value for key, value in head["meters"].items() if key != "frequencies"}}
+
+
+def _differences(before: Told, now: Told, place: tuple[str, ...] = ()) -> Iterator[str]:
+    """Tell in words what has changed; an application that only one of the two knows is no difference."""
+    for key in dict.fromkeys((*before, *now)):
+        here = (*place, key)
+        if place == ("applications",) and (key not in before or key not in now):
+            continue
+        one, other = before.get(key), now.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other, here)
+        elif one != other:
+            yield f"{' of '.join(reversed(here))} was {_said(one)}, is {_said(other)}"
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return quote(value)
+    told = json.dumps(value, ensure_ascii=False)
+    return told if len(told) <= SHOWN else told[:SHOWN] + "..."
+
+
+# The samples of a bench that runs: one JSON object for each, so that nothing is measured twice.
+#
+# first line    what the samples rest on                            lpsched-bench-run/1
+# a line        one run of a setting                                lpsched-sample/1
+# a line        the power of the idle machine, before all runs      lpsched-idle/1
+#
+# Where applications were added to a bench, a later line with a head tells of them. What is absent was not
+# measured. How lines are kept safe is in `io/lines.py`.
+ENDING: Final = ".samples.jsonl"
+SAMPLE_FORMAT: Final = "lpsched-sample/1"
+IDLE_FORMAT: Final = "lpsched-idle/1"
+SAMPLES: Final = LineKind("sample", "samples of a bench", "lpsched measure", (SAMPLE_FORMAT, HEAD_FORMAT, IDLE_FORMAT))
+MOST_DIFFERENCES: Final = 5  # told
+
+
+class SamplesOnFile(NamedTuple):
+    """What a file of samples says."""
+
+    head: Told
+    samples: tuple[Sample, ...] = ()
+    idle_watts_before: float | None = None
+
+
+def samples_beside(output: Path | str) -> Path:
+    """Return where the samples of a bench go whose measurements are written to `output`.
+
+    >>> samples_beside("bench/node.yaml").as_posix()
+    'bench/node.samples.jsonl'
+    """
+    path = Path(output)
+    return path.with_name(path.stem + ENDING)
+
+
+def read_samples(path: Path | str) -> SamplesOnFile:
+    """Read the samples of a file; a last line that was cut is left out."""
+    path = Path(path)
+    head: Told | None = None
+    samples: list[Sample] = []
+    idle: float | None = None
+    for told in read_lines(path, SAMPLES, _from_line):
+        if isinstance(told, dict):
+            head = told
+        elif head is None:
+            needed = f"a first line with the format '{HEAD_FORMAT}'"
+            raise one_fault(path, "samples of no bench", needed, "remove the file, and measure again", 1)
+        elif isinstance(told, Sample):
+            samples.append(told)
+        else:
+            idle = told
+    if head is None:
+        raise one_fault(path, "no line", "samples of a bench", f"see '{SAMPLES.command}'")
+    return SamplesOnFile(head, tuple(samples), idle)
+
+
+class SampleLines(AddedLines):
+    """The samples of a bench, open for more; a context manager.
+
+    `head` is what they rest on, as on file where there is one; `samples` and `idle_watts_before` are those on file.
+    """
+
+    def __init__(self, path: Path, head: Told, *, resume: bool) -> None:
+        super().__init__(path, SAMPLES, resume=resume)
+        self.head = head
+        self.samples: tuple[Sample, ...] = ()
+        self.idle_watts_before: float | None = None
+        try:
+            if path.stat().st_size:
+                self._go_on(read_samples(path))
+            else:
+                self.add_line(head)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def _go_on(self, found: SamplesOnFile) -> None:
+        """Take what is on file; the head is then as it began, with the applications of both sessions."""
+        before, now = found.head, self.head
+        if differences := list(_differences(_deciding(before), _deciding(now))):
+            told = "; ".join(differences[:MOST_DIFFERENCES])
+            if len(differences) > MOST_DIFFERENCES:
+                told += f"; and {len(differences) - MOST_DIFFERENCES} more"
+            do = "choose another output, or remove the samples and measure again"
+            raise OutputError(f"cannot go on with {self.path}: its samples rest on something else: {told}; {do}")
+        _, self.samples, self.idle_watts_before = found
+        self.head = before | {"applications": before["applications"] | now["applications"]}
+        if self.head != before:
+            self.add_line(self.head)
+
+    def add(self, sample: Sample) -> None:
+        """Write a sample; it is on the disk when this returns."""
+        self.add_line(_to_line(sample))
+
+    def add_idle_before(self, watts: float) -> None:
+        """Write the power of the idle machine before all runs."""
+        self.add_line({"format": IDLE_FORMAT, "watts": watts})
+        self.idle_watts_before = watts
+
+
+def _to_line(sample: Sample) -> Told:
+    told = {"format": SAMPLE_FORMAT, **asdict(sample.setting), **asdict(sample)}
+    del told["setting"]
+    unusual = {"batch": told["batch"] or None, "restarts": told["restarts"] or None}
+    return {key: value for key, value in (told | unusual).items() if value is not None}
+
+
+def _from_line(told: Told) -> Told | Sample | float:
+    if told["format"] == HEAD_FORMAT:
+        return head_from(told)
+    if told["format"] == IDLE_FORMAT:
+        return _amount(told, "watts", needed=True) or 0.0
+    beside = tuple(sorted(map(str, told.get("beside", ()))))
+    setting = Setting(str(told["application"]), beside, _amount(told, "mhz"), bool(told.get("batch")))
+    failure = told.get("failure")
+    seconds = _amount(told, "seconds", needed=failure is None)
+    joules, misses, instructions = (_amount(told, key) for key in ("joules", "misses", "instructions"))
+    why = None if failure is None else str(failure)
+    return Sample(setting, seconds, joules, misses, instructions, int(told.get("restarts", 0)), why)
+
+
+def _amount(told: Told, key: str, *, needed: bool = False) -> float | None:
+    """Return a number that is not negative; `None` where there is none."""
+    value = told[key] if needed else told.get(key)
+    if value is None and not needed:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
+        raise ValueError(f"a number that makes sense as {key}")
+    return float(value)

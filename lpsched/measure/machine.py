@@ -1,10 +1,11 @@
-"""The machine as a test bed: places for applications, and one run of a setting there."""
+"""The machine as a test bed: its meters, places for applications, and one run of a setting there."""
 
 from __future__ import annotations
 
 import contextlib
+import platform
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -12,29 +13,134 @@ from typing import TYPE_CHECKING, Final, Self
 from lpsched.errors import Fault, MeasureError
 from lpsched.measure import companions
 from lpsched.measure.corun import Program, corun, why_not_startable
-from lpsched.measure.evidence import Sample
-from lpsched.measure.fields import COMPANIONS, MEMORY_COMPANION
-from lpsched.measure.measurements import MeasuredMachine
-from lpsched.measure.meters.choosing import Chosen, choose
+from lpsched.measure.evidence import COMPANIONS, MEMORY_COMPANION, Sample
+from lpsched.measure.measurements import MeasuredMachine, Meters
+from lpsched.measure.meters import energy as rapl
+from lpsched.measure.meters import machine as cpufreq
 from lpsched.measure.meters.energy import Troubles, idle_watts
 from lpsched.measure.meters.machine import (
+    CPUINFO,
     IS_LINUX,
     PROCESSORS,
     allowed_processors,
+    missed_level,
     physical_cores,
     processor_name,
+    siblings_of,
     system_name,
 )
+from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
+from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from types import TracebackType
 
     from lpsched.cancellation import Watch
-    from lpsched.measure.bench import Bench
+    from lpsched.measure.bench import Bench, EnergyChoice
     from lpsched.measure.corun import Ended
     from lpsched.measure.evidence import Setting
-    from lpsched.measure.measurements import Meters
+    from lpsched.measure.meters.energy import EnergyMeter
+
+
+# Which meters a bench gets: what it asks for, against what the machine has.
+#
+# energy      `auto`: RAPL where it can be read, else none; `rapl`, `command`, `stream`: that one, or none
+# counters    `auto`: perf stat where it counts, else none
+# clocks      those that cpufreq sets, of the frequencies asked for
+#
+# Nothing here is an error: what is not there is absent, in a sentence.
+TIME: Final = "monotonic clock of the system"
+ONLY_LINUX: Final = "energy, counters and clocks are not measured: lpsched knows those of Linux alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where the machine shows its meters; tests bring a folder of their own."""
+
+    powercap: Path = rapl.ROOT
+    processors: Path = PROCESSORS
+    perf: str | None = None  # the program; `None`: the one on the path
+    cpuinfo: Path = CPUINFO
+    architecture: str = platform.machine()
+    is_linux: bool = IS_LINUX
+    rapl_probe_seconds: float = rapl.PROBE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The meters of a bench; what is `None` is not measured, and `absent` says why."""
+
+    energy: EnergyMeter | None = None
+    counters: PerfCounters | None = None
+    clocks: cpufreq.Clocks | None = None
+    absent: tuple[str, ...] = ()
+
+    def meters(self, choice: EnergyChoice) -> Meters:
+        """Name them, for the file of measurements."""
+        return Meters(
+            time=TIME,
+            energy=None if self.energy is None else self.energy.name,
+            energy_covers="" if self.energy is None else choice.covers or self.energy.covers,
+            counters=None if self.counters is None else self.counters.name,
+            frequencies=None if self.clocks is None else self.clocks.name,
+        )
+
+
+def choose(
+    bench: Bench,
+    processors: Collection[int],
+    *,
+    folder: Path | None = None,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
+) -> Chosen:
+    """Try the meters that a bench asks for, and return those that work.
+
+    Applications will run on these logical processors: their clocks are set, and the user's power meter runs on others
+    where there are any, in the folder of the bench file.
+    """
+    if not machine.is_linux:
+        return Chosen(absent=(ONLY_LINUX,))
+    energy, no_energy = _energy(bench.energy, frozenset(processors), folder, machine)
+    counters, no_counters = _counters(machine) if bench.counters == "auto" else (None, ())
+    clocks, no_clocks = None, tuple[str, ...]()
+    if bench.frequencies_mhz:
+        sharing = {sibling for number in processors for sibling in siblings_of(number, machine.processors)}
+        clocks, no_clocks = cpufreq.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
+    return Chosen(energy, counters, clocks, (*no_energy, *no_counters, *no_clocks))
+
+
+def _energy(
+    choice: EnergyChoice, used: frozenset[int], folder: Path | None, machine: Machine
+) -> tuple[EnergyMeter | None, tuple[str, ...]]:
+    if choice.kind == "none":
+        return None, ()
+    if choice.kind in {"auto", "rapl"}:
+        zones = rapl.find_zones(machine.powercap, probe_seconds=machine.rapl_probe_seconds)
+        if isinstance(zones, tuple):
+            return rapl.RaplMeter(zones), ()
+        return None, (f"energy is not measured: {zones}; a program that prints watts would do (energy: command)",)
+    kind = WattCommand if choice.kind == "command" else WattStream
+    meter = kind(
+        choice.program, every_seconds=choice.every_seconds, folder=folder, processors=allowed_processors() - used
+    )
+    told = meter.probe()
+    if isinstance(told, float):
+        return meter, ()
+    return None, (f"energy is not measured: the meter ({meter.name}) does not work, {told}",)
+
+
+def _counters(machine: Machine) -> tuple[PerfCounters | None, tuple[str, ...]]:
+    found = find_counters(machine.perf)
+    if not isinstance(found, PerfCounters):
+        return None, (f"cache misses and instructions are not counted: {found}",)
+    level = missed_level(machine.cpuinfo, machine.architecture)
+    if level is None:
+        return found, ()
+    remark = (
+        f"misses of the last level are not counted: what perf calls cache-misses are those of {level} on this"
+        " processor; there are more of them, so class_bounds may have to be higher"
+    )
+    return replace(found, level=level), (remark,)
 
 
 # Where applications run: the logical processors of each place.
@@ -45,13 +151,7 @@ Places = tuple[tuple[int, ...], ...]
 
 
 def choose_places(bench: Bench, allowed: Collection[int], root: Path = PROCESSORS) -> Places:
-    """Return the places of a bench, those that it names or the first ones; fewer where there are too few.
-
-    Parameters
-    ----------
-    allowed
-        The logical processors that this process may use.
-    """
+    """Return the places of a bench, those that it names or the first ones that are allowed, perhaps too few."""
     if bench.processors:
         return bench.processors
     rows = zip_longest(*physical_cores(allowed, root))
@@ -145,12 +245,8 @@ def require_linux() -> None:
 class MachineStage:
     """The machine we are on; a context manager, within which its meters run.
 
-    Parameters
-    ----------
-    folder
-        That of the bench file: commands run there.
-    chosen
-        The meters; by default those that the bench asks for and the machine has.
+    Commands run in `folder`, that of the bench file. The meters are by default those that the bench asks for and the
+    machine has.
     """
 
     def __init__(self, bench: Bench, folder: Path, *, chosen: Chosen | None = None) -> None:
@@ -160,37 +256,21 @@ class MachineStage:
         places = choose_places(bench, allowed_processors())
         self._places = [frozenset(place) for place in places]
         self._chosen = chosen or choose(bench, {n for place in places for n in place}, folder=folder)
-        self._machine = MeasuredMachine(processor_name(), system_name(), places)
+        self.machine = MeasuredMachine(processor_name(), system_name(), places)
+        self.meters = self._chosen.meters(bench.energy)
+        self.absent = self._chosen.absent  # what cannot be measured here, and why
+        clocks = self._chosen.clocks
+        self.frequencies_mhz = () if clocks is None else clocks.frequencies_mhz  # that can be set, fastest first
         self._troubles = Troubles()
         self._open = contextlib.ExitStack()
         self._counts = Path()
-
-    @property
-    def machine(self) -> MeasuredMachine:
-        """The processor, the system and the places."""
-        return self._machine
-
-    @property
-    def meters(self) -> Meters:
-        """What it measures with."""
-        return self._chosen.meters(self._bench.energy)
-
-    @property
-    def frequencies_mhz(self) -> tuple[float, ...]:
-        """The clocks that can be set, fastest first."""
-        return () if self._chosen.clocks is None else self._chosen.clocks.frequencies_mhz
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """What cannot be measured here, and why."""
-        return self._chosen.absent
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong so far and is no failure of a run; each sentence once."""
         energy, clocks = self._chosen.energy, self._chosen.clocks
         return (
-            *shared_cores(self._machine.cores),
+            *shared_cores(self.machine.cores),
             *(() if energy is None else energy.troubles),
             *(() if clocks is None else clocks.troubles),
             *self._troubles.told,
@@ -207,11 +287,9 @@ class MachineStage:
             self._open = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the meters, and give the clocks back."""
-        self._open.__exit__(kind, error, trace)
+        self._open.close()
 
     def warm_up(self, application: str, watch: Watch) -> str | None:
         """Run a program once, unmeasured; return why it failed, or `None`."""
@@ -231,7 +309,8 @@ class MachineStage:
         if self._chosen.clocks is not None and (why := self._chosen.clocks.set(setting.mhz)):
             return Sample(setting, None, failure=f"its clock could not be set: {why}")
         measured, *beside = (self._programs[name] for name in (setting.application, *setting.beside))
-        mark = None if self._chosen.energy is None else self._chosen.energy.mark
+        mark = (lambda: None) if self._chosen.energy is None else self._chosen.energy.mark
+        counters = self._chosen.counters
         self._counts.unlink(missing_ok=True)
         ended = corun(
             measured,
@@ -239,15 +318,11 @@ class MachineStage:
             self._places,
             watch,
             again=not setting.batch,
-            wrap=None if setting.batch else self._wrap,
+            wrap=None if setting.batch or counters is None else lambda command: counters.wrap(command, self._counts),
             on_start=mark,
             on_end=mark,
         )
         return None if ended is None else self._sample(setting, measured, ended)
-
-    def _wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
-        counters = self._chosen.counters
-        return command if counters is None else counters.wrap(command, self._counts)
 
     def _sample(self, setting: Setting, measured: Program, ended: Ended) -> Sample:
         if ended.left_behind:

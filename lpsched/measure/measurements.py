@@ -19,24 +19,31 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from lpsched.errors import Fault, nearest, quote
+from lpsched.errors import Fault, quote
 from lpsched.facility.parts import check_degradation
-from lpsched.measure.bench import MOST_APPLICATIONS, names_differ
-from lpsched.measure.evidence import AdditiveCheck, Exact, Failed, Measured, OfSetting, Saving, Saying
-from lpsched.measure.fields import (
+from lpsched.measure.bench import MOST_APPLICATIONS, names_differ, unknown_names
+from lpsched.measure.evidence import (
     MOST_CLOCKS,
     MOST_PLACES,
     PROGRAM,
+    AdditiveCheck,
     ApplicationName,
     CommandIfTold,
     Confidence,
+    Exact,
+    Failed,
+    Measured,
     Megahertz,
+    OfSetting,
     Places,
+    Saving,
+    Saying,
     processors_twice,
     read_cores,
 )
@@ -55,7 +62,6 @@ from lpsched.model.fields import (
     check_watts,
     plain_hash,
 )
-from lpsched.model.problems import MOST_ADVISED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,10 +97,6 @@ def _first_ones(raw: object) -> object:
     return [[number] for number in range(cores)] if isinstance(cores, int) else cores
 
 
-def _named(raw: object) -> object:
-    return {"name": raw} if isinstance(raw, str) else raw
-
-
 Share = Annotated[float, Exact("a share")]
 Degraded = Annotated[float, check_degradation]
 SecondsByClock = Annotated[tuple[Seconds, ...], Several(1, MOST_CLOCKS), _by_clock(check_seconds)]
@@ -115,25 +117,16 @@ Degradation: TypeAlias = Annotated[
 class MeasuredApplication(OpenPart):
     """An application and how memory-intensive it is.
 
-    Attributes
-    ----------
-    memory_class
-        Its class, `None` where nothing tells it.
-    classified_by
-        BY_MISSES or BY_SLOWDOWN.
-    intensity
-        Misses per instruction alone, the mean over clocks.
-    suffers, causes
-        The slowdown beside the memory companion, and that of the companion beside the application, both
-        compared with the compute companion in its place, as a share of what the memory companion does to
-        itself.
+    `intensity` is that alone, the mean over clocks. `suffers` is the slowdown beside the memory companion and `causes`
+    that of the companion beside the application, both compared with the compute companion in its place, as a share of
+    what the memory companion does to itself.
     """
 
     NEEDED: ClassVar[str] = "a name, or a mapping such as {name: sort, count: 100, memory_class: II}"
     name: ApplicationName = Field(description="a name")
     command: CommandIfTold = Field(default=(), description=PROGRAM)
     count: Count = 1
-    memory_class: Name | None = None
+    memory_class: Name | None = None  # where something tells it
     classified_by: Annotated[str, OneOf((BY_MISSES, BY_SLOWDOWN))] | None = None
     intensity: Annotated[float, Amount("misses per instruction")] | None = None
     suffers: Share | None = None
@@ -167,14 +160,10 @@ class MeasuredMachine(OpenPart):
 # The columns are what the evidence says: where a file has the setting of an application alone, its `seconds`
 # are the mean of that setting, its `watts` the energy of it by its time; and `idle_watts` are the mean of
 # before and after.
-CLOSE: Final = 1e-9  # relative
+_is_close: Final = partial(math.isclose, rel_tol=1e-9)
 OTHERS: Final = "correct it; to use other numbers than those measured, remove the evidence"
 Column: TypeAlias = Mapping[str, tuple[float, ...]]
 Applications: TypeAlias = tuple[MeasuredApplication, ...]
-
-
-def _each_processor_once(machine: MeasuredMachine) -> Iterator[Fault]:
-    return processors_twice(machine.cores, ("machine", "cores"))
 
 
 def _clocks_fall_and_can_be_told_apart(frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
@@ -183,14 +172,6 @@ def _clocks_fall_and_can_be_told_apart(frequencies_mhz: tuple[float, ...]) -> It
             found = f"{slower!r} after {faster!r}"
             needed = "clocks from fast to slow that differ in six digits"
             yield Fault(("frequencies_mhz", index), found, needed, "sort them, and their columns")
-
-
-def _seconds_are_of_applications(seconds: Column, applications: Applications) -> Iterator[Fault]:
-    return _unknown([("seconds", name) for name in seconds], applications)
-
-
-def _watts_are_of_applications(watts: Column, applications: Applications) -> Iterator[Fault]:
-    return _unknown([("watts", name) for name in watts], applications)
 
 
 def _degradation_is_of_applications(degradation_in_full: Degradation, applications: Applications) -> Iterator[Fault]:
@@ -203,24 +184,11 @@ def _degradation_is_of_applications(degradation_in_full: Degradation, applicatio
 def _unknown(paths: Iterable[tuple[str, ...]], applications: Applications) -> Iterator[Fault]:
     """Refuse paths that do not end in the name of an application."""
     names = {each.name: None for each in applications}
-    told = 0
-    for path in paths:
-        if path[-1] not in names:
-            near = nearest(path[-1], names) if told < MOST_ADVISED else ""
-            do = near or "add it to applications, or remove it"
-            yield Fault(path, quote(path[-1]), "the name of an application", do)
-            told += 1
+    return unknown_names(((path, path[-1]) for path in paths), names, "add it to applications, or remove it")
 
 
-def _seconds_are_one_for_each_clock(seconds: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
-    return _miscounted("seconds", seconds, len(frequencies_mhz))
-
-
-def _watts_are_one_for_each_clock(watts: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
-    return _miscounted("watts", watts, len(frequencies_mhz))
-
-
-def _miscounted(key: str, column: Column, clocks: int) -> Iterator[Fault]:
+def _miscounted(key: str, column: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
+    clocks = len(frequencies_mhz)
     needed = f"a list of {clocks}, one for each clock" if clocks else "one number: there are no clocks"
     for name, row in column.items():
         if len(row) != (clocks or 1):
@@ -249,21 +217,14 @@ def _columns_are_what_the_evidence_says(
         if each.beside or each.mhz not in clocks:
             continue
         index = clocks.index(each.mhz)
-        for key, column, value in (("seconds", seconds, each.seconds.mean), ("watts", watts, _watts(each))):
+        drawn = None if each.joules is None else each.joules.mean / each.seconds.mean
+        for key, column, value in (("seconds", seconds, each.seconds.mean), ("watts", watts, drawn)):
             row = column.get(each.application)
             if row is None or len(row) != len(clocks) or value is None or _is_close(row[index], value):
                 continue
             found, needed = repr(row[index]), f"{value!r}, as measured for {quote(str(each.setting))}"
             place = (key, each.application, index) if frequencies_mhz else (key, each.application)
             yield Fault(place, found, needed, OTHERS)
-
-
-def _watts(each: Measured) -> float | None:
-    return None if each.joules is None else each.joules.mean / each.seconds.mean
-
-
-def _is_close(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=CLOSE)
 
 
 def _each_setting_stands_once(measured: tuple[Measured, ...], failed: tuple[Failed, ...]) -> Iterator[Fault]:
@@ -280,39 +241,23 @@ def _each_setting_stands_once(measured: tuple[Measured, ...], failed: tuple[Fail
 class Measurements(Instance):
     """What is known about one type of machine.
 
-    Attributes
-    ----------
-    seconds, watts
-        By application, one number for each clock (one in all where there are none); `watts` are those of all
-        that the meter sees, idle power included, and empty without a meter.
-    machine_type
-        What its column is called in a bag.
-    taken, lpsched
-        Date and time (ISO 8601), and the version that measured.
-    absent
-        What was asked for and could not be measured, each in a sentence with its reason.
-    idle_watts
-        Of the idle machine: the mean of before and after.
-    frequencies_mhz
-        The clocks, fastest first; each is a P-state. Empty: one mode, at the machine's own clock.
-    degradation
-        By memory class: means over the pairs measured.
-    degradation_in_full
-        By applications; a pair that was not measured is absent.
-    measured, failed
-        Every setting; in a file without them nothing is drawn.
+    `seconds` and `watts` are by application, one number for each clock (one in all where there are none); `watts` are
+    those of all that the meter sees, idle power included. `frequencies_mhz` are the clocks, fastest first, each a
+    P-state; without them there is one mode, at the machine's own clock. `idle_watts` are the mean of before and after.
+    `degradation` by memory class is the mean over the pairs measured; in full, a pair that was not measured is absent.
+    `measured` and `failed` have every setting; in a file without them nothing is drawn.
     """
 
     FORMAT: ClassVar[str] = "lpsched-measurements/1"
     RULES: ClassVar[tuple[Rule, ...]] = (
         names_differ,
-        _each_processor_once,
+        lambda machine: processors_twice(machine.cores, ("machine", "cores")),
         _clocks_fall_and_can_be_told_apart,
-        _seconds_are_of_applications,
-        _watts_are_of_applications,
+        lambda seconds, applications: _unknown([("seconds", name) for name in seconds], applications),
+        lambda watts, applications: _unknown([("watts", name) for name in watts], applications),
         _degradation_is_of_applications,
-        _seconds_are_one_for_each_clock,
-        _watts_are_one_for_each_clock,
+        lambda seconds, frequencies_mhz: _miscounted("seconds", seconds, frequencies_mhz),
+        lambda watts, frequencies_mhz: _miscounted("watts", watts, frequencies_mhz),
         _idle_power_is_what_was_measured,
         _columns_are_what_the_evidence_says,
         _each_setting_stands_once,
@@ -322,7 +267,10 @@ class Measurements(Instance):
         tuple[
             Annotated[
                 MeasuredApplication,
-                BeforeValidator(_named, json_schema_input_type=ApplicationName | MeasuredApplication),
+                BeforeValidator(
+                    lambda raw: {"name": raw} if isinstance(raw, str) else raw,
+                    json_schema_input_type=ApplicationName | MeasuredApplication,
+                ),
             ],
             ...,
         ],
@@ -332,14 +280,14 @@ class Measurements(Instance):
         FrozenDict[Name, SecondsByClock], Several(1, MOST_APPLICATIONS, piece=10), BeforeValidator(_measured_only)
     ] = Field(description="a mapping of applications to seconds, at least one")
     description: Saying = ""
-    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))
-    taken: Saying = ""
-    lpsched: Saying = ""
+    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))  # its column in a bag
+    taken: Saying = ""  # date and time, ISO 8601
+    lpsched: Saying = ""  # the version that measured
     machine: MeasuredMachine = MeasuredMachine()
     meters: Meters = Meters()
     absent: Annotated[tuple[Saying, ...], Several(most=MOST_SENTENCES)] = Field(
         default=(), description=f"a list of at most {MOST_SENTENCES:,} sentences"
-    )
+    )  # what was asked for and could not be measured, with its reason
     idle_watts: Watts | None = None
     idle_watts_before: Watts | None = None
     idle_watts_after: Watts | None = None

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import fsum, hypot
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lpsched.measure.degradation import checks_of, class_degradation_of, degradation_of
-from lpsched.measure.evidence import Failed, Measured, Saving, Setting, Spread
-from lpsched.measure.fields import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
-from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of
+from lpsched.measure.evidence import (
+    COMPANIONS,
+    COMPUTE_COMPANION,
+    MEMORY_COMPANION,
+    AdditiveCheck,
+    Failed,
+    Measured,
+    Saving,
+    Setting,
+    Spread,
+)
+from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of, class_rank
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
 
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
     from lpsched.measure.bench import Bench, Repeats
     from lpsched.measure.evidence import Sample
-    from lpsched.measure.measurements import MeasuredMachine, Meters
+    from lpsched.measure.measurements import Degradation, MeasuredMachine, Meters
 
 
 # Repeated measurements of one number: how well their mean is known, and whether there are enough.
@@ -102,22 +109,15 @@ class Estimate(NamedTuple):
     half: float
 
 
-@dataclass(frozen=True, slots=True)
-class Intensity:
-    """How memory-intensive an application is, and how that is known; see `MeasuredApplication`.
+class Intensity(NamedTuple):
+    """How memory-intensive an application is, and how that is known; see `MeasuredApplication`."""
 
-    Attributes
-    ----------
-    doubtful
-        The lower and the upper class of a share's interval, where they differ.
-    """
-
-    memory_class: str | None = None
-    classified_by: str | None = None
-    intensity: float | None = None
-    suffers: float | None = None
-    causes: float | None = None
-    doubtful: tuple[str, str] | None = None
+    memory_class: str | None
+    classified_by: str | None
+    intensity: float | None
+    suffers: float | None
+    causes: float | None
+    doubtful: tuple[str, str] | None = None  # the lower and the upper class of a share's interval, where they differ
 
 
 def intensities_of(
@@ -146,12 +146,13 @@ def _intensity(
     name: str, bench: Bench, measured: Mapping[Setting, Measured], clocks: Sequence[float | None], own: Estimate | None
 ) -> Intensity:
     mhz = clocks[0]
-    beside_compute = measured.get(Setting(M, (C,), mhz))
     suffers = _share(measured.get(Setting(name, (M,), mhz)), measured.get(Setting(name, (C,), mhz)), own)
-    causes = _share(measured.get(Setting(M, (name,), mhz)), beside_compute, own)
+    causes = _share(measured.get(Setting(M, (name,), mhz)), measured.get(Setting(M, (C,), mhz)), own)
     shares = (None if suffers is None else suffers.value, None if causes is None else causes.value)
-    misses = _misses_alone(name, measured, clocks)
-    if misses is not None:
+    alone = [each for each in (measured.get(Setting(name, (), mhz)) for mhz in clocks) if each is not None]
+    counted = [each.misses_per_instruction.mean for each in alone if each.misses_per_instruction is not None]
+    if counted:
+        misses = mean(counted)
         return Intensity(class_of(misses, bench.class_bounds), BY_MISSES, misses, *shares)
     if suffers is None or causes is None:
         return Intensity(None, None, None, *shares)
@@ -159,17 +160,6 @@ def _intensity(
     lower, upper = (class_of(share.value + half, bench.share_bounds) for half in (-share.half, share.half))
     doubtful = None if lower == upper else (lower, upper)
     return Intensity(class_of(share.value, bench.share_bounds), BY_SLOWDOWN, None, *shares, doubtful)
-
-
-def _misses_alone(name: str, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]) -> float | None:
-    """Return misses per instruction alone, the mean over the clocks at which they were counted."""
-    found = [measured.get(Setting(name, (), mhz)) for mhz in clocks]
-    counted = [
-        each.misses_per_instruction.mean
-        for each in found
-        if each is not None and each.misses_per_instruction is not None
-    ]
-    return mean(counted) if counted else None
 
 
 def _share(slow: Measured | None, fast: Measured | None, own: Estimate | None) -> Estimate | None:
@@ -183,16 +173,15 @@ def _share(slow: Measured | None, fast: Measured | None, own: Estimate | None) -
 
 def _ratio(over: Measured | None, under: Measured | None) -> Estimate | None:
     """Return a ratio of two mean times; `None` where one is missing or was taken only once."""
-    if over is None or under is None:
-        return None
-    halves = (_relative_half(over.seconds), _relative_half(under.seconds))
-    if halves[0] is None or halves[1] is None:
+    halves = [None if each is None else relative_half(each.seconds) for each in (over, under)]
+    if over is None or under is None or halves[0] is None or halves[1] is None:
         return None
     ratio = over.seconds.mean / under.seconds.mean
     return Estimate(ratio, ratio * hypot(halves[0], halves[1]))
 
 
-def _relative_half(spread: Spread) -> float | None:
+def relative_half(spread: Spread) -> float | None:
+    """Return half the width of a mean's interval, as a share of it; `None` of a single value."""
     return None if spread.high is None else (spread.high - spread.mean) / spread.mean
 
 
@@ -219,18 +208,8 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
 ) -> Measurements:
     """Return what the runs of a bench tell; in which order they were made does not matter.
 
-    Parameters
-    ----------
-    frequencies_mhz
-        The clocks that were set, fastest first.
-    samples
-        All runs; those at other clocks, or of applications that the bench no longer has, do not count.
-    idle_before, idle_after
-        Watts of the idle machine, where they were measured.
-    taken, lpsched
-        Date and time, and the version that measured.
-    absent
-        What was asked for and could not be measured, each in a sentence with its reason.
+    Runs at other clocks than those that were set, or of applications that the bench no longer has, do not count. The
+    other parameters are as in `Measurements`.
     """
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     names = tuple(each.name for each in bench.applications)
@@ -249,20 +228,15 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
         machine=machine,
         meters=meters,
         applications=tuple(
-            MeasuredApplication(
-                name=each.name,
-                command=each.command,
-                count=each.count,
-                memory_class=told[each.name].memory_class,
-                classified_by=told[each.name].classified_by,
-                intensity=told[each.name].intensity,
-                suffers=told[each.name].suffers,
-                causes=told[each.name].causes,
-            )
+            MeasuredApplication(each.name, each.command, each.count, *told[each.name][:5])
             for each in bench.applications
         ),
         seconds=_columns(names, clocks, {setting: each.seconds.mean for setting, each in known.items()}),
-        watts=_columns(names, clocks, _watts(known)),
+        watts=_columns(
+            names,
+            clocks,
+            {setting: x.joules.mean / x.seconds.mean for setting, x in known.items() if x.joules is not None},
+        ),
         frequencies_mhz=tuple(frequencies_mhz),
         idle_watts=idle_watts,
         idle_watts_before=idle_before,
@@ -323,10 +297,6 @@ def _measured(setting: Setting, runs: Sequence[Sample], confidence: float) -> Me
     return Measured.of(setting, seconds, spread(run.joules for run in runs), intensity)
 
 
-def _watts(known: Mapping[Setting, Measured]) -> dict[Setting, float]:
-    return {setting: each.joules.mean / each.seconds.mean for setting, each in known.items() if each.joules is not None}
-
-
 def _columns(
     names: Iterable[str], clocks: Sequence[float | None], means: Mapping[Setting, float]
 ) -> FrozenDict[str, tuple[float, ...]]:
@@ -349,32 +319,125 @@ def _columns(
 # explains the saving. Source: section 8.5 and table 8.5 of the thesis.
 def savings_of(measured: Iterable[Measured], idle_watts: float | None) -> tuple[Saving, ...]:
     """Return the saving of each batch whose energy, and that of its applications alone, is known."""
-    known = [each for each in measured if each.joules is not None]
-    alone = {(each.setting.application, each.setting.mhz): each for each in known if not each.setting.beside}
+    known = {each.setting: (each.joules.mean, each.seconds.mean) for each in measured if each.joules is not None}
     found = []
-    for batch in known:
-        setting = batch.setting
-        parts = [alone.get((name, setting.mhz)) for name in setting.together]
-        if setting.batch and all(parts):
-            found.append(_saving(batch, [part for part in parts if part], idle_watts))
+    for setting, (joules, seconds) in known.items():
+        alone = [known.get(Setting(name, (), setting.mhz)) for name in setting.together]
+        apart = [each for each in alone if each is not None]
+        if setting.batch and len(apart) == len(alone):
+            own = fsum(energy for energy, _ in apart)
+            predicted = None
+            if idle_watts is not None:
+                predicted = fsum([idle_watts * seconds, *(energy - idle_watts * time for energy, time in apart)])
+            found.append(Saving(setting.together, own, joules, predicted, setting.mhz))
     return tuple(found)
 
 
-def _saving(batch: Measured, parts: list[Measured], idle_watts: float | None) -> Saving:
-    joules = [_joules(part) for part in parts]
-    predicted = None
-    if idle_watts is not None:
-        own = [energy - idle_watts * part.seconds.mean for energy, part in zip(joules, parts, strict=True)]
-        predicted = fsum([idle_watts * batch.seconds.mean, *own])
-    return Saving(
-        together=batch.setting.together,
-        mhz=batch.setting.mhz,
-        joules_apart=fsum(joules),
-        joules_together=_joules(batch),
-        joules_predicted=predicted,
-    )
+# PD: how much longer an application takes for each core that runs another one.
+#
+#     d(a|b) = t(a|b) / t(a) - 1        at one clock, t the mean times beside b and alone
+#     PD[a][b] = max(0, mean of d(a|b) over the clocks measured)
+#
+# Nothing runs faster because something else runs beside it: a mean below 0 is noise, and 0 in the table; the
+# times that say so stay in the evidence. Classes x and y of memory intensity have the mean of the table over
+# the pairs measured,
+#
+#     PD[x][y] = mean of PD[a][b] over a of class x, b of class y
+class Range(NamedTuple):
+    """The entries of the full table behind one entry by class."""
+
+    own: str
+    other: str
+    pairs: int
+    least: float
+    most: float
 
 
-def _joules(measured: Measured) -> float:
-    assert measured.joules is not None, "only settings with energy are compared"
-    return measured.joules.mean
+def time_ratios(measured: Iterable[Measured]) -> dict[Setting, float]:
+    """Return t(a|others) / t(a) of each setting whose application was also measured alone at its clock.
+
+    Batches and companions are no part of it.
+    """
+    known = {each.setting: each.seconds.mean for each in measured}
+    return {
+        setting: seconds / alone
+        for setting, seconds in known.items()
+        if setting.beside and not setting.batch and not set(setting.together) & set(COMPANIONS)
+        if (alone := known.get(Setting(setting.application, (), setting.mhz))) is not None
+    }
+
+
+def raw_degradation(measured: Iterable[Measured]) -> dict[tuple[str, str], float]:
+    """Return the mean of d(a|b) over clocks for each pair measured, whatever its sign."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for setting, ratio in time_ratios(measured).items():
+        if len(setting.beside) == 1:
+            found.setdefault((setting.application, setting.beside[0]), []).append(ratio - 1)
+    return {pair: mean(values) for pair, values in found.items()}
+
+
+def degradation_of(measured: Iterable[Measured], names: Iterable[str]) -> Degradation:
+    """Return PD in full, in the order of these names; a pair that was not measured is absent."""
+    raw = raw_degradation(measured)
+    order = tuple(names)
+    rows = {a: FrozenDict({b: max(0.0, raw[a, b]) for b in order if (a, b) in raw}) for a in order}
+    return FrozenDict({a: row for a, row in rows.items() if row})
+
+
+def class_degradation_of(degradation: Degradation, classes: Mapping[str, str]) -> Degradation:
+    """Return PD by class from PD in full; applications without a class are no part of it."""
+    found = _by_class(degradation, classes)
+    order = sorted(set(classes.values()), key=lambda name: (class_rank(name), name))
+    rows = {x: FrozenDict({y: mean(found[x, y]) for y in order if (x, y) in found}) for x in order}
+    return FrozenDict({x: row for x, row in rows.items() if row})
+
+
+def widest(degradation: Degradation, classes: Mapping[str, str]) -> Range | None:
+    """Return the entry by class whose pairs differ the most; `None` where each has one pair."""
+    ranges = [
+        Range(x, y, len(values), min(values), max(values))
+        for (x, y), values in _by_class(degradation, classes).items()
+        if len(values) > 1
+    ]
+    return max(ranges, key=lambda each: each.most - each.least, default=None)
+
+
+def _by_class(degradation: Degradation, classes: Mapping[str, str]) -> dict[tuple[str, str], list[float]]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for a, row in degradation.items():
+        for b, value in row.items():
+            if a in classes and b in classes:
+                found.setdefault((classes[a], classes[b]), []).append(value)
+    return found
+
+
+# Is the time in a larger group what the pairs say? The additive model of a facility, held against groups.
+#
+#     measured   t(a|B) / t(a)               B the others on the node, two or more
+#     predicted  1 + sum_{b in B} PD[a][b]   PD as it stands in the table, one for all clocks
+#
+# A facility slows every core by this sum. Where three or more share what two had to themselves (caches,
+# channels to memory), it may be off; how far is told, not corrected.
+class AdditiveError(NamedTuple):
+    """How far predictions are off, as shares of the measured times, without sign."""
+
+    checks: int
+    mean: float
+    largest: float
+
+
+def checks_of(measured: Iterable[Measured], degradation: Degradation) -> tuple[AdditiveCheck, ...]:
+    """Return a check for each group of three and more whose pairs were all measured."""
+    found = []
+    for setting, ratio in time_ratios(measured).items():
+        row = degradation.get(setting.application, FrozenDict({}))
+        if len(setting.beside) > 1 and all(other in row for other in setting.beside):
+            predicted = fsum([1.0, *(row[other] for other in setting.beside)])
+            found.append(AdditiveCheck.of(setting, ratio, predicted))
+    return tuple(found)
+
+
+def additive_error(checks: Iterable[AdditiveCheck]) -> AdditiveError | None:
+    """Return the mean and the largest error; `None` without checks."""
+    errors = [abs(check.error) for check in checks]
+    return AdditiveError(len(errors), fsum(errors) / len(errors), max(errors)) if errors else None

@@ -21,27 +21,227 @@ it imports do without modules that take long to load.
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
+import functools
 import json
 import math
 import os
 import select
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
-
-from lpsched.measure.children import (
-    NotStartedError,
-    Start,
-    Tail,
-    adopt_orphans,
-    children,
-    end_children,
-    end_with_parent,
-    start,
-)
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypedDict
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from collections.abc import Iterable
+
+# End every process below this one, whatever it does to get away.
+#
+# Linux hands an orphan to the nearest ancestor that asked for orphans (`adopt_orphans`). So a daemon that forks
+# twice and starts a session of its own becomes our child when its parents are gone, and
+#
+#     we have no child  <=>  nothing that was started below us is left.
+#
+# Each round signals our children with their process groups. Children that are not yet waited for keep their
+# numbers, and so do their groups: no number can have passed to a stranger. A group is signalled as one, between
+# two forks, so a loop of forks in one group ends in one round; one that also starts a session in each fork has
+# to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
+#
+# Only a process that starts nothing else may use this, such as the keeper below: all its children are ended.
+PR_SET_PDEATHSIG: Final = 1  # these two are from <linux/prctl.h>
+PR_SET_CHILD_SUBREAPER: Final = 36
+STEP_SECONDS: Final = 0.001  # between two looks while nothing changes
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every orphan below this process."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent(number: int) -> None:
+    """Let this process get a signal when the thread that started it ends."""
+    _prctl(PR_SET_PDEATHSIG, number)
+
+
+def end_children(*, grace_seconds: float, patience_seconds: float) -> tuple[int, ...]:
+    """End all children, and theirs; return those that are there still after that much patience."""
+    begin = time.monotonic()
+    told: dict[int, set[int]] = {signal.SIGTERM: set(), signal.SIGKILL: set()}
+    while (reaped := _reap()) is not None:
+        seconds = time.monotonic() - begin
+        number = signal.SIGTERM if seconds < grace_seconds else signal.SIGKILL
+        there = children()
+        if seconds > patience_seconds:
+            return there
+        told[number] -= reaped  # another may have got the number
+        fresh = set(there) - told[number]
+        for child in fresh:
+            _signal(child, number)
+        told[number] |= fresh
+        if not fresh:
+            time.sleep(STEP_SECONDS)
+    return ()
+
+
+def children() -> tuple[int, ...]:
+    """Return the children of this process, those too that have ended and were not waited for."""
+    own = os.getpid()
+    try:
+        return tuple(map(int, _read(f"/proc/{own}/task/{own}/children").split()))
+    except OSError:  # a kernel without this file
+        return tuple(pid for pid, parent in _parents() if parent == own)
+
+
+def _parents() -> list[tuple[int, int]]:
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - likewise
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended since
+            after_name = _read(f"/proc/{name}/stat").rpartition(")")[2]
+            found.append((int(name), int(after_name.split()[1])))
+    return found
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - pathlib takes long to load
+        return file.read()
+
+
+def _reap() -> set[int] | None:
+    """Wait for the children that have ended; `None` if there are no children at all."""
+    reaped: set[int] = set()
+    while True:
+        try:
+            child, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if child == 0:
+            return reaped
+        reaped.add(child)
+
+
+def _signal(child: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or another user's by now
+        group = os.getpgid(child)
+        if group == os.getpgrp():
+            os.kill(child, number)
+        else:
+            os.killpg(group, number)
+            os.killpg(group, signal.SIGCONT)  # one that was stopped cannot end
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, argument: int) -> None:
+    if _libc().prctl(option, argument, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}, {argument}): {os.strerror(ctypes.get_errno())}")
+
+
+# Start a program that is pinned from its first instruction, and keep the end of what it says on stderr.
+#
+# Between fork and exec the new process starts a session, binds itself to its processors, goes into its folder
+# and takes /dev/null for stdin and stdout. So its own children are bound as well, and no moment passes on
+# another processor. What fails there is told through a pipe that exec closes.
+TAIL_BYTES: Final = 2000
+READ_BYTES: Final = 65536
+MOST_READS: Final = 32  # at the end; a pipe holds at most 1 MiB, and whoever holds it may write for ever
+
+
+class Start(TypedDict):
+    """What to start, and where: the file, its name and arguments, and so on."""
+
+    file: str
+    command: list[str]
+    folder: str
+    environment: dict[str, str]
+    place: list[int]
+    timeout_seconds: float
+
+
+class NotStartedError(Exception):
+    """A program was not started: `step` (folder, place or program) failed with the error `number`."""
+
+    def __init__(self, step: str, number: int) -> None:
+        super().__init__(step, number)
+        self.step = step
+        self.number = number
+
+
+class Tail:
+    """The read end of a pipe, and the last bytes that came through it."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+        self._last = b""
+
+    def read(self) -> bool:
+        """Take what is there; tell whether more may come."""
+        with contextlib.suppress(BlockingIOError):
+            some = os.read(self.pipe, READ_BYTES)
+            self._last = (self._last + some)[-TAIL_BYTES:]
+            return bool(some)
+        return False
+
+    def words(self) -> str:
+        """Take what is there still, and return the last of it."""
+        for _ in range(MOST_READS):
+            if not self.read():
+                break
+        return self._last.decode("utf-8", "replace")
+
+
+def start(what: Start) -> tuple[int, Tail]:
+    """Start a program; return its process and its stderr."""
+    errors_read, errors_write = os.pipe()
+    told_read, told_write = os.pipe()
+    process = os.fork()
+    if process == 0:
+        _become(what, errors_write, told_write)
+    os.close(errors_write)
+    os.close(told_write)
+    with os.fdopen(told_read, "rb") as pipe:
+        told = pipe.read()  # nothing, once it runs
+    if told:
+        os.close(errors_read)
+        os.waitpid(process, 0)
+        step, number = told.split()
+        raise NotStartedError(step.decode("ascii"), int(number))
+    os.set_blocking(errors_read, False)
+    return process, Tail(errors_read)
+
+
+def _become(what: Start, errors: int, told: int) -> NoReturn:
+    step = "place"
+    try:
+        os.setsid()
+        end_with_parent(signal.SIGKILL)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)  # undo what Python ignores, and what we block or ignore
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        _pin(what["place"])
+        step = "folder"
+        os.chdir(what["folder"])
+        step = "program"
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        os.dup2(errors, 2)
+        os.execve(what["file"], what["command"], what["environment"])  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        os.write(told, f"{step} {error.errno or 0}".encode())
+    except ValueError:  # a name that no program can have
+        os.write(told, f"{step} {errno.EINVAL}".encode())
+    finally:
+        os._exit(127)
+
+
+def _pin(place: list[int]) -> None:
+    os.sched_setaffinity(0, place)
+    if os.sched_getaffinity(0) != set(place):  # Linux takes those that it may, and says nothing of the others
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
 
 GRACE_SECONDS: Final = 1.0  # between SIGTERM and SIGKILL
 PATIENCE_SECONDS: Final = 10.0  # with what does not even end by SIGKILL
@@ -125,10 +325,18 @@ class _Run:
             if ended and self._is_done():
                 ends = [one.end for one in ended if one.program == 0 or not self._job["again"]]
                 return {"begin": self._begin, "end": ends[-1], "errors": errors}
-            for one in ended:
-                if self._job["again"]:
-                    self._start_again(one.program, one.end)
-            self._nobody_is_late()
+            self._go_on(ended if self._job["again"] else ())
+
+    def _go_on(self, ended: Iterable[_HasEnded]) -> None:
+        """Start again what has ended, unless it is too short; refuse what runs for too long."""
+        for index, _, _, end in ended:
+            share = self._starting_seconds[index] / (end - self._first[index])
+            if is_too_short(self._starts[index], share):
+                raise _Failed(index, "short", share)
+            self._start(index)
+        for index, tail, until in self._running.values():
+            if time.monotonic() >= until:
+                raise _Failed(index, "late", self._programs[index]["timeout_seconds"], tail.words())
 
     @property
     def restarts(self) -> int:
@@ -145,11 +353,6 @@ class _Run:
                 return left
             time.sleep(MOMENT_SECONDS / 20)
 
-    def _go(self) -> None:
-        self._begin = time.monotonic()
-        for index in (0,) if self._job["again"] else range(len(self._programs)):
-            self._start(index)
-
     def _start(self, index: int) -> None:
         now = time.monotonic()
         try:
@@ -162,22 +365,9 @@ class _Run:
         self._starts[index] += 1
         self._starting_seconds[index] += time.monotonic() - now
 
-    def _start_again(self, index: int, now: float) -> None:
-        share = self._starting_seconds[index] / (now - self._first[index])
-        if is_too_short(self._starts[index], share):
-            raise _Failed(index, "short", share)
-        self._start(index)
-
     def _is_done(self) -> bool:
         left = {running.program for running in self._running.values()}
         return self._starts[0] > 0 and (not left or (self._job["again"] and 0 not in left))
-
-    def _nobody_is_late(self) -> None:
-        now = time.monotonic()
-        for running in self._running.values():
-            if now >= running.until:
-                limit = self._programs[running.program]["timeout_seconds"]
-                raise _Failed(running.program, "late", limit, running.tail.words())
 
     def _wait(self) -> set[int]:
         """Wait until something happens; return the pipes in which it did."""
@@ -211,7 +401,9 @@ class _Run:
         if 0 in ready:
             if not os.read(0, 65536):
                 raise _Over
-            self._go()
+            self._begin = time.monotonic()
+            for index in (0,) if self._job["again"] else range(len(self._programs)):
+                self._start(index)
 
 
 def main() -> None:
@@ -257,12 +449,8 @@ def _wake_on(*numbers: signal.Signals) -> int:
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     for number in numbers:
-        signal.signal(number, _nothing)
+        signal.signal(number, lambda *_: None)
     return read
-
-
-def _nothing(_number: int, _frame: FrameType | None) -> None:
-    pass
 
 
 def _say(event: str, **more: object) -> None:

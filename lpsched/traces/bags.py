@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -13,6 +11,7 @@ import numpy as np
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, quote
+from lpsched.io.content import csv_bytes
 from lpsched.model.fields import MOST
 from lpsched.model.table import Table
 from lpsched.traces.jobs import refused, require_few_groups
@@ -111,20 +110,14 @@ def _means(
 # than another for one kind of work, it does for all. Real machines differ more than that, so estimated cells
 # are marked.
 def estimates(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return an estimate for every cell that is connected, NaN elsewhere.
-
-    Parameters
-    ----------
-    values
-        Task types by machine types; used where there are samples and the value is positive.
+    """Return an estimate for every cell that is connected, NaN elsewhere; values are task types by machine types.
 
     >>> two, all_but_one = np.array([[1.0, 3.0], [2.0, np.nan]]), np.array([[1, 1], [1, 0]])
     >>> estimates(two, all_but_one).round(9)
     array([[1., 3.],
            [2., 6.]])
     """
-    weights = np.where((samples > 0) & (np.nan_to_num(values) > 0), samples, 0).astype(np.float64)
-    logs = np.log(np.where(weights > 0, values, 1.0))
+    weights, logs = _weighted_logs(values, samples)
     per_row = np.maximum(weights.sum(axis=1), 1.0)  # empty rows have no say
     share = weights / per_row[:, None]
     # sum_i n_ij (log v_ij - r_i - c_j) = 0 for every j, with r_i = sum_k share_ik (log v_ik - c_k)
@@ -141,11 +134,18 @@ def typical(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[
     >>> typical(np.array([[2.0, np.nan], [8.0, np.nan]]), np.array([[1, 0], [1, 0]]))
     array([ 4., nan])
     """
-    weights = np.where((samples > 0) & (np.nan_to_num(values) > 0), samples, 0).astype(np.float64)
-    logs = np.log(np.where(weights > 0, values, 1.0))
+    weights, logs = _weighted_logs(values, samples)
     total = weights.sum(axis=0)
     means = np.exp((weights * logs).sum(axis=0) / np.maximum(total, 1.0))
     return np.where(total > 0, means, np.nan)
+
+
+def _weighted_logs(
+    values: NDArray[np.float64], samples: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return samples of cells that have some and a positive value, else 0; and logarithms, else 0."""
+    weights = np.where((samples > 0) & (np.nan_to_num(values) > 0), samples, 0).astype(np.float64)
+    return weights, np.log(np.where(weights > 0, values, 1.0))
 
 
 def connected(has_samples: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -192,16 +192,9 @@ class LoggedBag:
 
 
 def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False, watts: bool = True) -> LoggedBag:
-    """Return jobs as a bag.
+    """Return jobs as a bag; there are so many machines of each type, in the order of `jobs.machines`.
 
-    Parameters
-    ----------
-    machines
-        How many there are of each type, in the order of `jobs.machines`.
-    fill
-        Estimate what no job tells.
-    watts
-        Write powers, if any job tells its energy.
+    `fill` estimates what no job tells; `watts` writes powers, if any job tells its energy.
     """
     require_few_groups(name, jobs.groups)
     total = float(jobs.width.astype(np.float64).sum())
@@ -274,19 +267,9 @@ def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: 
 # watts                as in the bag, with deviation and variation over those jobs
 # estimated            empty, `seconds`, `watts`, or `seconds and watts`
 COLUMNS: Final = (
-    "task_type",
-    "machine_type",
-    "jobs",
-    "tasks",
-    "seconds",
-    "seconds_deviation",
-    "seconds_variation",
-    "jobs_with_energy",
-    "watts",
-    "watts_deviation",
-    "watts_variation",
-    "estimated",
-)
+    "task_type", "machine_type", "jobs", "tasks", "seconds", "seconds_deviation", "seconds_variation",
+    "jobs_with_energy", "watts", "watts_deviation", "watts_variation", "estimated",
+)  # fmt: skip
 
 
 def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...]]:
@@ -316,11 +299,7 @@ def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...
 
 def cells_as_csv(logged: LoggedBag) -> bytes:
     """Return the rows as CSV; a number has all its digits."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(cell_rows(logged))
-    return out.getvalue().encode()
+    return csv_bytes(COLUMNS, cell_rows(logged))
 
 
 def _known(value: float) -> float | None:

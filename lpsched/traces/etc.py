@@ -11,7 +11,6 @@ A power table in either form, of the same shape, may come along. A file may be c
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import re
@@ -23,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.model import FORMAT, Bag, bag_from_dict
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
-from lpsched.io.csv_table import lines_of
 from lpsched.io.documents import resolve
+from lpsched.io.tables import csv_lines, ragged
 from lpsched.model.fields import numbered
 
 if TYPE_CHECKING:
@@ -61,19 +60,11 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     tasks_each: int = 1,
     machines_each: int = 1,
 ) -> Bag:
-    """Make a bag of a table of times.
+    """Make a bag of a table of times, and of a table of watts of the same shape.
 
-    Parameters
-    ----------
-    power
-        A table of watts of the same shape.
-    name
-        The bag's name; the file's name if not given.
-    first_column
-        Of a CSV: the task types' names, or times like the others. If not given, it holds names when its
-        header is empty or speaks of tasks, or when none of its cells is a number.
-    tasks_each, machines_each
-        The count of every task type and of every machine type.
+    The bag is called as the file if no `name` is given. The first column of a CSV holds names of task types, or times
+    like the others; if not given, names when its header is empty or speaks of tasks, or when none of its cells is a
+    number. There are `tasks_each` of every task type and `machines_each` of every machine type.
     """
     times = _read_matrix(path, first_column)
     watts = None if power is None else _read_matrix(power, first_column)
@@ -149,18 +140,10 @@ def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
 
 
 def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
-    try:
-        lines = lines_of(text)
-    except csv.Error as error:
-        raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from error
-    header, body = lines[0][1], lines[1:]
-    ragged = tuple(
-        Fault((), f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row", line=number)
-        for number, row in body
-        if len(row) != len(header)
-    )
-    if ragged:
-        raise InstanceError(str(path), ragged)
+    (_, header), *body = csv_lines(path, text)
+    faults = tuple(Fault((), *ragged(row, header), line=number) for number, row in body if len(row) != len(header))
+    if faults:
+        raise InstanceError(str(path), faults)
     if not body:
         raise one_fault(path, "a header and no rows", "one row per task type", "add the times")
     named = _has_names(path, header[0], body) if first_column is None else first_column is FirstColumn.NAMES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from functools import cache
 from itertools import accumulate, islice
@@ -16,12 +15,11 @@ from lpsched.online.day import Day
 from lpsched.online.schedule import ClustersSchedule, DaySchedule, Ran, ToldPlace, ToldSystem, ToldTask, written_nodes
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount
-from lpsched.traces.swf import MISSING
+from lpsched.traces.swf import FIELDS, MISSING, write_lines, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.schedule import Nodes
 
@@ -30,15 +28,6 @@ if TYPE_CHECKING:
 #
 # Tasks come by their numbers, that is by arrival; dropped ones too.
 MOST_TOLD: Final = 20  # broken rules in a message
-
-
-def told_system(instance: Day | Clusters) -> ToldSystem:
-    """Return what the tasks of an instance run on."""
-    if isinstance(instance, Day):
-        places = [ToldPlace(each.name, each.count) for each in instance.machine_types]
-    else:
-        places = [ToldPlace(each.name, each.nodes, each.cores_per_node) for each in instance.clusters]
-    return ToldSystem(instance.name, tuple(places), tuple(task.name for task in instance.task_types))
 
 
 def told_tasks_of_day(day: Day, schedule: DaySchedule, account: DayAccount) -> Iterator[ToldTask]:
@@ -103,26 +92,22 @@ def told_tasks_of_clusters(
         yield ToldTask(task, job, arriving.type_numbers[task], arriving.core_counts[task], arrival, ran, asked)
 
 
-def require_valid(violations: Sequence[Violation], what: str) -> None:
-    """Refuse a schedule that is none."""
-    if violations:
-        sentences = "".join(f"\n  {each.sentence}" for each in violations[:MOST_TOLD])
-        raise InvalidScheduleError(f"{what}:{sentences}")
-
-
 def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path | str) -> None:
     """Write a schedule task by task, in the form that the file's ending says."""
     if isinstance(instance, Day):
         assert isinstance(schedule, DaySchedule), "a day has schedules of days"
         day_account = DayAccount(instance, schedule)
-        require_valid(day_account.violations, f"this is not a schedule of {instance.name}")
-        tasks = told_tasks_of_day(instance, schedule, day_account)
+        violations, tasks = day_account.violations, told_tasks_of_day(instance, schedule, day_account)
+        places = tuple(ToldPlace(each.name, each.count) for each in instance.machine_types)
     else:
         assert isinstance(schedule, ClustersSchedule), "clusters have schedules of clusters"
         account = ClustersAccount(instance, schedule)
-        require_valid(account.violations, f"this is not a schedule of {instance.name}")
-        tasks = told_tasks_of_clusters(instance, schedule, account)
-    write_tasks(told_system(instance), tasks, path)
+        violations, tasks = account.violations, told_tasks_of_clusters(instance, schedule, account)
+        places = tuple(ToldPlace(each.name, each.nodes, each.cores_per_node) for each in instance.clusters)
+    if violations:
+        sentences = "".join(f"\n  {each.sentence}" for each in violations[:MOST_TOLD])
+        raise InvalidScheduleError(f"this is not a schedule of {instance.name}:{sentences}")
+    write_tasks(ToldSystem(instance.name, places, tuple(each.name for each in instance.task_types)), tasks, path)
 
 
 # Schedules task by task in forms that others read: CSV, Parquet, the Standard Workload Format, Batsim's CSV.
@@ -146,23 +131,11 @@ def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
 ENDINGS: Final = (".csv", ".parquet", ".swf", ".swf.gz")
 BATSIM: Final = "_jobs.csv"
 COLUMNS: Final = {  # and what stands in them, as PyArrow calls it
-    "task": "int64",
-    "job": "int64",
-    "task_type": "string",
-    "cluster": "string",
-    "nodes": "string",
-    "node_count": "int64",
-    "cores": "int64",
-    "p_state": "string",
-    "arrival_seconds": "float64",
-    "start_seconds": "float64",
-    "end_seconds": "float64",
-    "wait_seconds": "float64",
-    "run_seconds": "float64",
-    "requested_seconds": "float64",
-    "energy_joules": "float64",
-    "utility": "float64",
-}
+    "task": "int64", "job": "int64", "task_type": "string", "cluster": "string", "nodes": "string",
+    "node_count": "int64", "cores": "int64", "p_state": "string", "arrival_seconds": "float64",
+    "start_seconds": "float64", "end_seconds": "float64", "wait_seconds": "float64", "run_seconds": "float64",
+    "requested_seconds": "float64", "energy_joules": "float64", "utility": "float64",
+}  # fmt: skip
 PIECE: Final = 65_536  # rows of Parquet that are written at once
 
 
@@ -174,13 +147,13 @@ def write_tasks(system: ToldSystem, tasks: Iterable[ToldTask], path: Path | str)
         raise OutputError(f"cannot write {path}: needs the ending {' or '.join(ENDINGS)}; choose one")
     with whole_file(path) as file:
         if name.endswith(BATSIM):
-            write_batsim(system, tasks, file)
+            _write_csv(BATSIM_COLUMNS, _batsim_rows(system, tasks), file)
         elif name.endswith(".csv"):
-            _write_csv(system, tasks, file)
+            _write_csv(COLUMNS, _rows(system, tasks), file)
         elif name.endswith(".parquet"):
             _write_parquet(system, tasks, file, path)
         else:
-            write_swf_tasks(system, tasks, file, packed=name.endswith(".gz"))
+            write_lines(_lines(system, tasks), file, packed=name.endswith(".gz"))
 
 
 def _rows(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[tuple[Any, ...]]:
@@ -208,11 +181,11 @@ def _rows(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[tuple[Any, 
         )
 
 
-def _write_csv(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO) -> None:
+def _write_csv(header: Iterable[str], rows: Iterable[tuple[Any, ...]], file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(system, tasks))  # a double is written with all its digits
+    writer.writerow(header)
+    writer.writerows(rows)  # a double is written with all its digits
     text.flush()
     text.detach()
 
@@ -228,19 +201,11 @@ def _write_parquet(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO
 
 # A schedule as a log in the Standard Workload Format: what would have been logged, had it been run.
 #
-# Clusters are partitions and task types executables, both numbered from 1; the header names them. The
-# allocated processors are the cores of the nodes that a task took, the requested ones what it asked for. A
-# task that was dropped is cancelled: status 5, no wait, no run time. Times may have fractions.
+# Clusters are partitions and task types executables, both numbered from 1; the header names them. The allocated
+# processors are the cores of the nodes that a task took, the requested ones what it asked for. A task that was dropped
+# is cancelled: status 5, no wait, no run time. Times may have fractions. A job's number is the one that it has
+# elsewhere, else the task's plus 1.
 COMPLETED, CANCELLED = 1, 5
-
-
-def write_swf_tasks(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO, *, packed: bool) -> None:
-    """Write tasks as they come; a job's number is the one that it has elsewhere, else the task's plus 1."""
-    if packed:
-        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as unpacked:
-            unpacked.writelines(_lines(system, tasks))
-    else:
-        file.writelines(_lines(system, tasks))
 
 
 def _lines(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[bytes]:
@@ -256,82 +221,46 @@ def _lines(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[bytes]:
     ]
     yield from (f"; {line}\n".encode() for line in header)
     for each in tasks:
-        yield (" ".join(_fields(system, each)) + "\n").encode()
+        known = _known_fields(system, each)
+        yield (" ".join(known.get(name, str(MISSING)) for name in FIELDS) + "\n").encode()
 
 
-def _fields(system: ToldSystem, each: ToldTask) -> list[str]:
-    job = each.task + 1 if each.job is None else each.job
+def _known_fields(system: ToldSystem, each: ToldTask) -> dict[str, str]:
+    known = {
+        "job": str(each.task + 1 if each.job is None else each.job),
+        "submit_seconds": written(each.arrival_seconds),
+        "requested_processors": str(each.cores),
+        "executable": str(each.type_number + 1),
+        "status": str(CANCELLED),
+    }
     ran = each.ran
-    wait, run, processors, asked, status, partition = -1.0, -1.0, MISSING, -1.0, CANCELLED, MISSING
     if ran is not None:
-        wait, run = ran.start_seconds - each.arrival_seconds, ran.run_seconds
-        processors = ran.node_count * system.places[ran.place].cores_per_node
-        asked = -1.0 if each.requested_seconds is None else each.requested_seconds
-        status, partition = COMPLETED, ran.place + 1
-    unknown = str(MISSING)
-    return [
-        str(job),
-        _seconds(each.arrival_seconds),
-        _seconds(wait),
-        _seconds(run),
-        str(processors),
-        unknown,
-        unknown,
-        str(each.cores),
-        _seconds(asked),
-        unknown,
-        str(status),
-        unknown,
-        unknown,
-        str(each.type_number + 1),
-        unknown,
-        str(partition),
-        unknown,
-        unknown,
-    ]
-
-
-def _seconds(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+        known |= {
+            "wait_seconds": written(ran.start_seconds - each.arrival_seconds),
+            "run_seconds": written(ran.run_seconds),
+            "processors": str(ran.node_count * system.places[ran.place].cores_per_node),
+            "status": str(COMPLETED),
+            "partition": str(ran.place + 1),
+        }
+        if each.requested_seconds is not None:
+            known["requested_seconds"] = written(each.requested_seconds)
+    return known
 
 
 # Batsim's `_jobs.csv`: one line per job, with the columns and the order of its documentation.
 #
-# Resources are all nodes of all clusters, numbered from 0: those of the first cluster first. A task that was
-# dropped is REJECTED and has no times. Energy is empty where nobody knows it, `metadata` always is.
+# Resources are all nodes of all clusters, numbered from 0: those of the first cluster first. A task that was dropped is
+# REJECTED and has no times. A job's identifier is its number elsewhere, else that of the task. Energy is empty where
+# nobody knows it, `metadata` always is.
 #
 # Source: Batsim's documentation, "Jobs" among the outputs, and "Interval set".
 BATSIM_COLUMNS: Final = (
-    "job_id",
-    "workload_name",
-    "profile",
-    "submission_time",
-    "requested_number_of_resources",
-    "requested_time",
-    "success",
-    "final_state",
-    "starting_time",
-    "execution_time",
-    "finish_time",
-    "waiting_time",
-    "turnaround_time",
-    "stretch",
-    "allocated_resources",
-    "consumed_energy",
-    "metadata",
-)
+    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
+    "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
+    "stretch", "allocated_resources", "consumed_energy", "metadata",
+)  # fmt: skip
 DONE: Final = "COMPLETED_SUCCESSFULLY"
 REJECTED: Final = "REJECTED"
-
-
-def write_batsim(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO) -> None:
-    """Write tasks as they come; a job's identifier is its number elsewhere, else that of the task."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(BATSIM_COLUMNS)
-    writer.writerows(_batsim_rows(system, tasks))
-    text.flush()
-    text.detach()
 
 
 def _batsim_rows(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[tuple[Any, ...]]:

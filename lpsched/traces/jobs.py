@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 #
 # Jobs stand in the order of their submit times, equal ones in that of the log.
 ONLY_TYPE: Final = "job"  # where jobs are not told apart
+SIZE, TIME = "size", "time"  # what task types may be grouped by besides columns of a log: the classes of these
 LEAST_SECONDS: Final = 0.5  # what rounds to 0
 NAMES: Final = ("machines", "groups")
 MOST_GROUPS: Final = 10_000  # task types of one instance
@@ -72,20 +73,15 @@ class Jobs:
 
     def with_names_in_use(self) -> Jobs:
         """Return the same jobs without the names of machines and groups that none of them has."""
-        machine, machines = numbered_labels(self.machine.tolist())
-        group, groups = numbered_labels(self.group.tolist())
-        return replace(
-            self,
-            machine=machine,
-            group=group,
-            machines=tuple(self.machines[each] for each in machines),
-            groups=tuple(self.groups[each] for each in groups),
-        )
+        machine, used = numbered_labels(self.machine.tolist())
+        group, kept = numbered_labels(self.group.tolist())
+        machines, groups = tuple(self.machines[each] for each in used), tuple(self.groups[each] for each in kept)
+        return replace(self, machine=machine, group=group, machines=machines, groups=groups)
 
     def taken(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Jobs:
         """Return some of the jobs, or all in another order."""
-        columns = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(self, **{key: each[which] for key, each in columns.items() if key not in NAMES})
+        columns = [each.name for each in fields(self) if each.name not in NAMES]
+        return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +235,7 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
     account.note("jobs without a requested time: the run time stands for it", int(np.isnan(asked).sum()))
     types, pairs = numbered_labels(zip(jobs.group.tolist(), jobs.machine.tolist(), strict=True))
     require_few_groups(name, pairs)
+    watts = machines.watts_per_node
     clusters = tuple(
         Cluster(each, nodes=nodes, cores_per_node=machines.cores_per_node)
         for each, nodes in zip(jobs.machines, machines.nodes, strict=True)
@@ -248,10 +245,15 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
         clusters=clusters,
         task_types=tuple(map(DayTaskType, distinct(_name_of(jobs, *pair) for pair in pairs))),
         seconds=_curves(pairs, clusters, 1.0),
-        watts=None
-        if machines.watts_per_node is None
-        else _curves(pairs, clusters, machines.watts_per_node, per_node=True),
-        tasks=_tasks(jobs, types),
+        watts=None if watts is None else _curves(pairs, clusters, watts, per_node=True),
+        tasks=ParallelTasks.of(
+            (jobs.submit_seconds - jobs.submit_seconds[0]).tolist(),
+            types.tolist(),
+            jobs.width.tolist(),
+            work=jobs.run_seconds.tolist(),
+            requested=np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds).tolist(),
+            jobs=jobs.number.tolist(),
+        ),
         waiting=waiting,
     )
 
@@ -277,16 +279,3 @@ def _curves(
         for _, machine in pairs
     }
     return NodeCurves(tuple(rows[machine] for _, machine in pairs))
-
-
-def _tasks(jobs: Jobs, types: NDArray[np.int64]) -> ParallelTasks:
-    arrivals = jobs.submit_seconds - jobs.submit_seconds[0]
-    asked = np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds)
-    return ParallelTasks.of(
-        arrivals.tolist(),
-        types.tolist(),
-        jobs.width.tolist(),
-        work=jobs.run_seconds.tolist(),
-        requested=asked.tolist(),
-        jobs=jobs.number.tolist(),
-    )

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
-from lpsched.io.content import one_fault, write_files
-from lpsched.traces.swf import line_blocks
+from lpsched.io.content import one_fault
+from lpsched.traces.swf import MEND, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,18 +50,14 @@ def seconds_of(cell: str) -> float | None:
     """
     found = _SPAN.fullmatch(cell)
     if found is None:
-        require_nothing(cell)
-        return None
+        return _nothing(cell)
     days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def raw_seconds_of(cell: str) -> float | None:
     """Return a number of seconds."""
-    if _WHOLE.fullmatch(cell):
-        return float(cell)
-    require_nothing(cell)
-    return None
+    return float(cell) if _WHOLE.fullmatch(cell) else _nothing(cell)
 
 
 def raw_minutes_of(cell: str) -> float | None:
@@ -92,13 +88,10 @@ def joules_of(cell: str) -> float | None:
     """
     found = _AMOUNT.fullmatch(cell)
     if found is None:
-        require_nothing(cell)
-        return None
+        return _nothing(cell)
     whole, _, fraction = found[1].partition(".")
     joules = int(whole + fraction) * DECIMAL[found[2]] / 10.0 ** len(fraction)  # 101.63K is 101,630 exactly
-    if joules == 0 or joules >= LARGEST:
-        return None
-    return joules
+    return joules if 0 < joules < LARGEST else None
 
 
 def nodes_of(cell: str) -> int | None:
@@ -109,8 +102,7 @@ def nodes_of(cell: str) -> int | None:
     """
     found = _AMOUNT.fullmatch(cell)
     if found is None or found[2] not in BINARY:
-        require_nothing(cell)
-        return None
+        return _nothing(cell)
     nodes = float(found[1]) * BINARY[found[2]]
     if not nodes.is_integer() or nodes > MOST_NODES:
         raise ValueError(cell)
@@ -126,22 +118,21 @@ def state_of(cell: str) -> str:
     return (cell.split() or ["unknown"])[0].rstrip("+").upper()
 
 
-def require_nothing(cell: str) -> None:
-    """Refuse a cell that says something, and cannot be read."""
+def _nothing(cell: str) -> int | None:
+    """Return `None` for a cell that says nothing; refuse others."""
     if cell.lower() not in NOTHING:
         raise ValueError(cell)
+    return None
 
 
 # Slurm's accounting as `sacct -P` writes it: a header, then one line per job and, without `-X`, per step.
 #
 # Cells are separated by bars. A job's own line has an identifier such as 123, 123_4 (a task of an array) or
 # 123+1 (a part of a heterogeneous job); lines of its steps follow: 123.batch, 123.extern, 123.0. A file may
-# be compressed with gzip. Every line is kept, so that reading what was written gives the same log.
+# be compressed with gzip. Every line is kept as it is.
 #
 # A line is *dirty* if it has another number of cells than the header (a name may hold a bar), or if one of
 # the cells that are read cannot be.
-__all__ = ["SacctLine", "SacctLog", "read_sacct", "write_sacct"]
-
 MOST_TEXT_BYTES: Final = 256 * 2**20
 SEPARATOR: Final = "|"
 MEANINGS: Final[Mapping[str, tuple[tuple[str, Callable[[str], float | None]], ...]]] = {
@@ -153,7 +144,6 @@ MEANINGS: Final[Mapping[str, tuple[tuple[str, Callable[[str], float | None]], ..
     "requested_seconds": (("timelimitraw", raw_minutes_of), ("timelimit", seconds_of)),
 }
 NEEDED: Final = {"jobid": ("JobID",), "state": ("State",), "seconds": ("ElapsedRaw", "Elapsed")}
-WRONG_COUNT: Final = "another number of cells than the header"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +190,7 @@ def readers_of(header: Sequence[str]) -> dict[str, tuple[int, Callable[[str], fl
 
 
 def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
-    """Read what `sacct -P` wrote.
-
-    Parameters
-    ----------
-    skip_dirty
-        Leave dirty lines out and count them, rather than refuse the file.
-    """
+    """Read what `sacct -P` wrote; leave dirty lines out and count them, or refuse the file."""
     path = Path(path)
     texts = _texts(path)
     header = next((_cells(text) for _, text in texts), ())
@@ -223,19 +207,12 @@ def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
         reason, found, needed = broken
         skipped[reason] += 1
         if len(faults) < MOST_FAULTS:
-            do = "mend the line, or leave such lines out (--skip-dirty)"
-            faults.append(Fault((), found, needed, do, line=number))
+            faults.append(Fault((), found, needed, MEND, line=number))
         elif not skip_dirty:
             break
     if faults and not skip_dirty:
         raise InstanceError(str(path), tuple(faults))
     return SacctLog(header, lines, dict(skipped), tuple(faults))
-
-
-def write_sacct(log: SacctLog, path: Path | str) -> None:
-    """Write a log as `sacct -P` would."""
-    texts = [SEPARATOR.join(log.header), *(text for _, text in log.lines)]
-    write_files({Path(path): "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")})
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -281,7 +258,8 @@ def _broken(
 ) -> tuple[str, str, str] | None:
     """Return why a line is dirty, what was found, and what is needed; `None` if it is not."""
     if len(cells) != len(header):
-        return WRONG_COUNT, f"{len(cells)} cells", f"{len(header)}, as in the header"
+        found, needed = f"{len(cells)} cells", f"{len(header)}, as in the header"
+        return "another number of cells than the header", found, needed
     for place, read in readers.values():
         try:
             read(cells[place])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,8 @@ from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of
 from lpsched.traces.jobs import (
     ONLY_TYPE,
+    SIZE,
+    TIME,
     Account,
     Jobs,
     Machines,
@@ -100,10 +103,8 @@ class Energy:
     @property
     def joules(self) -> float | None:
         """What the job consumed."""
-        for each in (self.own, self.extern):
-            if each is not None:
-                return each
-        return max((each for each in (self.script, self.steps) if each is not None), default=None)
+        most = max((each for each in (self.script, self.steps) if each is not None), default=None)
+        return next((each for each in (self.own, self.extern) if each is not None), most)
 
 
 # Which jobs of Slurm's accounting count, and how.
@@ -119,29 +120,18 @@ STILL_GOING: Final = frozenset(
     ("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING")
 )
 ALIASES: Final = {"name": ("JobName",), "nodes": ("AllocNodes", "NNodes")}
-SIZE: Final = "size"
-TIME: Final = "time"
 ALL: Final = "all"
 LONGEST_LABEL: Final = 80
+_NUMBER: Final = re.compile(r"[0-9]{1,18}(?![0-9])")  # of 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmChoice:
-    """What to take of a log.
+    """What to take of a log."""
 
-    Parameters
-    ----------
-    group_by
-        Columns that make the task types, and `size` and `time`: nodes and run time by their classes.
-    machines_by
-        The column that tells on which part of the system a job ran; `all` if the system is one.
-    states
-        Keep jobs in these states; if not given, all that ended, whatever became of them.
-    """
-
-    group_by: tuple[str, ...] = ()
-    machines_by: str = "Partition"
-    states: tuple[str, ...] | None = (COMPLETED,)
+    group_by: tuple[str, ...] = ()  # columns that make the task types, and the classes of `size` and `time`
+    machines_by: str = "Partition"  # the column that tells on which part of the system a job ran; `all`: it is one
+    states: tuple[str, ...] | None = (COMPLETED,)  # keep jobs in these; `None`: all that ended, whatever became of them
 
 
 @dataclass(slots=True)
@@ -171,15 +161,11 @@ def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[Jobs, J
     if "nodes" not in rows[0].line.values:
         account.note("jobs without AllocNodes and NNodes: each counts as one node", account.kept)
     jobs = _jobs(log, rows, choice, source)
-    return _sorted(jobs.taken(kept).with_names_in_use(), account), jobs.taken(ran), account
-
-
-def _sorted(jobs: Jobs, account: Account) -> Jobs:
-    """Return the jobs by submit time; those without one come first."""
-    late = jobs.submit_seconds < np.fmax.accumulate(jobs.submit_seconds)
+    counted = jobs.taken(kept).with_names_in_use()
+    late = counted.submit_seconds < np.fmax.accumulate(counted.submit_seconds)
     account.note("jobs submitted before one that stands above them: sorted", int(late.sum()))
-    order = np.argsort(np.nan_to_num(jobs.submit_seconds, nan=-np.inf), kind="stable")
-    return jobs.taken(order)
+    order = np.argsort(np.nan_to_num(counted.submit_seconds, nan=-np.inf), kind="stable")  # without a time first
+    return counted.taken(order), jobs.taken(ran), account
 
 
 def _job_rows(log: SacctLog) -> tuple[list[_Row], int]:
@@ -224,8 +210,11 @@ def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str)
     groups = distinct(", ".join(label) for label in labels)
     if not columns:
         group, groups = np.zeros(len(rows), np.int64), (ONLY_TYPE,)
-    machine, machines = _machines(log, rows, choice, source)
-    energy = [row.energy.joules for row in rows]
+    machine, machines = numbered_labels("cluster" for _ in rows)
+    if choice.machines_by.lower() != ALL:
+        place = _place(log, choice.machines_by, source)
+        machine, machines = numbered_labels(label_of(row.line.cells[place]) for row in rows)
+    energy = (row.energy.joules for row in rows)
     return Jobs(
         number=_job_numbers(log, rows),
         submit_seconds=_numbers(rows, "submit"),
@@ -241,15 +230,6 @@ def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str)
     )
 
 
-def _machines(
-    log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    if choice.machines_by.lower() == ALL:
-        return np.zeros(len(rows), np.int64), ("cluster",)
-    place = _place(log, choice.machines_by, source)
-    return numbered_labels(label_of(row.line.cells[place]) for row in rows)
-
-
 def _numbers(rows: Sequence[_Row], meaning: str, usual: float = np.nan) -> NDArray[np.float64]:
     found = (row.line.values.get(meaning, usual) for row in rows)
     return np.array([np.nan if value is None else value for value in found], np.float64)
@@ -260,12 +240,8 @@ def _job_numbers(log: SacctLog, rows: Sequence[_Row]) -> NDArray[np.int64]:
     raw = log.place("JobIDRaw")
     place = raw if raw is not None else log.place("JobID")
     assert place is not None, "the reader asks for it"
-    numbers = []
-    for row in rows:
-        cell = row.line.cells[place]
-        digits = cell[: len(cell) - len(cell.lstrip("0123456789"))]
-        numbers.append(int(digits) if 0 < len(digits) <= 18 else 0)  # noqa: PLR2004 - of 64 bits
-    return np.array(numbers, np.int64)
+    found = (_NUMBER.match(row.line.cells[place]) for row in rows)
+    return np.array([int(digits[0]) if digits else 0 for digits in found], np.int64)
 
 
 def _place(log: SacctLog, name: str, source: str) -> int:
@@ -309,14 +285,8 @@ def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by
 ) -> tuple[LoggedBag, Account]:
     """Return a log as a bag of tasks, one on each node of a job, and the account of its jobs.
 
-    Parameters
-    ----------
-    counts
-        Nodes of each machine type, by name; of those not named, the most that were in use at once.
-    fill
-        Estimate times and powers that no job tells.
-    watts
-        Write powers, if any job tells its energy.
+    There are `counts` nodes of each machine type, by name; of those not named, the most that were in use at once.
+    `fill` estimates times and powers that no job tells; `watts` writes powers, if any job tells its energy.
     """
     jobs, ran, account = slurm_jobs(log, choice, name)
     machines = _counts(name, jobs, ran, counts or {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import stat
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
-from lpsched.io.content import one_fault, whole_file
+from lpsched.io.content import one_fault, readable, require_file, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 # Long text files, plain or gzip, as blocks of whole lines: memory stays bounded, whatever the file is.
@@ -31,37 +30,17 @@ GZIP: Final = b"\x1f\x8b"
 def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
     """Yield a file as blocks that end where lines do; a gzip file is unpacked on the way.
 
-    Parameters
-    ----------
-    most_bytes
-        Of text, unpacked: more is refused, after as many have been yielded.
-    do
-        The advice to whoever brings more.
+    More bytes of text, unpacked, are refused with the advice `do`, after as many have been yielded.
     """
-    try:
-        _require_file(path)
-        with path.open("rb") as file:
-            packed = file.read(len(GZIP)) == GZIP
-            file.seek(0)
-            if packed:
-                with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield from _blocks(unpacked, path, most_bytes, do)
-            else:
-                yield from _blocks(file, path, most_bytes, do)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
-        if isinstance(error, InstanceError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({reason})", "a file", "check its name and rights") from error
-
-
-def _require_file(path: Path) -> None:
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        kind = "a directory" if stat.S_ISDIR(mode) else "a device or pipe"
-        raise one_fault(path, kind, "a file", "name a file")
+    with readable(path):
+        require_file(path)
+        try:
+            with path.open("rb") as file:
+                packed = file.read(len(GZIP)) == GZIP
+                file.seek(0)
+                yield from _blocks(gzip.GzipFile(fileobj=file) if packed else file, path, most_bytes, do)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
 
 
 def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> Iterator[bytes]:
@@ -95,54 +74,19 @@ def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> I
 #
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
 FIELDS: Final = (
-    "job",
-    "submit_seconds",
-    "wait_seconds",
-    "run_seconds",
-    "processors",
-    "cpu_seconds",
-    "memory_kilobytes",
-    "requested_processors",
-    "requested_seconds",
-    "requested_memory_kilobytes",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding_job",
-    "think_seconds",
-)
-WHOLE: Final = tuple(
-    name for name in FIELDS if not name.endswith(("_seconds", "_kilobytes"))
-)  # times and sizes may have fractions
+    "job", "submit_seconds", "wait_seconds", "run_seconds", "processors", "cpu_seconds", "memory_kilobytes",
+    "requested_processors", "requested_seconds", "requested_memory_kilobytes", "status", "user", "group", "executable",
+    "queue", "partition", "preceding_job", "think_seconds",
+)  # fmt: skip
+WHOLE: Final = tuple(name for name in FIELDS if not name.endswith(("_seconds", "_kilobytes")))  # others have fractions
 MISSING: Final = -1
 MOST: Final = 2**53  # beyond it a double cannot tell whole numbers apart
 LARGEST_STATUS: Final = 5
 _NUMBER: Final = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 _WIDTH: Final = len(FIELDS)
+NO_NUMBER: Final = ("a field that is no number", "a number")  # the reason, and what is needed
+MEND: Final = "mend the line, or leave such lines out (--skip-dirty)"
 JOB, SUBMIT, STATUS = map(FIELDS.index, ("job", "submit_seconds", "status"))
-
-WRONG_COUNT: Final = "not 18 fields"
-NO_NUMBER: Final = "a field that is no number"
-TOO_LARGE: Final = "a number beyond 2^53"
-NEGATIVE: Final = "a negative number other than -1"
-NOT_WHOLE: Final = "a fraction where a whole number belongs"
-NO_JOB: Final = "no job number"
-NO_SUBMIT: Final = "no submit time"
-NO_STATUS: Final = "an unknown status"
-NEEDED: Final = {
-    WRONG_COUNT: "18 numbers",
-    NO_NUMBER: "a number",
-    TOO_LARGE: "at most 2^53",
-    NEGATIVE: "a number from 0 up, or -1 if it is not known",
-    NOT_WHOLE: "a whole number",
-    NO_JOB: "the number of the job",
-    NO_SUBMIT: "seconds from 0 up",
-    NO_STATUS: "a status from -1 to 5",
-}
-
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
@@ -214,7 +158,7 @@ def _line_by_line(block: bytes, first_line: int) -> Lines:
             texts.append(text)
             numbers.append(number)
         elif text.strip():
-            dirty.append(_dirty(WRONG_COUNT, number, f"{len(text.split())} fields"))
+            dirty.append(_dirty("not 18 fields", "18 numbers", number, f"{len(text.split())} fields"))
     rows = _numbers(b"\n".join(texts), len(texts))
     if rows is None:
         rows, numbers = _word_by_word(texts, numbers, dirty)
@@ -232,7 +176,7 @@ def _word_by_word(
         wrong = [place for place, word in enumerate(words) if not _NUMBER.fullmatch(word)]
         if wrong:
             word = quote(words[wrong[0]].decode("utf-8", "replace"))
-            dirty.append(_dirty(NO_NUMBER, number, f"{word} as {FIELDS[wrong[0]]}"))
+            dirty.append(_dirty(*NO_NUMBER, number, f"{word} as {FIELDS[wrong[0]]}"))
         else:
             rows.append([float(word) for word in words])
             kept.append(number)
@@ -243,35 +187,38 @@ def _sound(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, Fault]]
     """Return which rows are sound; the first reason why one is not is added to `dirty`."""
     places = np.arange(_WIDTH)
     sound = np.ones(len(rows), bool)
-    for reason, broken in (
-        (NO_NUMBER, ~np.isfinite(rows)),
-        (TOO_LARGE, rows > MOST),
-        (NEGATIVE, (rows < 0) & (rows != MISSING)),
-        (NOT_WHOLE, np.isin(FIELDS, WHOLE) & (rows != np.floor(rows))),
-        (NO_JOB, (places == JOB) & (rows == MISSING)),
-        (NO_SUBMIT, (places == SUBMIT) & (rows == MISSING)),
-        (NO_STATUS, (places == STATUS) & (rows > LARGEST_STATUS)),
+    for reason, needed, broken in (
+        (*NO_NUMBER, ~np.isfinite(rows)),
+        ("a number beyond 2^53", "at most 2^53", rows > MOST),
+        (
+            "a negative number other than -1",
+            "a number from 0 up, or -1 if it is not known",
+            (rows < 0) & (rows != MISSING),
+        ),
+        (
+            "a fraction where a whole number belongs",
+            "a whole number",
+            np.isin(FIELDS, WHOLE) & (rows != np.floor(rows)),
+        ),
+        ("no job number", "the number of the job", (places == JOB) & (rows == MISSING)),
+        ("no submit time", "seconds from 0 up", (places == SUBMIT) & (rows == MISSING)),
+        ("an unknown status", "a status from -1 to 5", (places == STATUS) & (rows > LARGEST_STATUS)),
     ):
         for n in np.flatnonzero(sound & broken.any(axis=1)).tolist():
             place = int(np.argmax(broken[n]))
-            dirty.append(_dirty(reason, numbers[n], f"{rows[n, place]:.17g} as {FIELDS[place]}"))
+            dirty.append(_dirty(reason, needed, numbers[n], f"{rows[n, place]:.17g} as {FIELDS[place]}"))
             sound[n] = False
     return sound
 
 
-def _dirty(reason: str, line: int, found: str) -> tuple[str, Fault]:
-    do = "mend the line, or leave such lines out (--skip-dirty)"
-    return reason, Fault((), found, NEEDED[reason], do, line=line)
+def _dirty(reason: str, needed: str, line: int, found: str) -> tuple[str, Fault]:
+    return reason, Fault((), found, needed, MEND, line=line)
 
 
 # Logs in the Standard Workload Format, version 2.2: what real systems ran, one line per job.
 #
 # Header comments such as `; MaxNodes: 128` say what the system was. Every comment is kept, where it stands; a
 # value of -1 is missing. A file may be compressed with gzip. Reading what was written gives the same log.
-#
-# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
-__all__ = ["FIELDS", "MOST_TEXT_BYTES", "SwfTrace", "read_swf", "write_swf"]
-
 MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read
 PIECE: Final = 65_536  # jobs that are written at once
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,14}(?![0-9.])")
@@ -316,15 +263,7 @@ class SwfTrace:
 
 
 def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = None) -> SwfTrace:
-    """Read a log.
-
-    Parameters
-    ----------
-    skip_dirty
-        Leave dirty lines out and count them, rather than refuse the file.
-    first
-        Read no more than so many jobs.
-    """
+    """Read a log, no more than the `first` jobs; leave dirty lines out and count them, or refuse the file."""
     path = Path(path)
     pieces: list[Lines] = []
     faults: list[Fault] = []
@@ -360,20 +299,24 @@ def _joined(pieces: list[Lines], first: int | None, skipped: dict[str, int], fau
 
 
 def _column(pieces: list[Numbers], *, whole: bool) -> Numbers:
-    if whole:
-        return np.concatenate([piece.astype(np.int64) for piece in pieces] or [np.empty(0, np.int64)])
-    return np.concatenate([piece.astype(np.float64) for piece in pieces] or [np.empty(0)])
+    kind = np.int64 if whole else np.float64
+    return np.concatenate([piece.astype(kind) for piece in pieces] or [np.empty(0, kind)])
 
 
 def write_swf(trace: SwfTrace, path: Path | str) -> None:
     """Write a log, compressed if the name ends with `.gz`; a number has all its digits."""
     path = Path(path)
     with whole_file(path) as file:
-        if path.suffix.lower() == ".gz":
-            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                packed.writelines(_texts(trace))
-        else:
-            file.writelines(_texts(trace))
+        write_lines(_texts(trace), file, packed=path.suffix.lower() == ".gz")
+
+
+def write_lines(lines: Iterable[bytes], file: BinaryIO, *, packed: bool) -> None:
+    """Write lines to a file, as they are or packed by gzip."""
+    if packed:
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as unpacked:
+            unpacked.writelines(lines)
+    else:
+        file.writelines(lines)
 
 
 def _texts(trace: SwfTrace) -> Iterator[bytes]:
@@ -394,4 +337,9 @@ def _job_lines(trace: SwfTrace, start: int, end: int) -> Iterator[bytes]:
 def _words(numbers: Numbers) -> list[str]:
     if numbers.dtype == np.int64:
         return list(map(str, numbers.tolist()))
-    return [str(int(each)) if each.is_integer() else repr(each) for each in numbers.tolist()]
+    return list(map(written, numbers.tolist()))
+
+
+def written(number: float) -> str:
+    """Return a double with all its digits, without a point if it is whole."""
+    return str(int(number)) if number.is_integer() else repr(number)

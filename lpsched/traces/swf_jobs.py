@@ -13,6 +13,8 @@ from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of, with_powers
 from lpsched.traces.jobs import (
     ONLY_TYPE,
+    SIZE,
+    TIME,
     Account,
     Jobs,
     Machines,
@@ -46,12 +48,8 @@ if TYPE_CHECKING:
 # there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
 # are sorted.
 #
-# The size is the processors a job got, or if that is not known those it asked for.
-#
-# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+# The size is the processors a job got, or if that is not known those it asked for. The source is in `swf.py`.
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
-SIZE: Final = "size"
-TIME: Final = "time"
 GROUPS: Final = (*COLUMNS, SIZE, TIME)
 REAL: Final = "real"
 REQUESTED: Final = "requested"
@@ -63,37 +61,14 @@ PARTS: Final = (2, 3, 4)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwfChoice:
-    """What to take of a log.
+    """What to take of a log."""
 
-    Parameters
-    ----------
-    times
-        Let jobs run as long as they did, or as long as they asked for.
-    group_by
-        Which of `GROUPS` make the task types; size and time by their classes. None: all jobs are one.
-    partitions
-        How many nodes each partition has; if given, each is a cluster of its own.
-    keep_failed
-        Keep jobs that failed, or were cancelled while they ran: they took their nodes like others.
-    begin_seconds, end_seconds
-        Of the log: keep what was submitted from the one on and before the other.
-    """
-
-    times: Literal["real", "requested"] = REAL
-    group_by: tuple[str, ...] = ()
-    partitions: Mapping[int, int] = field(default_factory=dict)
-    keep_failed: bool = True
-    begin_seconds: float = 0.0
-    end_seconds: float = math.inf
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Seen:
-    """What is known of every job of a log; NaN where a request is not."""
-
-    real: NDArray[np.float64]
-    asked: NDArray[np.float64]
-    width: NDArray[np.int64]
+    times: Literal["real", "requested"] = REAL  # let jobs run as long as they did, or as long as they asked for
+    group_by: tuple[str, ...] = ()  # which of `GROUPS` make the task types; none: all jobs are one
+    partitions: Mapping[int, int] = field(default_factory=dict)  # nodes of each, which is then a cluster of its own
+    keep_failed: bool = True  # jobs that failed, or were cancelled while they ran, took their nodes like others
+    begin_seconds: float = 0.0  # of the log: keep what was submitted from here on
+    end_seconds: float = math.inf  # and before
 
 
 def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Account]:
@@ -105,48 +80,52 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Acc
     account = Account(len(trace))
     asked = np.where(trace["requested_seconds"] > 0, trace["requested_seconds"], np.nan)
     width = np.where(trace["processors"] > 0, trace["processors"], trace["requested_processors"])
-    seen = _Seen(trace["run_seconds"].astype(np.float64), asked, width.astype(np.int64))
-    kept = np.flatnonzero(_kept(trace, choice, seen, account))
+    real, width = trace["run_seconds"].astype(np.float64), width.astype(np.int64)
+    kept = np.flatnonzero(_kept(trace, choice, real, asked, width, account))
     account.kept = len(kept)
     require_jobs(source, account)
     submits = trace["submit_seconds"][kept].astype(np.float64)
     late = int((submits < np.maximum.accumulate(submits)).sum())
     account.note("jobs submitted before one that stands above them: sorted", late)
     kept = kept[np.argsort(submits, kind="stable")]
-    return _made(trace, choice, _Seen(seen.real[kept], asked[kept], seen.width[kept]), kept), account
-
-
-def _made(trace: SwfTrace, choice: SwfChoice, seen: _Seen, kept: NDArray[np.intp]) -> Jobs:
-    """Return the jobs that are kept, in their order."""
-    quantised = {SIZE: classes(seen.width), TIME: classes(seen.real)}
+    real, asked, width = real[kept], asked[kept], width[kept]
+    quantised = {SIZE: classes(width), TIME: classes(real)}
     columns = {name: quantised[name] if name in quantised else trace[name][kept] for name in choice.group_by}
     group, groups = _groups({name: column.tolist() for name, column in columns.items()}, len(kept))
     machine, machines = _machines(trace, choice)
     submit, wait = (trace[name][kept].astype(np.float64) for name in ("submit_seconds", "wait_seconds"))
-    return Jobs(
+    jobs = Jobs(
         number=trace["job"][kept].astype(np.int64),
         submit_seconds=submit,
         start_seconds=np.where(wait == MISSING, np.nan, submit + wait),
-        run_seconds=seen.asked if choice.times == REQUESTED else seen.real,
-        requested_seconds=seen.asked,
-        width=seen.width,
+        run_seconds=asked if choice.times == REQUESTED else real,
+        requested_seconds=asked,
+        width=width,
         joules=np.full(len(kept), np.nan),
         machine=machine[kept],
         group=group,
         machines=machines,
         groups=groups,
     )
+    return jobs, account
 
 
-def _kept(trace: SwfTrace, choice: SwfChoice, seen: _Seen, account: Account) -> NDArray[np.bool_]:
+def _kept(  # noqa: PLR0913, PLR0917 - all that is known of the jobs; NaN where a request is not
+    trace: SwfTrace,
+    choice: SwfChoice,
+    real: NDArray[np.float64],
+    asked: NDArray[np.float64],
+    width: NDArray[np.int64],
+    account: Account,
+) -> NDArray[np.bool_]:
     status, submit = trace["status"], trace["submit_seconds"]
     kept = np.ones(len(trace), bool)
     account.leave_out("a part of a job that has a line of its own", np.isin(status, PARTS), kept)
-    account.leave_out("cancelled before it ran", (status == CANCELLED) & (seen.real <= 0), kept)
-    account.leave_out("no run time", seen.real == MISSING, kept)
-    account.leave_out("no processors", seen.width <= 0, kept)
+    account.leave_out("cancelled before it ran", (status == CANCELLED) & (real <= 0), kept)
+    account.leave_out("no run time", real == MISSING, kept)
+    account.leave_out("no processors", width <= 0, kept)
     if choice.times == REQUESTED:
-        account.leave_out("no requested time", np.isnan(seen.asked), kept)
+        account.leave_out("no requested time", np.isnan(asked), kept)
     if not choice.keep_failed:
         account.leave_out("failed or cancelled", np.isin(status, (FAILED, CANCELLED)), kept)
     outside = (submit < choice.begin_seconds) | (submit >= choice.end_seconds)
@@ -183,21 +162,11 @@ def _machines(trace: SwfTrace, choice: SwfChoice) -> tuple[NDArray[np.int64], tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSize:
-    """How large a system is, where its partitions do not say it.
+    """How large a system is, where its partitions do not say it."""
 
-    Parameters
-    ----------
-    nodes
-        If not given, the header's MaxProcs (one processor a node), else its MaxNodes.
-    cores_per_node
-        A job takes whole nodes: with 4 cores a node, 6 processors are 2 nodes.
-    watts_per_node
-        The power of a busy node; if not given, nobody knows it.
-    """
-
-    nodes: int | None = None
-    cores_per_node: int = 1
-    watts_per_node: float | None = None
+    nodes: int | None = None  # if not given, the header's MaxProcs (one processor a node), else its MaxNodes
+    cores_per_node: int = 1  # a job takes whole nodes: with 4 cores a node, 6 processors are 2 nodes
+    watts_per_node: float | None = None  # the power of a busy node
 
 
 EVERYTHING: Final = SwfChoice()
@@ -215,11 +184,8 @@ def clusters_of_swf(
 ) -> tuple[Clusters, Account]:
     """Return a log as clusters and tasks that arrive, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
-    sized = Machines(
-        nodes=_sizes(name, trace, choice, machines),
-        cores_per_node=machines.cores_per_node,
-        watts_per_node=machines.watts_per_node,
-    )
+    sizes = _sizes(name, trace, choice, machines)
+    sized = Machines(nodes=sizes, cores_per_node=machines.cores_per_node, watts_per_node=machines.watts_per_node)
     return clusters_of(name, jobs, sized, account, waiting=waiting), account
 
 

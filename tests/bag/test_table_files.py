@@ -12,9 +12,8 @@ import pytest
 from lpsched.bag.files import read_bag, write_bag
 from lpsched.bag.model import bag_from_dict
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
-from lpsched.io import csv_table as csv_file
 from lpsched.io import instance_files as files_of_instances
-from lpsched.io import parquet_table as parquet_file
+from lpsched.io import tables
 from lpsched.io.instance_files import TableForm
 from lpsched.model.table import Table
 from tests.support import SOUND, sound
@@ -254,7 +253,7 @@ def test_each_fault_of_a_parquet_table_is_told(beside, content, fault):
 
 
 def test_a_parquet_file_that_unpacks_to_too_much_is_told(beside, monkeypatch):
-    monkeypatch.setattr(parquet_file, "MOST_BYTES", 10)
+    monkeypatch.setattr(tables, "MOST_BYTES", 10)
     (fault,) = faults_of(beside("t.parquet", parquet(SECONDS)))
     assert "bytes unpacked, needs at most 10; use plain numbers" in fault
 
@@ -264,13 +263,13 @@ def test_without_pyarrow_the_message_says_what_to_install(beside, monkeypatch):
     with pytest.raises(MissingExtraError, match=r"reading t.parquet needs an optional package; install it: pip install 'lpsched\[parquet\]'"):  # fmt: skip
         read_bag(beside("t.parquet", b"x"))
     with pytest.raises(MissingExtraError, match="writing Parquet"):
-        parquet_file.write(Table.of([[1.0]]), ["a"], ["b"])
+        tables.write_parquet(Table.of([[1.0]]), ["a"], ["b"])
 
 
 def test_a_csv_of_junk_gives_a_bounded_number_of_faults(tmp_path):
     width = 60
     names = [f"x{k}" for k in range(width)]
-    text = csv_file.write(Table.of([[1.0] * width] * width), names, names).decode().replace("1.0", "y")
+    text = tables.write_csv(Table.of([[1.0] * width] * width), names, names).decode().replace("1.0", "y")
     (tmp_path / "t.csv").write_text(text)
     types = [{"name": name, "count": 1} for name in names]
     raw = {

@@ -11,7 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.facility.files import read_facility
 from lpsched.facility.model import Mixing, facility_from_dict
-from lpsched.io.matrices import write_csv, write_npz
+from lpsched.io.tables import write_csv_matrix, write_npz_matrix
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, sparse
 
 DENSE = np.array(INLET_MIX)
@@ -52,8 +52,8 @@ SHUFFLED = np.random.default_rng(0).permutation(len(ROWS))
         pytest.param("m.npz", {"inlet_mix": DENSE, "other": DENSE[0]}, id="by-its-name"),
         pytest.param("m.npz", ENTRIES, id="entries"),
         pytest.param("m.npz", {key: array[SHUFFLED] for key, array in ENTRIES.items()}, id="shuffled"),
-        pytest.param("m.npz", {"content": write_npz(SOUND_MATRIX)}, id="our-archive"),
-        pytest.param("m.csv", {"content": write_csv(SOUND_MATRIX)}, id="our-csv"),
+        pytest.param("m.npz", {"content": write_npz_matrix(SOUND_MATRIX)}, id="our-archive"),
+        pytest.param("m.csv", {"content": write_csv_matrix(SOUND_MATRIX)}, id="our-csv"),
         pytest.param("m.csv", {"content": "\n".join(" , ".join(map(str, row)) for row in INLET_MIX)}, id="csv"),
     ],
 )
@@ -124,8 +124,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 def test_many_entries_with_all_their_digits_survive_both_formats():
     rng = np.random.default_rng(3)
     matrix = sparse(rng.random((4, 4)) * (rng.random((4, 4)) < 0.5))
-    from_csv = np.array([[float(x) for x in line.split(",")] for line in write_csv(matrix).decode().splitlines()])
-    with np.load(io.BytesIO(write_npz(matrix))) as archive:
+    from_csv = np.array(
+        [[float(x) for x in line.split(",")] for line in write_csv_matrix(matrix).decode().splitlines()]
+    )
+    with np.load(io.BytesIO(write_npz_matrix(matrix))) as archive:
         from_npz = np.zeros((4, 4))
         from_npz[archive["rows"], archive["columns"]] = archive["values"]
     assert (from_csv == from_npz).all()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lpsched.measure.bench import Application, Bench
-from lpsched.measure.evidence import Sample, Setting
-from lpsched.measure.fields import COMPUTE_COMPANION, MEMORY_COMPANION
+from lpsched.measure.evidence import COMPUTE_COMPANION, MEMORY_COMPANION, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.summary import measurements_of
 

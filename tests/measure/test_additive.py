@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.degradation import additive_error
 from lpsched.measure.evidence import AdditiveCheck, Setting
+from lpsched.measure.summary import additive_error
 from tests.measure.known_runs import bench_of, runs, summed_up
 
 

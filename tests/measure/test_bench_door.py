@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.measure.bench import Application, Bench, EnergyChoice, Repeats
-from lpsched.measure.plan import settings_of
+from lpsched.measure.session import settings_of
 from tests.benches import asked
 
 SCHEMA = Bench.model_json_schema()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.measure.bench import Bench, size_of
-from lpsched.measure.plan import programs_of, settings_of
+from lpsched.measure.session import programs_of, settings_of
 from tests.benches import asked
 
 CLOCKS = [3000, 2000]

@@ -13,8 +13,8 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
-from lpsched.measure.children import _parents, children
 from lpsched.measure.corun import Program, corun
+from lpsched.measure.supervisor import _parents, children
 from tests.measure.hostile import HANG_SECONDS, PLACES, PROCESSORS, alive, keepers_of, new_token, run, shell, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a bench runs on Linux")

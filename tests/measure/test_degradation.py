@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.degradation import class_degradation_of, widest
+from lpsched.measure.summary import class_degradation_of, widest
 from lpsched.model.fields import FrozenDict
 from tests.measure.known_runs import OWN, C, M, bench_of, runs, summed_up
 

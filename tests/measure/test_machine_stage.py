@@ -15,8 +15,7 @@ from lpsched.errors import MeasureError
 from lpsched.measure import machine as machine_stage
 from lpsched.measure.bench import Application, Bench, EnergyChoice
 from lpsched.measure.evidence import Setting
-from lpsched.measure.machine import MachineStage, faults_here, programs_on
-from lpsched.measure.meters.choosing import Chosen
+from lpsched.measure.machine import Chosen, MachineStage, faults_here, programs_on
 from lpsched.measure.meters.perf_counters import Counts
 from lpsched.model.fields import FrozenDict
 

@@ -4,7 +4,7 @@ import pytest
 
 from lpsched.measure.bench import Repeats, size_of
 from lpsched.measure.evidence import Setting
-from lpsched.measure.plan import left_out, programs_of, run_counts, settings_of
+from lpsched.measure.session import left_out, programs_of, run_counts, settings_of
 from tests.measure.known_runs import C, M, bench_of
 
 

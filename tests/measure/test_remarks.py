@@ -4,7 +4,7 @@ import pytest
 
 from lpsched.measure.bench import Repeats
 from lpsched.measure.evidence import Sample, Setting
-from lpsched.measure.remarks import remarks_of
+from lpsched.measure.session import remarks_of
 from tests.measure.known_runs import OWN, C, M, bench_of, beside_companions, runs, summed_up
 
 CALM = beside_companions("a", by_memory=5.0, by_compute=5.0, on_memory=10.0)  # class I, beyond doubt

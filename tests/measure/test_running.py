@@ -11,7 +11,7 @@ from lpsched.cancellation import Progress, Watch
 from lpsched.measure.bench import Application, Bench, Repeats
 from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
-from lpsched.measure.plan import run_bench, settings_of
+from lpsched.measure.session import run_bench, settings_of
 
 BENCH = Bench(
     name="node",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lpsched.measure.evidence import Sample
 from lpsched.measure.files import read_measurements, write_measurements
-from lpsched.measure.plan import settings_of
+from lpsched.measure.session import settings_of
 from models.colocation import Runs
 from tests.measure.known_runs import C, M, bench_of, summed_up
 

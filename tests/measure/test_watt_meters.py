@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpsched.cancellation import Watch
-from lpsched.measure.meters.asking import Answer
 from lpsched.measure.meters.energy import idle_watts
-from lpsched.measure.meters.power import WattCommand, WattStream
+from lpsched.measure.meters.power import Answer, WattCommand, WattStream
 
 if TYPE_CHECKING:
     from lpsched.measure.meters.power import SampledMeter

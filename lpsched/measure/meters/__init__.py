@@ -1,9 +1,8 @@
-"""Meters: what this machine lets us measure besides time, chosen by what it offers and named in the output.
+"""Meters: what this machine lets us measure besides time, named in the output; `measure/machine.py` chooses them.
 
-energy       RAPL, or a command of the user's that prints watts      energy.py, power.py, power.py
+energy       RAPL, or a command of the user's that prints watts      energy.py, power.py
 counters     last-level cache misses and instructions by perf stat   perf_counters.py
 clocks       frequencies set by cpufreq, and put back                machine.py
-choice       what was asked against what is there                    choosing.py
 
 What cannot be measured is absent, with a sentence: what, what was found, what would make it possible.
 """

@@ -9,11 +9,10 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from lpsched.cancellation import Watch
 
@@ -24,39 +23,6 @@ if TYPE_CHECKING:
 # everything that it sees; times are those of `time.monotonic`.
 LOOK_SECONDS: Final = 0.05  # between two looks at the watch
 MOST_TROUBLES: Final = 20  # a meter that fails in ever new words does not fill memory
-
-
-class EnergyMeter(Protocol):
-    """Something that tells energy, between its `__enter__` and its `__exit__`."""
-
-    @property
-    def name(self) -> str:
-        """What it is, for the file of measurements."""
-
-    @property
-    def covers(self) -> str:
-        """What it sees, where the meter itself knows; else empty."""
-
-    @property
-    def troubles(self) -> tuple[str, ...]:
-        """What went wrong so far, each sentence once."""
-
-    def __enter__(self) -> Self:
-        """Begin to measure."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End every thread and process of the meter."""
-
-    def mark(self) -> None:
-        """Take a reading now, if the meter can be read at any time; for where an interval begins or ends."""
-
-    def joules(self, begin: float, end: float) -> float | None:
-        """Return the energy from `begin` to `end`, both in the past, or `None` with a new trouble.
-
-        Intervals are asked in the order of their beginnings: what lies before the last one is forgotten.
-        """
 
 
 class Troubles:
@@ -99,8 +65,8 @@ def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None
     return None if joules is None else joules / (end - begin)
 
 
-class OwnThread(ABC):
-    """What reads in the background, and the event that ends it."""
+class EnergyMeter(ABC):
+    """Something that tells energy, between its `__enter__` and its `__exit__`; a thread of its own reads meanwhile."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -109,23 +75,42 @@ class OwnThread(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called."""
+        """What it is, for the file of measurements."""
+
+    @property
+    @abstractmethod
+    def covers(self) -> str:
+        """What it sees, where the meter itself knows; else empty."""
+
+    @property
+    @abstractmethod
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong so far, each sentence once."""
+
+    @abstractmethod
+    def mark(self) -> None:
+        """Take a reading now, if the meter can be read at any time; for where an interval begins or ends."""
+
+    @abstractmethod
+    def joules(self, begin: float, end: float) -> float | None:
+        """Return the energy from `begin` to `end`, both in the past, or `None` with a new trouble.
+
+        Intervals are asked in the order of their beginnings: what lies before the last one is forgotten.
+        """
 
     @abstractmethod
     def _run(self) -> None:
         """Read until the event is set."""
 
     def __enter__(self) -> Self:
-        """Begin to read."""
+        """Begin to measure."""
         self._stop.clear()
         self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the thread, and wait for it."""
+    def __exit__(self, *error: object) -> None:
+        """End the thread, and every process of the meter, and wait for it."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -163,7 +148,14 @@ class Zone:
 
 def find_zones(root: Path = ROOT, *, probe_seconds: float = PROBE_SECONDS) -> tuple[Zone, ...] | str:
     """Return the zones to sum up, or why there are none."""
-    folders = sorted((folder for folder in _entries(root) if ZONE.fullmatch(folder.name)), key=_order)
+    try:
+        there = list(root.iterdir())
+    except OSError:
+        there = []
+    folders = sorted(
+        (folder for folder in there if ZONE.fullmatch(folder.name)),
+        key=lambda folder: [int(number) for number in folder.name.split(":")[1:]],
+    )
     names = {folder.name: _name(folder) for folder in folders}
     chosen = [
         (_label(folder.name, names), folder)
@@ -201,17 +193,6 @@ def _moves(zones: Sequence[Zone], first: Sequence[int], probe_seconds: float) ->
     return True
 
 
-def _entries(root: Path) -> list[Path]:
-    try:
-        return list(root.iterdir())
-    except OSError:
-        return []
-
-
-def _order(folder: Path) -> list[int]:
-    return [int(number) for number in folder.name.split(":")[1:]]
-
-
 def _name(folder: Path) -> str:
     try:
         return (folder / "name").read_text().strip()
@@ -229,7 +210,7 @@ def _label(zone: str, names: dict[str, str]) -> str:
     return names[zone] if names[zone] != "dram" else f"dram{package.removeprefix('package')}"
 
 
-class RaplMeter(OwnThread):
+class RaplMeter(EnergyMeter):
     """All zones, read by a thread now and then, and whenever somebody marks a moment."""
 
     def __init__(self, zones: Sequence[Zone], clock: Callable[[], float] = time.monotonic) -> None:

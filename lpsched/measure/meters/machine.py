@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 from lpsched.measure.meters.energy import Troubles
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from types import TracebackType
+    from collections.abc import Collection, Sequence
 
 
 # What machine this is: its processor, its system, and which logical processors share a core.
@@ -105,7 +104,6 @@ def physical_cores(processors: Collection[int], root: Path = PROCESSORS) -> tupl
 #
 # Which f there are is in `scaling_available_frequencies`; a driver without it (intel_pstate) takes any
 # between `cpuinfo_min_freq` and `cpuinfo_max_freq`.
-ROOT: Final = Path("/sys/devices/system/cpu")
 NEAR_MHZ: Final = 1.0  # 3401 is not 3400: it stands for turbo in some drivers
 NEAR_SHARE: Final = 0.01  # of what is read back: drivers round
 LOWEST: Final = "scaling_min_freq"
@@ -143,10 +141,7 @@ class Policy:
 class Clocks:
     """The clocks of some processors; between `__enter__` and `__exit__` they may be set.
 
-    Attributes
-    ----------
-    frequencies_mhz
-        Of those asked for, those that every one of the processors offers, fastest first.
+    `frequencies_mhz` are, of those asked for, those that every one of the processors offers, fastest first.
     """
 
     def __init__(self, policies: Sequence[Policy], frequencies_mhz: Sequence[float], driver: str) -> None:
@@ -166,9 +161,7 @@ class Clocks:
         self._before = [policy.limits() for policy in self._policies]
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Put everything back."""
         self.set(None)
 
@@ -198,14 +191,15 @@ class Clocks:
 
 
 def find_clocks(
-    processors: Collection[int], asked_mhz: Sequence[float], root: Path = ROOT
+    processors: Collection[int], asked_mhz: Sequence[float], root: Path = PROCESSORS
 ) -> tuple[Clocks | None, tuple[str, ...]]:
     """Return what sets the clocks asked for, of these logical processors, and what is not possible.
 
     `processors` should hold all that share a core: a core follows the faster one.
     """
     try:
-        policies = [_policy(folder) for folder in _folders(processors, root)]
+        folders = {(root / f"cpu{number}" / "cpufreq").resolve(): None for number in sorted(processors)}
+        policies = [_policy(folder) for folder in folders]  # one for all processors that have one clock
     except FileNotFoundError as error:
         missing = Path(error.filename).parent
         return _none(f"there is no {missing}; the machine (often a virtual one) or its kernel has no cpufreq")
@@ -223,7 +217,7 @@ def find_clocks(
     absent = tuple(
         f"{mhz:g} MHz cannot be set: cpufreq offers {_offer(policies)}" for mhz in asked_mhz if mhz not in possible
     )
-    driver = _text(policies[0].folder / "scaling_driver", "driver unknown")
+    driver = text_of(policies[0].folder / "scaling_driver", "driver unknown")
     return (Clocks(policies, possible, driver) if possible else None), absent
 
 
@@ -231,15 +225,9 @@ def _none(why: str) -> tuple[None, tuple[str, ...]]:
     return None, (f"clocks cannot be set: {why}; everything is measured at the machine's own clock",)
 
 
-def _folders(processors: Iterable[int], root: Path) -> list[Path]:
-    """Return the folders of some processors, one for all those that have one clock."""
-    folders = {(root / f"cpu{number}" / "cpufreq").resolve(): None for number in sorted(processors)}
-    return list(folders)
-
-
 def _policy(folder: Path) -> Policy:
     slowest, fastest = _khz(folder / "cpuinfo_min_freq"), _khz(folder / "cpuinfo_max_freq")
-    offered = _text(folder / "scaling_available_frequencies", "")
+    offered = text_of(folder / "scaling_available_frequencies", "")
     return Policy(folder, tuple(int(khz) for khz in offered.split()), slowest, fastest)
 
 
@@ -257,7 +245,8 @@ def _khz(file: Path) -> int:
     return int(file.read_text())
 
 
-def _text(file: Path, otherwise: str) -> str:
+def text_of(file: Path, otherwise: str) -> str:
+    """Return what a file says, or something else where it cannot be read."""
     try:
         return file.read_text().strip()
     except OSError:

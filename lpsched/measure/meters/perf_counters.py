@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.measure.meters.asking import Answer, ask
+from lpsched.measure.meters.machine import text_of
+from lpsched.measure.meters.power import Answer, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,42 +49,22 @@ ASKED: Final = (  # first as perf likes it, then what programs do without the ke
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What perf counted of one run.
-
-    Attributes
-    ----------
-    seconds
-        Of the program, without the start of perf.
-    crash
-        How the program failed, in words, where its exit code does not tell.
-    """
+    """What perf counted of one run."""
 
     misses: float | None = None
     instructions: float | None = None
-    seconds: float | None = None
-    crash: str | None = None
+    seconds: float | None = None  # of the program, without the start of perf
+    crash: str | None = None  # how the program failed, in words, where its exit code does not tell
 
 
 @dataclass(frozen=True, slots=True)
 class PerfCounters:
-    """`perf stat` as it works here.
+    """`perf stat` as it works here."""
 
-    Attributes
-    ----------
-    perf
-        The program.
-    asked
-        What it is asked for: `duration_time,cache-misses,instructions`.
-    events
-        Misses and instructions as perf named them in a trial, such as `cache-misses:u`.
-    level
-        Which cache is missed, if it is not the last level.
-    """
-
-    perf: str
-    asked: str
-    events: tuple[str, ...]
-    level: str | None = None
+    perf: str  # the program
+    asked: str  # what it is asked for: `duration_time,cache-misses,instructions`
+    events: tuple[str, ...]  # misses and instructions as perf named them in a trial, such as `cache-misses:u`
+    level: str | None = None  # which cache is missed, if it is not the last level
 
     @property
     def name(self) -> str:
@@ -180,8 +161,8 @@ def _try(perf: str, asked: str, script: str, file: Path) -> Answer:
 def _why(answer: Answer, text: str) -> str:
     if answer.failure is not None and "paranoid" in answer.errors:
         return (
-            f"the kernel does not permit perf to count ({PARANOID} is {_paranoid()}); let root say: sysctl"
-            " kernel.perf_event_paranoid=2, and in a container allow the capability PERFMON"
+            f"the kernel does not permit perf to count ({PARANOID} is {text_of(PARANOID, 'not there')}); let root say:"
+            " sysctl kernel.perf_event_paranoid=2, and in a container allow the capability PERFMON"
         )
     if answer.failure is not None:
         return f"perf stat does not work, {answer.failure}"
@@ -190,13 +171,6 @@ def _why(answer: Answer, text: str) -> str:
         f"perf stat says {told or 'nothing'}; the processor does not show its counters here (virtual machines"
         " mostly do not), or they are in use"
     )
-
-
-def _paranoid() -> str:
-    try:
-        return PARANOID.read_text().strip()
-    except OSError:
-        return "not there"
 
 
 def _lines(text: str) -> list[tuple[str, str, str]]:

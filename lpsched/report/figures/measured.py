@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.io.pictures import drawing_style
-from lpsched.measure.fields import COMPANIONS
+from lpsched.measure.evidence import COMPANIONS
 from lpsched.measure.measurements import class_rank
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot

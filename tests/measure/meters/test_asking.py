@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.measure.meters.asking import MOST_BYTES, ask
+from lpsched.measure.meters.power import MOST_BYTES, ask
 
 HANG_SECONDS = 20.0  # what a test would wait for if it hung; no figure of speed
 

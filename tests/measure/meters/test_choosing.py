@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lpsched.measure.bench import Application, Bench, EnergyChoice
+from lpsched.measure.machine import ONLY_LINUX, Machine, choose
 from lpsched.measure.measurements import Meters
-from lpsched.measure.meters.choosing import ONLY_LINUX, Machine, choose
 from lpsched.measure.meters.energy import RaplMeter, Zone
 from lpsched.measure.meters.power import WattCommand, WattStream
 

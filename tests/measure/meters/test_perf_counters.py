@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.measure.meters.asking import ask
 from lpsched.measure.meters.perf_counters import ASKED, Counts, PerfCounters, crash_of, find_counters
+from lpsched.measure.meters.power import ask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.meters.asking import read_watts
+from lpsched.measure.meters.power import read_watts
 
 
 @pytest.mark.parametrize(

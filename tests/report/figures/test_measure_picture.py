@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.evidence import Measured, Saving, Setting, Spread
-from lpsched.measure.fields import MEMORY_COMPANION
+from lpsched.measure.evidence import MEMORY_COMPANION, Measured, Saving, Setting, Spread
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.degradation import (
     SAVINGS_MOST,

@@ -1,0 +1,448 @@
+"""Tables and matrices in files of their own: `.csv`, `.npz` and `.parquet`.
+
+*Tables* of seconds or watts, task types x columns. A label of a column is the machine type's name, or `name:P-state`
+where it has P-states.
+
+    .csv        a header of labels, a first column of task types, both in any order; an empty cell cannot run
+    .npz        arrays `seconds` and `watts`, or a single array of any name; NaN cannot run. Rows and columns are in
+                the order of the file's lists; arrays `task_types` and `columns` with the names are checked if there
+    .parquet    a column `task_type`, then one per label, in any order; null and NaN cannot run. Needs PyArrow
+
+*Matrices* of air mixing, square. Places are in the order of the lists, nodes before CRAC units.
+
+    .csv        rows of numbers, without names
+    .npz        one dense array (of any name if it is the only one, else named as the key), or the arrays `rows`,
+                `columns` (whole numbers from 0) and `values` of the entries that are not 0, in any order
+
+What is compressed is compared with the file's lists before it is unpacked, so a small file cannot fill memory; what is
+text may have 64 MiB. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+import zipfile
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import numpy as np
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.io.content import (
+    MOST_TEXT_BYTES,
+    as_text,
+    csv_bytes,
+    load_arrow,
+    one_fault,
+    parquet_bytes,
+    parquet_is_broken,
+    read_bytes,
+)
+from lpsched.io.documents import resolve
+from lpsched.model.fields import SMALLEST
+from lpsched.model.problems import MOST_ADVISED
+from lpsched.model.table import SparseMatrix, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from lpsched.errors import Place
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.fields import Amount
+    from lpsched.model.table import Axes
+
+MOST_BYTES: Final = 512 * 2**20
+CORNER: Final = "task_type"  # the header of the column of task types
+NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
+WHOLE: Final = "iu"
+TEXT: Final = "U"
+TRIPLETS: Final = ("rows", "columns", "values")
+LONGEST_LABEL: Final = 2 * LONGEST_NAME + 1
+LONGEST_HEADER: Final = 10_000  # bytes; NumPy's own limit, but NumPy reads it all before it looks
+
+
+# What a file must hold, and the errors when it does not.
+@dataclass(frozen=True, slots=True)
+class _Contract:
+    """What a file holds for the place `at` of an instance, cells that each pass a check."""
+
+    path: Path
+    at: Place
+    check: Amount
+
+    @property
+    def key(self) -> str:
+        return str(self.at[-1])
+
+    def fault(self, found: str, needed: str, do: str, *inner: str | int, line: int | None = None) -> Fault:
+        return Fault((*self.at, *inner), found, needed, do, line=line, file=self.path.name)
+
+    def refusal(self, found: str, needed: str, do: str) -> InstanceError:
+        return InstanceError(str(self.path), (self.fault(found, needed, do),))
+
+    def refused(self, value: object, *inner: str | int, line: int | None = None) -> Fault:
+        """Return the fault of a cell that does not pass the check."""
+        try:
+            self.check(value)
+        except PydanticCustomError as error:
+            return Fault((*self.at, *inner), **(error.context or {}), line=line, file=self.path.name)
+        raise AssertionError("NumPy and the check of a single cell agree on what is refused")
+
+    def require_none(self, faults: Sequence[Fault]) -> None:
+        if faults:
+            raise InstanceError(str(self.path), tuple(faults[:MOST_FAULTS]))
+
+    def here(self, error: InstanceError) -> InstanceError:
+        """Return an error about the file as one about what it holds."""
+        faults = (self.fault(each.found, each.needed, each.do, line=each.line) for each in error.faults)
+        return InstanceError(str(self.path), tuple(faults))
+
+    def content(self, most: int = MOST_BYTES) -> bytes:
+        try:
+            return read_bytes(self.path, most)
+        except InstanceError as error:
+            raise self.here(error) from None
+
+    def lines(self) -> list[tuple[int, list[str]]]:
+        try:
+            return csv_lines(self.path, as_text(self.path, read_bytes(self.path, MOST_TEXT_BYTES)))
+        except InstanceError as error:
+            raise self.here(error) from None
+
+    @contextmanager
+    def archive(self) -> Iterator[tuple[zipfile.ZipFile, list[str]]]:
+        """Open an `.npz` file; give it with the names of its arrays."""
+        needed, do = "an .npz file as numpy.savez writes it", "write it again"
+        content = io.BytesIO(self.content())
+        with opened_archive(content, lambda found: self.refusal(found, needed, do)) as archive:
+            yield archive, [name.removesuffix(".npy") for name in archive.namelist()]
+
+    def member(self, members: Sequence[str], otherwise: str = "") -> str:
+        """Return which array of an archive holds the cells."""
+        if self.key in members or len(members) == 1:
+            return self.key if self.key in members else members[0]
+        there = f"the arrays {', '.join(map(quote, members[:9]))}" if members else "no arrays"
+        raise self.refusal(there, f"one named {self.key}{otherwise}", "rename the array")
+
+
+@dataclass(frozen=True, slots=True)
+class _TableContract(_Contract):
+    """A table: the names of task types are its rows, the labels its columns."""
+
+    axes: Axes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.axes.names), len(self.axes.labels)
+
+    def mismatches(self, rows: list[str], columns: list[str]) -> list[Fault]:
+        """Return what differs between the names in the file and those of the lists, in any order."""
+        return [*self._differ(columns, self.axes.labels, "column"), *self._differ(rows, self.axes.names, "row")]
+
+    def _differ(self, found: list[str], wanted: tuple[str, ...], kind: str) -> list[Fault]:
+        known, times = set(wanted), Counter(found)
+        faults: list[Fault] = []
+        for name, count in times.items():
+            if name not in known:
+                advice = nearest(name, wanted) if len(faults) < MOST_ADVISED else ""
+                needed = f"only {kind}s that the {self.axes.kind}'s lists name"
+                faults.append(self.fault(f"the {kind} {quote(name)}", needed, advice or "correct or remove it"))
+            elif count > 1:
+                faults.append(self.fault(f"the {kind} {quote(name)} {count} times", "each once", "remove one"))
+        missing = [name for name in wanted if name not in times]
+        if missing:
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            faults.append(self.fault(f"no {kind} {quote(missing[0])}{others}", f"a {kind} for each", "add it"))
+        return faults[:MOST_FAULTS]
+
+    def pack(self, cells: Floats) -> Table:
+        """Return the table of an array in which NaN is absent."""
+        absent = np.isnan(cells)
+        sound = absent | (cells >= max(self.check.least, SMALLEST)) & (cells <= self.check.most)
+        if self.check.least == 0.0:
+            sound |= cells == 0.0
+        names, labels = self.axes.names, self.axes.labels
+        wrong = np.argwhere(~sound)[:MOST_FAULTS].tolist()
+        self.require_none([self.refused(float(cells[i, c]), names[i], labels[c]) for i, c in wrong])
+        packed = np.where(absent, np.nan, cells + 0.0)  # one NaN, no -0.0: equal tables have equal bytes
+        return Table(*self.shape, packed.tobytes(), checked_as=self.key)
+
+
+# Archives of arrays.
+@contextmanager
+def opened_archive(file: Path | IO[bytes], refusal: Callable[[str], InstanceError]) -> Iterator[zipfile.ZipFile]:
+    """Open an `.npz` file; whatever goes wrong within is told as a fault of it, made by `refusal`."""
+    try:
+        with zipfile.ZipFile(file) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy, about what we refuse or round anyway
+            yield archive
+    except InstanceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
+        raise refusal(f"a broken archive ({type(error).__name__})") from None
+
+
+def header_of(
+    archive: zipfile.ZipFile, member: str, refusal: Callable[[str, str, str], InstanceError]
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and type of an array without unpacking it."""
+    with archive.open(f"{member}.npy") as file:
+        start = file.read(12)  # magic, version, and the length of the header in two or four bytes
+        if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:
+            raise refusal(f"the array {quote(member)} with a huge header", "a plain array", "write it again")
+    with archive.open(f"{member}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        wide = version != (1, 0)
+        shape, _, dtype = (np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0)(file)
+    return shape, dtype
+
+
+def array_of(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
+    """Return an array whose header has been looked at; nothing is unpickled."""
+    with archive.open(f"{member}.npy") as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "none"
+
+
+# Tables.
+def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
+    """Read the table `key` between these lists."""
+    contract = _TableContract(path, (key,), check, axes)
+    readers = {".csv": _read_csv, ".npz": _read_npz, ".parquet": _read_parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(readers), "convert the table")
+    return contract.pack(reader(contract))
+
+
+def _read_csv(contract: _TableContract) -> Floats:
+    (_, header), *body = contract.lines()
+    faults = [contract.fault(*ragged(row, header), line=number) for number, row in body if len(row) != len(header)]
+    contract.require_none([*faults, *contract.mismatches([row[0] for _, row in body], header[1:])])
+    place = {label: column for column, label in enumerate(header) if column}
+    by_name = {row[0]: (number, row) for number, row in body}
+    cells = np.full(contract.shape, np.nan)
+    for i, name in enumerate(contract.axes.names):
+        number, row = by_name[name]
+        for column, label in enumerate(contract.axes.labels):
+            value = resolve(row[place[label]].strip())
+            try:
+                if value is not None:
+                    cells[i, column] = contract.check(value)
+            except PydanticCustomError:
+                if len(faults) < MOST_FAULTS:
+                    faults.append(contract.refused(value, name, label, line=number))
+    contract.require_none(faults)
+    return cells
+
+
+def csv_lines(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV that are not empty, each with its line in the file."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from None
+
+
+def ragged(row: Sequence[str], header: Sequence[str]) -> tuple[str, str, str]:
+    """Return what was found, what is needed and what to do, of a row that is not as long as the header."""
+    return f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row"
+
+
+def write_csv(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
+    """Return the table as CSV; an absent cell is empty, a number has all its digits."""
+    return csv_bytes([CORNER, *labels], ([name, *row] for name, row in zip(names, table, strict=True)))
+
+
+def _read_npz(contract: _TableContract) -> Floats:
+    with contract.archive() as (archive, members):
+        for member, wanted in (("task_types", contract.axes.names), ("columns", contract.axes.labels)):
+            names = _array(contract, archive, member, (len(wanted),), TEXT).tolist() if member in members else wanted
+            for place, (name, expected) in enumerate(zip(names, wanted, strict=True)):
+                if name != expected:
+                    there = f"{quote(name)} at place {place} of its {member}"
+                    do = f"write it in the order of the {contract.axes.kind}'s lists"
+                    raise contract.refusal(there, quote(expected), do)
+        return _array(contract, archive, contract.member(members), contract.shape, NUMBERS).astype(float)
+
+
+def _array(
+    contract: _TableContract, archive: zipfile.ZipFile, member: str, shape: tuple[int, ...], kinds: str
+) -> NDArray[Any]:
+    """Read one array, after its header has shown the right shape and kind."""
+    found, dtype = header_of(archive, member, contract.refusal)
+    if found != shape:
+        needed = f"{_shown(shape)}, as the {contract.axes.kind}'s lists have it"
+        raise contract.refusal(f"the array {quote(member)} of shape {_shown(found)}", needed, "mend its shape")
+    if dtype.kind not in kinds or dtype.itemsize > 4 * LONGEST_LABEL:
+        needed = "plain numbers" if kinds == NUMBERS else f"names of at most {LONGEST_LABEL} characters"
+        raise contract.refusal(f"the array {quote(member)} of type {dtype}", needed, "convert it")
+    return array_of(archive, member)
+
+
+def write_npz(tables: Mapping[str, Table], names: Sequence[str], labels: Sequence[str]) -> bytes:
+    """Return the tables as one archive, with the names."""
+    out = io.BytesIO()
+    arrays = {key: np.asarray(table) for key, table in tables.items()}
+    names_of = {"task_types": np.array(names), "columns": np.array(labels)}
+    np.savez(out, allow_pickle=False, **names_of, **arrays)  # times hardly compress, and this reads at once
+    return out.getvalue()
+
+
+def _read_parquet(contract: _TableContract) -> Floats:
+    pa, pq = load_arrow(f"reading {contract.path.name}")
+    content = contract.content()
+    with parquet_is_broken(pa, contract.refusal):
+        file = pq.ParquetFile(pa.BufferReader(content))
+        metadata, (rows, columns) = file.metadata, contract.shape
+        if (metadata.num_rows, metadata.num_columns) != (rows, columns + 1):
+            found = f"{metadata.num_rows} rows and {metadata.num_columns} columns"
+            needed = f"{rows} rows and {columns + 1} columns, {CORNER} among them"
+            raise contract.refusal(found, needed, "mend its shape")
+        unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+        if unpacked > MOST_BYTES:
+            raise contract.refusal(f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "use plain numbers")
+        return _arrow_cells(contract, pa, file.read(use_threads=False))
+
+
+def _arrow_cells(contract: _TableContract, pa: Any, arrow: Any) -> Floats:  # noqa: ANN401 - PyArrow has no types
+    """Put rows and columns into the order of the lists; by place, since two columns may share a name."""
+    labels = list(arrow.column_names)
+    corner = labels.index(CORNER) if CORNER in labels else None
+    names = [] if corner is None else arrow.column(corner).to_pylist()
+    if corner is None or not all(isinstance(name, str) for name in names):
+        raise contract.refusal("no names of task types", f"a column {CORNER} of texts", "add it")
+    columns = {place: arrow.column(place) for place in range(len(labels)) if place != corner}
+    contract.require_none(contract.mismatches(names, [labels[place] for place in columns]))
+    for place, column in columns.items():
+        kind = column.type
+        if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+            raise contract.refusal(f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it")
+    of_label = {labels[place]: each.cast(pa.float64(), safe=False).to_numpy() for place, each in columns.items()}
+    row_of = {name: row for row, name in enumerate(names)}
+    cells = np.stack([of_label[label] for label in contract.axes.labels], axis=1)
+    return np.ascontiguousarray(cells[[row_of[name] for name in contract.axes.names]])
+
+
+def write_parquet(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
+    """Return the table as Parquet."""
+    pa, _ = load_arrow("writing Parquet")
+    columns = [pa.array(column, from_pandas=True) for column in np.asarray(table).T]
+    return parquet_bytes(pa.Table.from_arrays([pa.array(names, pa.string()), *columns], names=[CORNER, *labels]))
+
+
+# Matrices.
+def read_matrix_file(path: Path, at: Place, check: Amount, size: int) -> SparseMatrix:
+    """Read the matrix of `size` x `size` that an instance has at the place `at`."""
+    contract = _Contract(path, at, check)
+    readers = {".npz": _read_npz_matrix, ".csv": _read_csv_matrix}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(readers), "convert the matrix")
+    return reader(contract, size)
+
+
+def _read_csv_matrix(contract: _Contract, size: int) -> SparseMatrix:
+    lines = contract.lines()
+    if len(lines) != size:
+        needed = f"{size}, one for each place, and no header"
+        raise contract.refusal(f"{len(lines)} rows", needed, "mend its shape")
+    rows: list[list[tuple[int, float]]] = []
+    faults: list[Fault] = []
+    for v, (number, row) in enumerate(lines):
+        if len(row) != size:
+            faults.append(contract.fault(f"a row of {len(row)} cells", f"{size}", "complete the row", v, line=number))
+            continue
+        rows.append([])
+        for u, cell in enumerate(row):
+            value = resolve(cell.strip())
+            try:
+                rows[-1].append((u, contract.check(value)))
+            except PydanticCustomError:
+                faults.append(contract.refused(value, v, u, line=number))
+        if len(faults) >= MOST_FAULTS:
+            break
+    contract.require_none(faults)
+    return SparseMatrix.of(rows, size)
+
+
+def _read_npz_matrix(contract: _Contract, size: int) -> SparseMatrix:
+    with contract.archive() as (archive, members):
+        if set(TRIPLETS) <= set(members):
+            return _entries(contract, archive, size)
+        member = contract.member(members, f", or {', '.join(TRIPLETS)}")
+        shape, dtype = header_of(archive, member, contract.refusal)
+        if shape != (size, size) or dtype.kind not in NUMBERS:
+            there = f"the array {quote(member)} of shape {_shown(shape)} and type {dtype}"
+            raise contract.refusal(there, f"{size} x {size} numbers", "mend its shape or type")
+        cells = array_of(archive, member).astype(float)
+        rows, columns = np.nonzero(cells)  # NaN is not zero either
+        return _packed(contract, size, rows, columns, cells[rows, columns])
+
+
+def _entries(contract: _Contract, archive: zipfile.ZipFile, size: int) -> SparseMatrix:
+    headers = {member: header_of(archive, member, contract.refusal) for member in TRIPLETS}
+    length = headers["values"][0]
+    for member, (shape, dtype) in headers.items():
+        kinds, word = (NUMBERS, "numbers") if member == "values" else (WHOLE, "whole numbers")
+        if shape != length or len(shape) != 1 or shape[0] > size**2 or dtype.kind not in kinds:
+            there = f"the array {quote(member)} of shape {_shown(shape)}, type {dtype}"
+            needed = f"as many {word} as there are entries, at most {size**2:,}"
+            raise contract.refusal(there, needed, "write rows, columns and values alike")
+    rows, columns = (array_of(archive, member).astype(np.int64) for member in TRIPLETS[:2])
+    outside = (rows < 0) | (rows >= size) | (columns < 0) | (columns >= size)
+    if outside.any():
+        first = int(np.flatnonzero(outside)[0])
+        there = f"an entry at row {rows[first]}, column {columns[first]}"
+        raise contract.refusal(there, f"numbers from 0 to {size - 1}", "count from 0")
+    values = array_of(archive, "values").astype(float)
+    order = np.lexsort((columns, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    twice = (np.diff(rows) == 0) & (np.diff(columns) == 0)
+    if twice.any():
+        first = int(np.flatnonzero(twice)[0])
+        there = f"two entries at row {rows[first]}, column {columns[first]}"
+        raise contract.refusal(there, "each place once", "add them up")
+    kept = values != 0.0
+    return _packed(contract, size, rows[kept], columns[kept], values[kept])
+
+
+def _packed(contract: _Contract, size: int, rows: Integers, columns: Integers, values: Floats) -> SparseMatrix:
+    """Pack entries in order of rows and columns, if the check of a single one passes them all."""
+    wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= contract.check.most)))[:MOST_FAULTS].tolist()
+    contract.require_none([contract.refused(float(values[n]), int(rows[n]), int(columns[n])) for n in wrong])
+    starts = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=size), out=starts[1:])
+    return SparseMatrix(size, size, starts.tobytes(), columns.astype(np.int64).tobytes(), values.tobytes())
+
+
+def write_npz_matrix(matrix: SparseMatrix) -> bytes:
+    """Return the entries of a matrix as an archive."""
+    starts = np.frombuffer(matrix.starts, dtype=np.int64)
+    out = io.BytesIO()
+    np.savez_compressed(
+        out,
+        allow_pickle=False,
+        rows=np.repeat(np.arange(matrix.rows, dtype=np.int32), np.diff(starts)),
+        columns=np.frombuffer(matrix.places, dtype=np.int64).astype(np.int32),
+        values=np.frombuffer(matrix.packed),
+    )
+    return out.getvalue()
+
+
+def write_csv_matrix(matrix: SparseMatrix) -> bytes:
+    """Return a matrix with its zeros as CSV; a number has all its digits."""
+    return "".join(f"{','.join(map(repr, row))}\n" for row in matrix.dense()).encode()
