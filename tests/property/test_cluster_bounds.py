@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound import offers as arrival_tables
+from lpsched.online.bound import offers as arrival_offers
 from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of
@@ -48,7 +48,7 @@ def priced(draw, judged, most_tasks=3):
 
 
 def proved(clusters, prices, listed=3):
-    with patch.object(arrival_tables, "FEW", listed):
+    with patch.object(arrival_offers, "FEW", listed):
         return proved_by(offers_of(clusters), prices)
 
 
@@ -68,7 +68,7 @@ def test_no_schedule_on_a_grid_of_starts_earns_more_than_any_prices_prove(judged
 @given(data=st.data(), place=st.floats(0.0, 1.0), listed=LISTED)
 def test_no_start_of_a_task_gains_more_than_its_best_choice(judged, data, place, listed):
     clusters, prices = data.draw(priced(judged, most_tasks=2))
-    with patch.object(arrival_tables, "FEW", listed):
+    with patch.object(arrival_offers, "FEW", listed):
         best = Looker(offers_of(clusters), prices.edges).best(prices).best
     for task in range(clusters.tasks):
         arrival = Fraction(clusters.arriving.arrival_seconds[task])
