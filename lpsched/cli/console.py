@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.cancellation import Progress
+    from lpsched.cli.options import Tables
     from lpsched.facility.model import Facility
-    from lpsched.io.instance_files import TableForm
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
     from lpsched.online.clusters import Clusters
@@ -57,7 +57,7 @@ class Talk:
         if text:
             sys.stdout.write(text)
         if tables:
-            print_tables(tables)
+            print_tables(tables, sys.stdout)
 
     def tell_timings(self, timings: Mapping[str, float], solver: str) -> None:
         """Log how long each stage took."""
@@ -96,11 +96,11 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
-def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
+def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
     from rich.console import Console
 
-    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    console = Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     with console.capture() as captured:
@@ -108,8 +108,7 @@ def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
             if index:
                 console.print()
             console.print(table)
-    lines = captured.get().splitlines()
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
+    stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
@@ -125,19 +124,21 @@ def write_and_tell(
     talk: Talk,
     instance: Bag | Facility | Day | Clusters | Measurements,
     path: Path,
-    form: TableForm | None,
+    tables: Tables | None,
     **more: object,
 ) -> None:
     """Write an instance or measurements, and say which files now hold it."""
+    from lpsched.io.instance_files import TableForm
     from lpsched.model.kinds import kind_of, size_of
 
-    of_tables = {} if form is None else {"form": form}
+    of_tables = {} if tables is None else {"form": TableForm(tables)}
     files = [str(file) for file in kind_of(instance).load("write")(instance, path, **of_tables)]
-    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
+    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {held_by(file)}\n" for file in files[:-1])
     talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
 
-def _held(file: str) -> str:
+def held_by(file: str) -> str:
+    """Say what a file beside an instance holds."""
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
 
@@ -257,14 +258,9 @@ def leave(watch: Watch, *, valid: bool) -> None:
 def watched(
     talk: Talk, time_limit: float | None, *, follows: str = FOLLOWS, all_signals: bool = False
 ) -> Iterator[Watch]:
-    """Give the work a watch that Ctrl-C stops, and show how far it is.
+    """Give the work a watch that Ctrl-C stops, and show how far it is; `follows` says what happens after the first one.
 
-    Parameters
-    ----------
-    follows
-        What happens after the first Ctrl-C.
-    all_signals
-        Whether SIGTERM and SIGHUP stop it, too, instead of ending the process.
+    With `all_signals` SIGTERM and SIGHUP stop it, too, instead of ending the process.
     """
     with shown_progress(talk) as listener, contextlib.ExitStack() as handlers:
         watch = Watch(time_limit, listener)

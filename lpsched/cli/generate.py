@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import inspect
 import sys
-from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import talk_of, write_and_tell
+from lpsched.cli.console import print_tables, talk_of, write_and_tell
 from lpsched.cli.options import (
+    ENDINGS,
     Output,
     TablesOption,
     as_typed,
     command_with,
     flags_of,
-    form_of,
     given_of,
     options_of,
     require_output,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.cli.options import FoundOptions
-    from lpsched.generate.gram_charlier import Moments
     from lpsched.generate.grow import Growth, Shape
 
 
@@ -41,84 +39,58 @@ HEADERS = ("moments of", "", "mean", "variation", "skewness", "kurtosis")
 def growth_as_json(growth: Growth) -> list[dict[str, Any]]:
     """Return the moments of everything that was sampled."""
     return [
-        {
-            "table": shape.table,
-            "ratios_of": shape.of,
-            "real": _as_json(shape.real),
-            "density": _as_json(shape.density),
-            "new": None if shape.new is None else _as_json(shape.new),
+        {"table": shape.table, "ratios_of": shape.of}
+        | {
+            name: None
+            if moments is None
+            else {
+                "mean": moments.mean,
+                "standard_deviation": moments.deviation,
+                "skewness": moments.skewness,
+                "kurtosis": moments.kurtosis,
+            }
+            for name, moments in (("real", shape.real), ("density", shape.density), ("new", shape.new))
         }
         for shape in growth.shapes
     ]
-
-
-def _as_json(moments: Moments) -> dict[str, float]:
-    return {
-        "mean": moments.mean,
-        "standard_deviation": moments.deviation,
-        "skewness": moments.skewness,
-        "kurtosis": moments.kurtosis,
-    }
-
-
-def tell_growth(growth: Growth) -> None:
-    """Print the moments on stderr, after what is on stdout."""
-    from rich.console import Console
-
-    from lpsched.cli.console import PIPE_WIDTH
-
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
-    with console.capture() as captured:
-        console.print(growth_table(growth))
-    sys.stdout.flush()
-    sys.stderr.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def growth_table(growth: Growth) -> Table:
     """Return the moments of the row means, and of the ratios whose density is farthest off."""
     from lpsched.report.tables import table
 
+    def misfit(shape: Shape) -> float:
+        real, density = shape.real, shape.density
+        return abs(real.skewness - density.skewness) + abs(real.kurtosis - density.kurtosis)
+
     rows = []
     for key in ("seconds", "watts"):
         shapes = [shape for shape in growth.shapes if shape.table == key]
         ratios = [shape for shape in shapes if shape.of is not None]
-        for shape in shapes[:1] + sorted(ratios, key=_misfit)[-1:]:
+        for shape in shapes[:1] + sorted(ratios, key=misfit)[-1:]:
             what = "row means" if shape.of is None else f"ratios of {shape.of} (least well kept)"
             rows += _rows(f"{key}: {what}", shape)
     return table(HEADERS, rows, numbers=(2, 3, 4, 5))
 
 
-def _misfit(shape: Shape) -> float:
-    real, density = shape.real, shape.density
-    return abs(real.skewness - density.skewness) + abs(real.kurtosis - density.kurtosis)
-
-
 def _rows(what: str, shape: Shape) -> list[tuple[str, ...]]:
-    numbers = [("real", shape.real), ("density", shape.density)]
-    if shape.new is not None:
-        numbers.append(("new", shape.new))
-    return [(what if k == 0 else "", label, *_cells(moments)) for k, (label, moments) in enumerate(numbers)]
-
-
-def _cells(moments: Moments) -> tuple[str, ...]:
     from lpsched.units import number
 
-    variation = moments.deviation / moments.mean if moments.mean else 0.0
-    if moments.deviation == 0:
-        return number(moments.mean, 5), "0", "-", "-"
-    return (number(moments.mean, 5), *(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis)))
+    rows = []
+    for label, moments in (("real", shape.real), ("density", shape.density), ("new", shape.new)):
+        if moments is not None:
+            cells: tuple[str, ...] = ("0", "-", "-")
+            if moments.deviation:
+                variation = moments.deviation / moments.mean if moments.mean else 0.0
+                cells = tuple(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis))
+            rows.append((what if label == "real" else "", label, number(moments.mean, 5), *cells))
+    return rows
 
 
 # `lpsched generate`: instances from a seed. Options come from the models of `lpsched/generate/options.py`.
-ENDINGS = (".yaml", ".yml", ".json")
+Method = Literal["cov", "grow"]  # how to make the tables of a bag
+Platform = Literal["small", "medium", "large"]  # `lpsched.generate.options.PLATFORMS`, without loading it
 generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@generate_app.callback()
-def _kinds() -> None:
-    """Generate an instance from a seed."""
 
 
 def _command(name: str, find: Callable[[], FoundOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -129,13 +101,6 @@ def _command(name: str, find: Callable[[], FoundOptions]) -> Callable[[Callable[
         return function
 
     return register
-
-
-class Method(StrEnum):
-    """How to make the tables of a bag."""
-
-    COV = "cov"
-    GROW = "grow"
 
 
 def _bag_options() -> FoundOptions:
@@ -158,7 +123,7 @@ def generate_bag(
     output: Output,
     method: Annotated[
         Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
-    ] = Method.COV,
+    ] = "cov",
     source: Annotated[Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
     tables: TablesOption = None,
@@ -170,32 +135,33 @@ def generate_bag(
     from lpsched.generate.options import CovOptions, GrowOptions
 
     given, rng = given_of(options), np.random.default_rng(seed)
-    named = name if name is not None else f"{method.value}-{seed}"
-    if method is Method.COV:
+    named = name if name is not None else f"{method}-{seed}"
+    if method == "cov":
         from lpsched.generate.cov import cov_bag
 
-        _refuse_foreign(() if source is None else ("from",), Method.GROW)
+        _refuse_foreign(() if source is None else ("from",), "grow")
         bag = cov_bag(named, rng, CovOptions(**given))
-        write_and_tell(talk_of(context), bag, output, form_of(tables), seed=seed)
+        write_and_tell(talk_of(context), bag, output, tables, seed=seed)
         return
     from lpsched.bag.files import read_bag
     from lpsched.generate.grow import grow
 
-    _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], Method.COV)
+    _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
     if source is None:
         raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
     require_output(output, ENDINGS, source)
     growth = grow(named, read_bag(source), rng, GrowOptions(**given))
     told = growth_as_json(growth)
-    write_and_tell(talk_of(context), growth.bag, output, form_of(tables), seed=seed, growth=told)
+    write_and_tell(talk_of(context), growth.bag, output, tables, seed=seed, growth=told)
     if not talk_of(context).quiet:
-        tell_growth(growth)
+        sys.stdout.flush()
+        print_tables([growth_table(growth)], sys.stderr)  # after what is on stdout
 
 
 def _refuse_foreign(names: Collection[str], method: Method) -> None:
     """Refuse options of the other method, all in one message."""
     if names:
-        raise typer.BadParameter(f"{flags_of(names)}: only with --method {method.value}; drop it or choose that method")
+        raise typer.BadParameter(f"{flags_of(names)}: only with --method {method}; drop it or choose that method")
 
 
 def _day_options() -> FoundOptions:
@@ -250,7 +216,7 @@ def generate_day(
             raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
         require_output(output, ENDINGS, source)
         day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
-    write_and_tell(talk_of(context), day, output, form_of(tables), seed=seed)
+    write_and_tell(talk_of(context), day, output, tables, seed=seed)
 
 
 def _clusters_options() -> FoundOptions:
@@ -279,15 +245,7 @@ def generate_clusters(
         given.setdefault("special_cores_per_node", ())
     require_output(output, ENDINGS)
     made = machovec_clusters(name if name is not None else f"clusters-{seed}", seed, MachovecOptions(**given))
-    write_and_tell(talk_of(context), made, output, form_of(tables), seed=seed)
-
-
-class Platform(StrEnum):
-    """Platforms of the Heat paper; the names of `lpsched.generate.options.PLATFORMS`, without loading it."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
+    write_and_tell(talk_of(context), made, output, tables, seed=seed)
 
 
 def _facility_options() -> FoundOptions:
@@ -307,7 +265,7 @@ def generate_facility(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
     output: Output,
-    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = Platform.SMALL,
+    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = "small",
     name: Annotated[str | None, typer.Option(help="The facility's name; platform and seed if not given.")] = None,
     tables: TablesOption = None,
     **options: object,
@@ -318,7 +276,7 @@ def generate_facility(
     from lpsched.generate.facility import facility_of
     from lpsched.generate.options import PLATFORMS
 
-    chosen = PLATFORMS[platform.value].model_copy(update=given_of(options))
-    named = name if name is not None else f"{platform.value}-{seed}"
+    chosen = PLATFORMS[platform].model_copy(update=given_of(options))
+    named = name if name is not None else f"{platform}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), chosen)
-    write_and_tell(talk_of(context), facility, output, form_of(tables), seed=seed)
+    write_and_tell(talk_of(context), facility, output, tables, seed=seed)

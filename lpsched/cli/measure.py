@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
-from lpsched.cli.import_options import ENDINGS
-from lpsched.cli.options import PICTURES, Figure, Report, refuse, require_output, require_pictures
+from lpsched.cli.options import ENDINGS, PICTURES, Figure, Report, refuse, require_looks, require_output
 from lpsched.errors import LpschedWarning, OutputError
 
 if TYPE_CHECKING:
@@ -65,23 +64,16 @@ class Made:
 
     def require_places(self, file: Path, output: Path | None) -> None:
         """Refuse, before anything is run, what could not be written in the end."""
-        asked: tuple[tuple[Path | None, tuple[str, ...]], ...] = (
-            (output, ENDINGS),
-            (self.bag, ENDINGS),
-            (self.facility, ENDINGS),
-            (self.figure, PICTURES),
-            (self.report, (".html",)),
-        )
+        instances, looks = (output, self.bag, self.facility), ((self.figure, PICTURES), (self.report, (".html",)))
         seen: set[Path] = set()
-        for path, endings in asked:
+        for path, endings in (*((each, ENDINGS) for each in instances), *looks):
             if path is None:
                 continue
             require_output(path, endings, file)
             if path.absolute() in seen:
                 raise OutputError(f"cannot write {path}: two files of this name are asked for; choose another")
             seen.add(path.absolute())
-        if self.figure is not None or self.report is not None:
-            require_pictures()
+        require_looks(file, figure=self.figure, report=self.report)
 
     def write(self, measurements: Measurements) -> list[str]:
         """Write what is asked for; return the files."""

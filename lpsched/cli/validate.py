@@ -21,11 +21,13 @@ from lpsched.cli.options import (
     RiskOption,
     Seed,
     SolverName,
+    flags_of,
     refuse,
+    require_looks,
     risk_asked,
+    terms_of,
     words_of,
 )
-from lpsched.cli.solve import require_looks
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -34,22 +36,22 @@ if TYPE_CHECKING:
 
 ALL = "all"
 NSGA2 = "nsga2"
-OF_BAG = ("--objective", "--price", "--profit-ratio", "--power-cap", "--deadline", "--effort")
+OF_BAG = ("objective", "price", "profit_ratio", "power_cap", "deadline", "effort")
 REFUSED = {  # by kind: options that do not go with it, and why not, in the order in which they are looked at
     "bag": (
-        (("--method",), "goes with a facility, and this is a bag"),
-        (("--drop-below",), "goes with a day, and this is a bag"),
+        (("method",), "goes with a facility, and this is a bag"),
+        (("drop_below",), "goes with a day, and this is a bag"),
     ),
-    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("--method",), "goes with a facility, and this is a day")),
+    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("method",), "goes with a facility, and this is a day")),
     "clusters": (
-        ((*OF_BAG, "--risk", "--generations"), "does not go with clusters"),
-        (("--heuristic", "--method"), "does not go with clusters; see 'lpsched simulate'"),
-        (("--drop-below",), "does not go with clusters"),
+        ((*OF_BAG, "risk", "generations"), "does not go with clusters"),
+        (("heuristic", "method"), "does not go with clusters; see 'lpsched simulate'"),
+        (("drop_below",), "does not go with clusters"),
     ),
     "facility": (
-        ((*OF_BAG, "--heuristic"), "goes with a bag, and this is a facility"),
-        (("--drop-below",), "goes with a day, and this is a facility"),
-        (("--risk",), "goes with a bag or a day, and this is a facility"),
+        ((*OF_BAG, "heuristic"), "goes with a bag, and this is a facility"),
+        (("drop_below",), "goes with a day, and this is a facility"),
+        (("risk",), "goes with a bag or a day, and this is a facility"),
     ),
 }
 TAKEN = {  # by kind: what its validation is given
@@ -125,28 +127,28 @@ def validate(
     require_looks(instance, *(schedules or []), figure=figure, report=report)
     (read, kind), files = read_with_kind(instance), schedules or []
     given = {
-        "--objective": objective,
-        "--price": price,
-        "--profit-ratio": profit_ratio,
-        "--power-cap": power_cap,
-        "--deadline": deadline,
-        "--effort": effort,
-        "--heuristic": heuristic,
-        "--method": method,
-        "--generations": generations,
-        "--drop-below": drop_below,
-        "--risk": risk,
+        "objective": objective,
+        **terms_of(price, profit_ratio, power_cap, deadline),
+        "effort": effort,
+        "heuristic": heuristic,
+        "method": method,
+        "generations": generations,
+        "drop_below": drop_below,
+        "risk": risk,
     }
     for names, why in REFUSED[kind.name]:
-        refuse({name: given[name] for name in names}, why)
+        refuse({flags_of([name]): given[name] for name in names}, why)
     taken = TAKEN[kind.name].split()
-    asked: dict[str, Any] = {name: given.get(f"--{name.replace('_', '-')}") for name in taken}
-    asked |= {"time_limit": time_limit} | ({"seed": seed} if "seed" in taken else {})
+    asked: dict[str, Any] = {name: given.get(name) for name in taken} | {"time_limit": time_limit}
+    asked |= {"seed": seed} if "seed" in taken else {}
     if asked.get("effort", "") is None:
         del asked["effort"]  # the library's own
     ran: tuple[str, ...] = ()
     if "methods" in taken:
-        ran = asked["methods"] = _methods(method or [])
+        from lpsched.facility.compare import NAMES
+
+        words = words_of(method)
+        ran = asked["methods"] = NAMES if ALL in words else words
     if "heuristics" in taken:
         ran = asked["heuristics"] = (_schedulers if kind.name == "bag" else _day_schedulers)(heuristic or [], read)
         asked["risk"] = risk_asked(risk)
@@ -168,7 +170,7 @@ def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Pa
     """Draw and write what is asked for to look at."""
     if figure is not None:
         from lpsched.io.pictures import write_picture
-        from lpsched.report.figures.validation import validation_picture
+        from lpsched.report.figures.comparisons import validation_picture
 
         write_picture(validation_picture(result), figure)
     if report is not None:
@@ -181,14 +183,6 @@ def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Pa
         else:
             page = validation_page(result, instance if kind == "bag" else None)
         write_files({report: page.encode()})
-
-
-def _methods(given: list[str]) -> tuple[str, ...]:
-    """Read names of methods of a facility."""
-    from lpsched.facility.compare import NAMES
-
-    words = words_of(given)
-    return NAMES if ALL in words else words
 
 
 def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from lpsched.online.result.fronts import HEADERS
 from lpsched.online.result.policy import COLUMNS, Judged
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
-from lpsched.report.figures.nodes import node_picture, node_times
 from lpsched.report.figures.simulation import (
     drawn_policies,
     priorities_picture,
@@ -19,13 +18,15 @@ from lpsched.report.figures.simulation import (
     waits_in_words,
     waits_picture,
 )
-from lpsched.report.figures.timeline import timeline_of, timeline_picture
+from lpsched.report.figures.timeline import node_picture, node_times, timeline_of, timeline_picture
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
 from lpsched.units import MEGA, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.policy import PolicyEntry, Traces
@@ -147,11 +148,8 @@ def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
     small = "" if times.is_exact else " Tasks too small to see are joined with their neighbours."
     caption = f"A rectangle is a task on some nodes; white is idle.{small}{some}"
     nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
-    rows = tuple((name, f"{nodes[name]:,}", percent(share)) for name, share in entry.busy)
-    busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption)
-    table = Table(("cluster", "nodes", "busy"), rows, numbers=True)
-    return Section(f"What the nodes run under {entry.name}", (picture, table))
+    words = "What nodes run", "What the nodes run", caption
+    return _busy(node_picture(times, entry.name), entry, ("cluster", "nodes", "busy"), nodes, words)
 
 
 def _machines(day: Day, entry: PolicyEntry) -> Section:
@@ -165,13 +163,20 @@ def _machines(day: Day, entry: PolicyEntry) -> Section:
         f"are joined with their neighbours.{some}"
     )
     counts = {machine.name: machine.count for machine in day.machine_types}
+    words = "What each machine runs", "What the machines run", caption
+    headers = ("machine type", "machines", "busy")
+    return _busy(timeline_picture(timeline, entry.name), entry, headers, counts, words)
+
+
+def _busy(
+    figure: Figure, entry: PolicyEntry, headers: tuple[str, ...], counts: dict[str, int], words: tuple[str, str, str]
+) -> Section:
+    """Show a picture of what ran, and how busy each cluster or machine type was."""
+    described, title, caption = words
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(
-        timeline_picture(timeline, entry.name), f"What each machine runs under {entry.name}. Busy: {busiest}.", caption
-    )
-    table = Table(("machine type", "machines", "busy"), rows, numbers=True)
-    return Section(f"What the machines run under {entry.name}", (picture, table))
+    picture = Picture(figure, f"{described} under {entry.name}. Busy: {busiest}.", caption)
+    return Section(f"{title} under {entry.name}", (picture, Table(headers, rows, numbers=True)))
 
 
 # The page of fronts of a day: utility against energy below the line that no schedule passes.

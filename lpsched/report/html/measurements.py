@@ -125,7 +125,8 @@ SAVED: Final = (
 
 def measure_page(measurements: Measurements) -> str:
     """Return the page of measurements as HTML."""
-    sections = [_times(measurements)]
+    times = (*_cut(times_table(measurements)), *_cut(classes_table(measurements)))
+    sections = [Section("Times, powers and memory intensity", times)]
     sections += _together(measurements)
     sections += _degradation(measurements)
     sections += _savings(measurements)
@@ -146,12 +147,6 @@ def measure_page(measurements: Measurements) -> str:
     return page(f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer)
 
 
-def _times(measurements: Measurements) -> Section:
-    classes = classes_table(measurements)
-    parts: tuple[Part, ...] = _cut(times_table(measurements))
-    return Section("Times, powers and memory intensity", (*parts, *_cut(classes)))
-
-
 def _together(measurements: Measurements) -> list[Section]:
     """Show each application alone and together, in a picture of its own."""
     drawn = drawn_applications(measurements, MOST_DRAWN)
@@ -168,20 +163,16 @@ def _together(measurements: Measurements) -> list[Section]:
     left = len(measurements.applications) - len(drawn)
     if left:
         told.append(f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all.")
+    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
     pictures = [
         Picture(
             measure_picture(measurements, each.name),
-            f"{each.name} alone and together: {_described(measurements)}.",
+            f"{each.name} alone and together: what was measured of memory intensity, time and energy, {along}.",
             spots=measure_spots(measurements, each.name),
         )
         for each in drawn
     ]
     return [Section("Alone and together", (Paragraph(" ".join(told)), *pictures))]
-
-
-def _described(measurements: Measurements) -> str:
-    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
-    return f"what was measured of memory intensity, time and energy, {along}"
 
 
 def _degradation(measurements: Measurements) -> list[Section]:

@@ -11,7 +11,7 @@ from lpsched.facility.result import Judged as FacilityEntry
 from lpsched.model.violation import Violation
 from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation
 from lpsched.online.result.day_validation import DayEntry, DayValidation
-from lpsched.report.figures.validation import validation_picture, validation_spots, verdicts_of
+from lpsched.report.figures.comparisons import validation_picture, validation_spots, verdicts_of
 from tests.report.bags import PROVENANCE
 
 LATE = Violation("after-deadline", "too late")
