@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.verify import Examined
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility
     from lpsched.facility.verify import Measurement as FacilityMeasurement
@@ -78,13 +77,16 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     """Check a certificate or a schedule."""
     from lpsched.bag.certificate.claim import FORMATS
     from lpsched.bag.cost import has_price
-    from lpsched.bag.files import schedule_from_dict
-    from lpsched.bag.verify import examine
+    from lpsched.bag.files import read_rows, schedule_from_dict
+    from lpsched.bag.verify import Examined, examine, gather
 
     name = str(path)
     may_wait = has_price(bag) and bag.site.deadline_seconds is None
     if path.suffix.lower() in SUFFIXES:
-        found = _examined_rows(bag, path, may_wait=may_wait)
+        gathered = gather(bag, read_rows(path))
+        found = Examined(gathered.violations, None)
+        if not gathered.violations:
+            found = examine(bag, gathered.schedule, may_wait=may_wait)
     else:
         document = read_document(path)
         if format_of(document.value) in FORMATS:
@@ -92,16 +94,6 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
         found = examine(bag, schedule_from_dict(document.value, name, document.faults), may_wait=may_wait)
     words = "" if found.measured is None else _taken(found.measured)
     return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
-
-
-def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
-    from lpsched.bag.files import read_rows
-    from lpsched.bag.verify import Examined, examine, gather
-
-    gathered = gather(bag, read_rows(path))
-    if gathered.violations:
-        return Examined(gathered.violations, None)
-    return examine(bag, gathered.schedule, may_wait=may_wait)
 
 
 def _certificate(bag: Bag, name: str, document: Document) -> Checked:

@@ -271,17 +271,12 @@ def watched(
             watch.stop()
             tell(f"stopping: {follows}; press Ctrl-C again to leave at once")
 
-        for number, usual in _signals(all_signals=all_signals).items():
+        signals: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
+        if all_signals:
+            ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+            signals |= dict.fromkeys(ends, signal.SIG_DFL)
+        for number, usual in signals.items():
             if signal.getsignal(number) is usual:  # else it is somebody else's, or switched off
                 handlers.callback(signal.signal, number, usual)
                 signal.signal(number, stop)
         yield watch
-
-
-def _signals(*, all_signals: bool) -> dict[signal.Signals, object]:
-    """Return which signals stop the work, and what Python usually does about each."""
-    found: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
-    if all_signals:
-        ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        found |= dict.fromkeys(ends, signal.SIG_DFL)
-    return found

@@ -127,9 +127,8 @@ def facility(
 
 def _fits(method: Method, fitting: Method, given: dict[str, object]) -> None:
     """Refuse options of another method."""
-    for option, value in given.items():
-        if value is not None and method != fitting:
-            raise typer.BadParameter(f"goes with --method {fitting}, not with {method}", param_hint=option)
+    if method != fitting:
+        options.refuse(given, f"goes with --method {fitting}, not with {method}")
 
 
 def _saved(

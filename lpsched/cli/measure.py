@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 
 
-def holds_measurements(path: Path) -> bool:
-    """Tell whether a file says that it holds measurements."""
-    from lpsched.io.documents import read_document
-    from lpsched.model.kinds import format_of, name_of
-
-    return name_of(format_of(read_document(path).value) or "") == "measurements"
-
-
 def named(told: OfMachine, machine_type: str | None) -> OfMachine:
     """Return a bench or measurements of a machine type of this name; the same without one."""
     from pydantic_core import PydanticCustomError
@@ -148,11 +140,13 @@ def measure(
     report: Report = None,
 ) -> None:
     """Measure times, powers and co-location of applications on this machine: alone and together."""
+    from lpsched.io.documents import read_document
     from lpsched.measure.files import read_measurements
+    from lpsched.model.kinds import format_of, name_of
 
     made = Made(bag, facility, figure, report)
     made.require_places(file, output)
-    if holds_measurements(file):
+    if name_of(format_of(read_document(file).value) or "") == "measurements":
         only = {"--output": output, "--resume": resume or None, "--time-limit": time_limit}
         refuse(only, "goes with a bench, and these are measurements; drop it")
         measurements = named(read_measurements(file), machine_type)

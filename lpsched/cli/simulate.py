@@ -121,16 +121,7 @@ SCHEDULES = (".csv", ".parquet")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is asked for in place of what the file says."""
-
-    energy_gigajoules: float | None
-    cost: Cost | None
-    weight: Weight | None
-
-
-def read_arriving(path: Path, changes: Changes) -> Any:  # noqa: ANN401 - a day or clusters
+def read_arriving(path: Path, energy_gigajoules: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
     """Read a day or clusters, and change what is asked: the energy constraint, or what waiting costs."""
     from lpsched.instances import read_with_kind
     from lpsched.units import GIGA
@@ -139,8 +130,8 @@ def read_arriving(path: Path, changes: Changes) -> Any:  # noqa: ANN401 - a day 
     if not kind.simulate:
         needed = "needs a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
         raise typer.BadParameter(f"is no day and no clusters; {needed}", param_hint="INSTANCE")
-    costs = {"--cost": changes.cost, "--weight": changes.weight}
-    energy = {"--energy-gigajoules": changes.energy_gigajoules}
+    costs = {"--cost": cost, "--weight": weight}
+    energy = {"--energy-gigajoules": energy_gigajoules}
     waits = "is for clusters whose tasks are judged by what they wait"
     if kind.name == "day":
         refuse(costs, waits)
@@ -150,13 +141,13 @@ def read_arriving(path: Path, changes: Changes) -> Any:  # noqa: ANN401 - a day 
             refuse(energy, "needs watts, and the file has none")
     else:
         refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")
-        given: dict[str, Any] = {} if changes.cost is None else {"measure": changes.cost, "points": ()}
-        given |= {} if changes.weight is None else {"weight": changes.weight}
+        given: dict[str, Any] = {} if cost is None else {"measure": cost, "points": ()}
+        given |= {} if weight is None else {"weight": weight}
         waiting = instance.waiting.model_copy(update=given)
         return instance if waiting == instance.waiting else instance.model_copy(update={"waiting": waiting})
-    if changes.energy_gigajoules is None:
+    if energy_gigajoules is None:
         return instance
-    joules = {"energy_constraint_joules": GIGA * changes.energy_gigajoules}
+    joules = {"energy_constraint_joules": GIGA * energy_gigajoules}
     return instance.model_copy(update={"period": type(instance.period)(**dict(instance.period) | joules)})
 
 
@@ -315,7 +306,7 @@ def simulate(
         refuse({"--time-limit": time_limit, "--offline": offline or None}, "goes with --bound")
     outputs = Outputs(output, figure, timeline, report)
     outputs.require(names, instance)
-    arriving = read_arriving(instance, Changes(energy_gigajoules, cost, weight))
+    arriving = read_arriving(instance, energy_gigajoules, cost, weight)
     kind = kind_of(arriving)
     asked = Asked(machines, every_seconds, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
     options = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)

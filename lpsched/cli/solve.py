@@ -13,7 +13,6 @@ from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import Schedule
 
 
 def solve(
@@ -79,7 +78,13 @@ def solve(
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
     if figure is not None:
-        draw_schedule(read, result.schedule, figure)
+        from lpsched.io.pictures import write_picture
+        from lpsched.report.figures.schedule import schedule_picture
+
+        if result.schedule.groups:
+            write_picture(schedule_picture(read, result.schedule), figure)
+        else:
+            tell(f"{figure} is not drawn: nothing runs")
     if report is not None:
         write_page(read, terms, solver, report, result=result, seed=seed)
     talk.tell_timings(result.timings, result.provenance.solver)
@@ -143,17 +148,6 @@ def _counts(changes: list[str], names: list[str]) -> dict[str, int]:
 # What commands about a bag give to look at: pictures and pages.
 #
 # Where they go is checked before the work begins, and they are written after it, whole or not at all.
-def draw_schedule(bag: Bag, schedule: Schedule, figure: Path) -> None:
-    """Draw when machines are done, what they take, and which tasks run where."""
-    from lpsched.io.pictures import write_picture
-    from lpsched.report.figures.schedule import schedule_picture
-
-    if schedule.groups:
-        write_picture(schedule_picture(bag, schedule), figure)
-    else:
-        tell(f"{figure} is not drawn: nothing runs")
-
-
 def write_page(bag: Bag, terms: dict[str, Any], solver: str, report: Path, **found: Any) -> None:  # noqa: ANN401
     """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
     from lpsched.bag.overview import overview

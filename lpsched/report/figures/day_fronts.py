@@ -270,7 +270,9 @@ def variance_picture(front: FuzzyFront) -> Figure:
         axes.set_aspect("equal", adjustable="box")
         axes.margins(0.08, 0.16)
         axes.autoscale_view()
-        _fit_height(figure, axes)
+        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()  # both axes have one scale
+        plotted = (style.WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
+        figure.set_size_inches(style.WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
         axes.set_xlabel("energy / least energy")
         best = "most utility" if front.value_key == "utility" else "longest makespan"
         axes.set_ylabel(f"{front.value_key.removesuffix('_seconds')} / {best}")
@@ -280,13 +282,6 @@ def variance_picture(front: FuzzyFront) -> Figure:
             shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
             figure.colorbar(shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %")
         return figure
-
-
-def _fit_height(figure: Figure, axes: Axes) -> None:
-    """Make a picture as high as it must be for both axes to have one scale."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    plotted = (style.WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
-    figure.set_size_inches(style.WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
 
 
 def _means(point: FuzzyPoint, front: FuzzyFront) -> tuple[float, float]:

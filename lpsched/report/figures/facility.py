@@ -128,7 +128,11 @@ def draw_core_shares(
         for place, core in zip(at, allocation.nodes[v], strict=False):  # of a huge node the first cores
             _draw_core(axes, place, fractions(core), marks, numbered=numbered)
         axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=style.INK, linewidth=style.LIMIT_LINE, clip_on=False)
-    labels = [_node_label(facility, v) for v in nodes]
+    labels = []
+    for v in nodes:
+        kind = facility.node_types[facility.nodes[v]]
+        cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
+        labels.append(f"node {v:,}\n{style.lettered(kind.name, 16)}{cut}")
     axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
@@ -156,12 +160,6 @@ def _draw_core(
             ground = {"facecolor": mark.colour, "edgecolor": "none", "pad": 0.2}  # no hatch behind a number
             axes.annotate(str(mark.number), at, ha="center", va="center", fontsize=6, color=mark.letters, bbox=ground)
         bottom += fraction
-
-
-def _node_label(facility: Facility, v: int) -> str:
-    kind = facility.node_types[facility.nodes[v]]
-    cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
-    return f"node {v:,}\n{style.lettered(kind.name, 16)}{cut}"
 
 
 def shares_legend(

@@ -185,7 +185,12 @@ def _near(curve: PriceCurve, axis: Along) -> tuple[float, float] | None:
 def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float]) -> None:
     """Draw one panel: bands, changes, bound, schedules."""
     low, high = ends
-    pieces = _pieces_between(curve.pieces, axis, low, high)
+    seen = [
+        piece
+        for piece in curve.pieces
+        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
+    ]
+    pieces = [seen[place] for place in along(len(seen), MOST_PIECES)]
     bound, value = _bound_line(curve, axis, pieces), _value_line(curve, axis, pieces)
     axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
     few = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
@@ -206,16 +211,6 @@ def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float])
     axes.set_ylabel(f"profit, {style.lettered(curve.unit)}")
     if axis.gamma is not None:
         _add_prices(axes, axis, axis.gamma)
-
-
-def _pieces_between(pieces: Sequence[PricePiece], axis: Along, low: float, high: float) -> list[PricePiece]:
-    """Return the pieces that can be seen; of very many, some."""
-    seen = [
-        piece
-        for piece in pieces
-        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
-    ]
-    return [seen[place] for place in along(len(seen), MOST_PIECES)]
 
 
 def _bound_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) -> Line:

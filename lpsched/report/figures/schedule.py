@@ -377,13 +377,12 @@ def _absent_stretches(row: Sequence[int | None]) -> list[tuple[int, int]]:
 
 def _write_shares(axes: Axes, shares: Shares) -> None:
     """Write percentages into the cells that run something."""
-    for i, row in enumerate(shares.counts):
-        for j, count in enumerate(row):
-            if count:
-                share = shares.share(i, j)
-                words, colour = f"{100 * share:.0f}", "white" if share > DARK else style.INK
-                words = words if share >= LEAST_SHARE else "<1"
-                axes.text(j + 0.5, i + 0.5, words, ha="center", va="center", fontsize=6, color=colour)
+    for i, j in np.ndindex(len(shares.tasks), len(shares.machines)):
+        if shares.counts[i][j]:
+            share = shares.share(i, j)
+            words, colour = f"{100 * share:.0f}", "white" if share > DARK else style.INK
+            words = words if share >= LEAST_SHARE else "<1"
+            axes.text(j + 0.5, i + 0.5, words, ha="center", va="center", fontsize=6, color=colour)
 
 
 def _name(axes: Axes, shares: Shares, inches: float) -> None:

@@ -275,7 +275,9 @@ DASHES: Final = ("-", "--", "-.", ":")
 def node_picture(times: NodeTimes, name: str) -> Figure:
     """Draw what the nodes run under a policy."""
     with drawing_style():
-        heights = [*_heights(times), BUSY_INCHES]
+        roots = [cluster.nodes**0.5 for cluster in times.clusters]
+        inches = min(MOST_INCHES, FIRST_INCHES + MORE_INCHES * (len(roots) - 1))
+        heights = [*(max(LEAST_INCHES, inches * root / sum(roots)) for root in roots), BUSY_INCHES]
         figure = style.blank_picture(AROUND_INCHES + sum(heights))
         several = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         unit = style.fitting(style.SECONDS, times.end)
@@ -292,13 +294,6 @@ def node_picture(times: NodeTimes, name: str) -> Figure:
         several[-1].set_xlabel(f"{unit.name}, under {style.lettered(name)}{dashed}")
         _legends(figure, several[-1], times)
         return figure
-
-
-def _heights(times: NodeTimes) -> list[float]:
-    """Return how high the panels of the clusters are."""
-    roots = [cluster.nodes**0.5 for cluster in times.clusters]
-    inches = min(MOST_INCHES, FIRST_INCHES + MORE_INCHES * (len(roots) - 1))
-    return [max(LEAST_INCHES, inches * root / sum(roots)) for root in roots]
 
 
 def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit) -> None:

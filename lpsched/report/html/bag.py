@@ -96,10 +96,12 @@ def _slider(overview: Overview, drawn: Picture | Paragraph) -> Slider | None:
     if isinstance(overview.stretches, str) or isinstance(drawn, Paragraph):
         return None
     frame = None if isinstance(overview.front, str) else Frame(overview.front, _room(overview))
+    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
+    first = overview.stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
     return price_slider(
         overview.bag,
         overview.stretches,
-        begins_at=_first_price(overview, overview.stretches),
+        begins_at=first if overview.price is None else overview.price,
         frame=frame,
         panels=len(drawn.figure.axes),
     )
@@ -134,14 +136,6 @@ def _room(overview: Overview) -> list[Point]:
     near = [each for each in points if each.energy_joules <= joules and each.makespan_seconds <= seconds]
     chosen = point_of(overview.result)
     return near if chosen is None else [*near, chosen]
-
-
-def _first_price(overview: Overview, stretches: Sequence[PriceStretch]) -> float:
-    """Return where the slider stands at first: at the price there is, else where running begins to pay."""
-    if overview.price is not None:
-        return overview.price
-    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
-    return stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
 
 
 def _lower(sentence: str) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.fronts import DayFront
-    from lpsched.online.result.policy import PolicyEntry, Traces
+    from lpsched.online.result.policy import PolicyEntry
     from lpsched.online.result.simulation import Simulation
 
 
@@ -87,18 +87,16 @@ def _over_time(result: Simulation) -> Section:
     caption = "Lines end where the table says." + (
         f" {left} more policies, which {worse}, are not drawn." if left else ""
     )
-    words = "; ".join(_end_in_words(entry, each) for entry in drawn if (each := entry.traces) is not None)
+    ends = []
+    for entry in drawn:
+        if entry.traces is not None:
+            utility, joules = entry.traces.utility[-1], number(entry.traces.energy_joules[-1] / MEGA, 4)
+            end = f"{number(utility, 4)} for {joules} MJ"
+            ends.append(f"{entry.name} ends with {f'a cost of {number(0.0 - utility, 4)}' if costs else end}")
+    words = "; ".join(ends)
     title = "Cost over time" if costs else "Utility and energy over the period"
     picture = Picture(traces_picture(result), f"{title}: {words}.", caption)
     return Section(title, (picture, _trace_table(drawn, costs=costs)))
-
-
-def _end_in_words(entry: PolicyEntry, traces: Traces) -> str:
-    """Return where the lines of a policy end."""
-    if entry.judged is Judged.WAITING:
-        return f"{entry.name} ends with a cost of {number(0.0 - traces.utility[-1], 4)}"
-    joules = number(traces.energy_joules[-1] / MEGA, 4)
-    return f"{entry.name} ends with {number(traces.utility[-1], 4)} for {joules} MJ"
 
 
 def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:

@@ -101,17 +101,16 @@ def _spots_html(picture: Picture) -> str:
     """Return the list of what the spots say; those outside the picture have no place, but are told."""
     if not picture.spots:
         return ""
-    rows = "".join(f"<li{_place(picture, spot)}>{html.escape(spot.label)}</li>" for spot in picture.spots)
+    rows = ""
+    for spot in picture.spots:
+        left, top = place_of(picture.figure.axes[spot.axes], spot.x, spot.y)
+        inside = all(0.0 <= percent <= WHOLE for percent in (left, top))  # false for what is no number, too
+        place = f' data-left="{left:.2f}" data-top="{top:.2f}"' if inside else ""
+        rows += f"<li{place}>{html.escape(spot.label)}</li>"
     count = len(picture.spots)
     words = "One point" if count == 1 else f"All {count:,} points"
     opened = f'\n<details class="spots"><summary>{words} of the picture in words</summary>'
     return f"{opened}<ul>{rows}</ul></details>"
-
-
-def _place(picture: Picture, spot: Spot) -> str:
-    left, top = place_of(picture.figure.axes[spot.axes], spot.x, spot.y)
-    inside = all(0.0 <= percent <= WHOLE for percent in (left, top))  # false for what is no number, too
-    return f' data-left="{left:.2f}" data-top="{top:.2f}"' if inside else ""
 
 
 # A table on a page; the browser lets it be sorted and copied.
