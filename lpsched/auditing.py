@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import InstanceError
-from lpsched.io.documents import read_document
+from lpsched.io.documents import Document, read_document
 from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility
     from lpsched.facility.verify import Measurement as FacilityMeasurement
-    from lpsched.io.documents import Document
     from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day

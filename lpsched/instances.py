@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.model.fields import describe
-from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, format_of, kind_of, name_of
-from lpsched.model.risk import PERCENTILES, RiskOptions
+from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
+from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
     from lpsched.facility.model import Facility
     from lpsched.io.instance_files import TableForm
-    from lpsched.model.kinds import Kind
-    from lpsched.model.risk import Cov, Risk
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule

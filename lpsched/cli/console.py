@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable, RenderableType
 
     from lpsched.bag.model import Bag
-    from lpsched.cancellation import Progress
     from lpsched.cli.options import Tables
     from lpsched.facility.model import Facility
     from lpsched.measure.bench import Bench

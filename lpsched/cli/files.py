@@ -14,7 +14,6 @@ from lpsched.cli.options import Kind, Output, TablesOption, require_output
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.cli.console import Talk
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 

@@ -10,25 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import print_tables, talk_of, write_and_tell
-from lpsched.cli.options import (
-    ENDINGS,
-    Output,
-    TablesOption,
-    as_typed,
-    command_with,
-    flags_of,
-    given_of,
-    options_of,
-    require_output,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from rich.table import Table
 
-    from lpsched.cli.options import FoundOptions
     from lpsched.generate.grow import Growth, Shape
 
 
@@ -93,25 +82,29 @@ Platform = Literal["small", "medium", "large"]  # `lpsched.generate.options.PLAT
 generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
 
 
-def _command(name: str, find: Callable[[], FoundOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _command(
+    name: str, find: Callable[[], options.FoundOptions]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command with the options that `find` finds in a model."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        generate_app.command(name, cls=command_with(function, find), help=inspect.getdoc(function))(lambda: None)
+        generate_app.command(name, cls=options.command_with(function, find), help=inspect.getdoc(function))(
+            lambda: None
+        )
         return function
 
     return register
 
 
-def _bag_options() -> FoundOptions:
+def _bag_options() -> options.FoundOptions:
     from lpsched.generate.options import CovOptions, GrowOptions
 
     defaults = {}
     for name, grown in GrowOptions.model_fields.items():
         by_cov = CovOptions.model_fields[name].default
         if grown.default not in {None, by_cov}:
-            defaults[name] = f"{as_typed(by_cov)}; grow: {as_typed(grown.default)}"
-    found = options_of(CovOptions, **defaults)
+            defaults[name] = f"{options.as_typed(by_cov)}; grow: {options.as_typed(grown.default)}"
+    found = options.options_of(CovOptions, **defaults)
     order = dict.fromkeys((*GrowOptions.model_fields, "special_cov", *found))  # what both methods have comes first
     return {"name": [found[each] for each in order]}
 
@@ -120,21 +113,21 @@ def _bag_options() -> FoundOptions:
 def generate_bag(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bag.", min=0)],
-    output: Output,
+    output: options.Output,
     method: Annotated[
         Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
     ] = "cov",
     source: Annotated[Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a bag, by coefficients of variation or by growth of a small one."""
     import numpy as np
 
     from lpsched.generate.options import CovOptions, GrowOptions
 
-    given, rng = given_of(options), np.random.default_rng(seed)
+    given, rng = options.given_of(more), np.random.default_rng(seed)
     named = name if name is not None else f"{method}-{seed}"
     if method == "cov":
         from lpsched.generate.cov import cov_bag
@@ -149,7 +142,7 @@ def generate_bag(
     _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
     if source is None:
         raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
-    require_output(output, ENDINGS, source)
+    options.require_output(output, options.ENDINGS, source)
     growth = grow(named, read_bag(source), rng, GrowOptions(**given))
     told = growth_as_json(growth)
     write_and_tell(talk_of(context), growth.bag, output, tables, seed=seed, growth=told)
@@ -161,17 +154,19 @@ def generate_bag(
 def _refuse_foreign(names: Collection[str], method: Method) -> None:
     """Refuse options of the other method, all in one message."""
     if names:
-        raise typer.BadParameter(f"{flags_of(names)}: only with --method {method}; drop it or choose that method")
+        raise typer.BadParameter(
+            f"{options.flags_of(names)}: only with --method {method}; drop it or choose that method"
+        )
 
 
-def _day_options() -> FoundOptions:
+def _day_options() -> options.FoundOptions:
     from lpsched.generate.options import EsscOptions
 
     usual, with_states = EsscOptions(), EsscOptions(p_states=2)
-    tasks, *others = options_of(
+    tasks, *others = options.options_of(
         EsscOptions,
         edge=f"{usual.period.edge}; with P-states: {with_states.period.edge}",
-        special_task_types=as_typed(usual.tables.special_task_types),
+        special_task_types=options.as_typed(usual.tables.special_task_types),
     ).values()
     text = f"{EsscOptions.model_fields['tasks'].description} --from: in all."
     required = tasks.replace(default=Parameter.empty, annotation=Annotated[int, typer.Option(help=text)])
@@ -182,18 +177,18 @@ def _day_options() -> FoundOptions:
 def generate_day(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
-    output: Output,
+    output: options.Output,
     name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="A bag with watts: its machines, task types and tables, even arrivals."),
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="--from: in which span tasks arrive.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a day: tasks that arrive and lose utility, as in Friese's thesis of 2015."""
-    given = given_of(options)
+    given = options.given_of(more)
     named = name if name is not None else f"day-{seed}"
     if source is None:
         from lpsched.generate.day import essc_day
@@ -201,7 +196,7 @@ def generate_day(
 
         if minutes is not None:
             raise typer.BadParameter("--minutes: only with --from; use --hours, or give a bag")
-        require_output(output, ENDINGS)
+        options.require_output(output, options.ENDINGS)
         day = essc_day(named, seed, EsscOptions(**given))
     else:
         import numpy as np
@@ -211,19 +206,21 @@ def generate_day(
 
         tasks = given.pop("tasks")
         if given:
-            raise typer.BadParameter(f"{flags_of(given)}: not with --from, whose bag has machines and tables; drop it")
+            raise typer.BadParameter(
+                f"{options.flags_of(given)}: not with --from, whose bag has machines and tables; drop it"
+            )
         if minutes is None:
             raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
-        require_output(output, ENDINGS, source)
+        options.require_output(output, options.ENDINGS, source)
         day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
     write_and_tell(talk_of(context), day, output, tables, seed=seed)
 
 
-def _clusters_options() -> FoundOptions:
+def _clusters_options() -> options.FoundOptions:
     from lpsched.generate.options import AMPLITUDES, MachovecOptions
 
-    drawn = f"drawn, {' to '.join(map(as_typed, AMPLITUDES))}"
-    tasks, *others = options_of(MachovecOptions, wave_amplitude=drawn).values()
+    drawn = f"drawn, {' to '.join(map(options.as_typed, AMPLITUDES))}"
+    tasks, *others = options.options_of(MachovecOptions, wave_amplitude=drawn).values()
     return {"output": [tasks], "name": others}
 
 
@@ -231,32 +228,32 @@ def _clusters_options() -> FoundOptions:
 def generate_clusters(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same clusters.", min=0)],
-    output: Output,
+    output: options.Output,
     name: Annotated[str | None, typer.Option(help="Their name; from the seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate clusters and tasks on many nodes, as in Machovec and others, 2016."""
     from lpsched.generate.clusters import machovec_clusters
     from lpsched.generate.options import MachovecOptions
 
-    given = given_of(options)
+    given = options.given_of(more)
     if given.get("special_nodes") == ():
         given.setdefault("special_cores_per_node", ())
-    require_output(output, ENDINGS)
+    options.require_output(output, options.ENDINGS)
     made = machovec_clusters(name if name is not None else f"clusters-{seed}", seed, MachovecOptions(**given))
     write_and_tell(talk_of(context), made, output, tables, seed=seed)
 
 
-def _facility_options() -> FoundOptions:
+def _facility_options() -> options.FoundOptions:
     from lpsched.generate.options import PLATFORMS, FacilityOptions
 
     sizes = {
-        key: ", ".join(f"{name} {as_typed(getattr(platform, key))}" for name, platform in PLATFORMS.items())
+        key: ", ".join(f"{name} {options.as_typed(getattr(platform, key))}" for name, platform in PLATFORMS.items())
         for key, field in FacilityOptions.model_fields.items()
         if field.is_required()
     }
-    found = options_of(FacilityOptions, **sizes)
+    found = options.options_of(FacilityOptions, **sizes)
     return {"name": sorted(found.values(), key=lambda option: option.name in sizes)}
 
 
@@ -264,11 +261,11 @@ def _facility_options() -> FoundOptions:
 def generate_facility(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
-    output: Output,
+    output: options.Output,
     platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = "small",
     name: Annotated[str | None, typer.Option(help="The facility's name; platform and seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a facility after the platforms of Oxley and others, 2014."""
     import numpy as np
@@ -276,7 +273,7 @@ def generate_facility(
     from lpsched.generate.facility import facility_of
     from lpsched.generate.options import PLATFORMS
 
-    chosen = PLATFORMS[platform].model_copy(update=given_of(options))
+    chosen = PLATFORMS[platform].model_copy(update=options.given_of(more))
     named = name if name is not None else f"{platform}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), chosen)
     write_and_tell(talk_of(context), facility, output, tables, seed=seed)

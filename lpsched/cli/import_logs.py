@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import header, held_by, talk_of
-from lpsched.cli.options import (
-    ENDINGS,
-    LONGEST_COUNT,
-    Cost,
-    Output,
-    Tables,
-    TablesOption,
-    Weight,
-    refuse,
-    require_output,
-    words_of,
-)
+from lpsched.cli import options
+from lpsched.cli.console import Talk, header, held_by, talk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.bag.model import Bag
-    from lpsched.cli.console import Talk
     from lpsched.online.clusters import Clusters
     from lpsched.online.utility import WaitingCost
     from lpsched.traces.bags import LoggedBag
@@ -44,15 +32,17 @@ MOST = 10**15  # nodes or machines, as everywhere
 Target = Literal["clusters", "bag"]
 ToOption = Annotated[Target, typer.Option("--to", help="Something to simulate, or to solve.")]
 NameOption = Annotated[str | None, typer.Option(help="The instance's name; the file's if not given.")]
-CostOption = Annotated[Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")]
+CostOption = Annotated[
+    options.Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")
+]
 WeightOption = Annotated[
-    Weight | None, typer.Option(help="clusters: what a task's cost is multiplied with. [default: task]")
+    options.Weight | None, typer.Option(help="clusters: what a task's cost is multiplied with. [default: task]")
 ]
 WattsOption = Annotated[float | None, typer.Option(help="The power of a busy node. By default not known.")]
 SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Leave dirty lines out, and count them.")]
 
 
-def waiting_of(cost: Cost | None, weight: Weight | None) -> WaitingCost:
+def waiting_of(cost: options.Cost | None, weight: options.Weight | None) -> WaitingCost:
     """Return what waiting costs."""
     from lpsched.online.utility import WaitingCost
 
@@ -64,7 +54,7 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for word in [word.strip() for part in given or [] for word in part.split(",")]:
         name, _, count = word.rpartition("=")
-        sound = name and count.isascii() and count.isdecimal() and len(count) <= LONGEST_COUNT
+        sound = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
         if not sound or name in sizes or not 1 <= int(count) <= MOST:
             raise typer.BadParameter(f"{option}: found {word[:60]!r}, needs NAME=COUNT, each name once")
         sizes[name] = int(count)
@@ -86,8 +76,9 @@ class Imported:
     logged: LoggedBag | None = None
 
 
-def write_import(talk: Talk, imported: Imported, path: Path, tables: Tables | None) -> None:
+def write_import(talk: Talk, imported: Imported, path: Path, tables: options.Tables | None) -> None:
     """Write what was imported, for a bag with a file of what its cells rest on; say which files there are."""
+    from lpsched.bag.model import Bag
     from lpsched.instances import write_instance
     from lpsched.io.content import require_place, write_files
     from lpsched.io.instance_files import TableForm
@@ -99,7 +90,7 @@ def write_import(talk: Talk, imported: Imported, path: Path, tables: Tables | No
     if logged is not None:
         require_place(cells)
     *others, own = map(str, write_instance(instance, path, form=None if tables is None else TableForm(tables)))
-    machines = f"{getattr(instance, 'nodes', 0):,} nodes" if logged is None else f"{logged.bag.machines:,} machines"
+    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
     held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
     read = {
         "jobs_read": account.read,
@@ -177,7 +168,7 @@ def _account_table(account: Account, totals: Totals, imported: Imported) -> Tabl
 def import_slurm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What 'sacct -P' wrote, plain or gzip.", readable=False)],
-    output: Output,
+    output: options.Output,
     to: ToOption = "bag",
     name: NameOption = None,
     group_by: Annotated[
@@ -204,7 +195,7 @@ def import_slurm(
     cost: CostOption = None,
     weight: WeightOption = None,
     skip_dirty: SkipOption = False,  # noqa: FBT002
-    tables: TablesOption = None,
+    tables: options.TablesOption = None,
 ) -> None:
     """Import Slurm's accounting, with or without steps (-X)."""
     from lpsched.traces.sacct import read_sacct
@@ -213,18 +204,18 @@ def import_slurm(
 
     if to == "bag":
         unfit: dict[str, object] = {"--cost": cost, "--weight": weight, "--watts-per-node": watts_per_node}
-        refuse(unfit, "only with --to clusters; drop it")
+        options.refuse(unfit, "only with --to clusters; drop it")
     else:
-        refuse({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
-    require_output(output, ENDINGS, file)
+        options.refuse({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
+    options.require_output(output, options.ENDINGS, file)
     counts = sizes_of("--count", count)
     log = read_sacct(file, skip_dirty=skip_dirty)
     named = name if name is not None else name_of(file)
     usual_states = (COMPLETED,) if to == "bag" else None
     choice = SlurmChoice(
-        group_by=words_of(group_by) if group_by else (("JobName",) if to == "bag" else ()),
+        group_by=options.words_of(group_by) if group_by else (("JobName",) if to == "bag" else ()),
         machines_by=machines_by,
-        states=tuple(state.upper() for state in words_of(keep_states)) if keep_states else usual_states,
+        states=tuple(state.upper() for state in options.words_of(keep_states)) if keep_states else usual_states,
     )
     if to == "bag":
         logged, account = bag_of_slurm(named, log, choice=choice, counts=counts, fill=fill, watts=not no_watts)
@@ -244,7 +235,7 @@ USUAL_GROUPS: dict[Target, tuple[str, ...]] = {"clusters": (), "bag": ("size", "
 def import_swf(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The log: .swf, plain or gzip.", readable=False)],
-    output: Output,
+    output: options.Output,
     to: ToOption = "clusters",
     name: NameOption = None,
     times: Annotated[
@@ -281,24 +272,24 @@ def import_swf(
     first: Annotated[int | None, typer.Option(help="Read no more than so many jobs.", min=1)] = None,
     begin: Annotated[float, typer.Option(help="Keep jobs submitted from this second of the log on.", min=0.0)] = 0.0,
     end: Annotated[float | None, typer.Option(help="Keep jobs submitted before this second.", min=0.0)] = None,
-    tables: TablesOption = None,
+    tables: options.TablesOption = None,
 ) -> None:
     """Import a log in the Standard Workload Format."""
     from lpsched.traces.swf import read_swf
     from lpsched.traces.swf_jobs import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of
 
     if to == "bag":
-        refuse({"--cost": cost, "--weight": weight}, "a bag knows no waiting; drop it, or use --to clusters")
+        options.refuse({"--cost": cost, "--weight": weight}, "a bag knows no waiting; drop it, or use --to clusters")
     if nodes is not None and partitions:
         raise typer.BadParameter("--nodes: not with --partitions, which say it; drop one")
-    require_output(output, ENDINGS, file)
+    options.require_output(output, options.ENDINGS, file)
     trace = read_swf(file, skip_dirty=skip_dirty, first=first)
     sizes = sizes_of("--partitions", partitions)
-    if not all(each.isascii() and each.isdecimal() and len(each) <= LONGEST_COUNT for each in sizes):
+    if not all(each.isascii() and each.isdecimal() and len(each) <= options.LONGEST_COUNT for each in sizes):
         raise typer.BadParameter("--partitions: needs the partitions' numbers, such as 1=64,2=128")
     choice = SwfChoice(
         times=times,
-        group_by=words_of(group_by) if group_by else USUAL_GROUPS[to],
+        group_by=options.words_of(group_by) if group_by else USUAL_GROUPS[to],
         partitions={int(name): count for name, count in sizes.items()},
         keep_failed=to == "clusters" if keep_failed is None else keep_failed,
         begin_seconds=begin,

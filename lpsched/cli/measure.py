@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
+from lpsched.cli.console import StoppedEarly, Talk, talk_of, tell, watched
 from lpsched.cli.options import ENDINGS, PICTURES, Figure, Report, refuse, require_looks, require_output
 from lpsched.errors import LpschedWarning, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.cli.console import Talk
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
 

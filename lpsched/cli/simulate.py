@@ -309,13 +309,13 @@ def simulate(
     arriving = read_arriving(instance, energy_gigajoules, cost, weight)
     kind = kind_of(arriving)
     asked = Asked(machines, every_seconds, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
-    options = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
+    chosen = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
     talk = talk_of(context)
     with watched(talk, None) as watch:
         result = kind.load("simulate")(
             arriving,
             names,
-            options=options,
+            options=chosen,
             bound=bound,
             offline=offline,
             trials=trials,

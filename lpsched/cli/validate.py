@@ -7,27 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import (
-    Deadline,
-    EffortOfBag,
-    Figure,
-    Generations,
-    ObjectiveOption,
-    PowerCap,
-    Price,
-    ProfitRatio,
-    Report,
-    RiskOption,
-    Seed,
-    SolverName,
-    flags_of,
-    refuse,
-    require_looks,
-    risk_asked,
-    terms_of,
-    words_of,
-)
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -82,12 +63,12 @@ def validate(
         ),
     ] = None,
     *,
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
-    effort: EffortOfBag = None,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    effort: options.EffortOfBag = None,
     heuristic: Annotated[
         list[str] | None,
         typer.Option(
@@ -110,25 +91,25 @@ def validate(
             min=0.0,
         ),
     ] = None,
-    seed: Seed = 0,
-    generations: Generations = None,
+    seed: options.Seed = 0,
+    generations: options.Generations = None,
     drop_below: Annotated[
         float | None, typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0)
     ] = None,
-    risk: RiskOption = None,
-    figure: Figure = None,
-    report: Report = None,
-    solver: SolverName = "highs",
+    risk: options.RiskOption = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
+    solver: options.SolverName = "highs",
 ) -> None:
     """Check schedules, run other schedulers, and tell how far from the best possible they are."""
     from lpsched.instances import read_with_kind
     from lpsched.lp.solvers import solver_named
 
-    require_looks(instance, *(schedules or []), figure=figure, report=report)
+    options.require_looks(instance, *(schedules or []), figure=figure, report=report)
     (read, kind), files = read_with_kind(instance), schedules or []
     given = {
         "objective": objective,
-        **terms_of(price, profit_ratio, power_cap, deadline),
+        **options.terms_of(price, profit_ratio, power_cap, deadline),
         "effort": effort,
         "heuristic": heuristic,
         "method": method,
@@ -137,7 +118,7 @@ def validate(
         "risk": risk,
     }
     for names, why in REFUSED[kind.name]:
-        refuse({flags_of([name]): given[name] for name in names}, why)
+        options.refuse({options.flags_of([name]): given[name] for name in names}, why)
     taken = TAKEN[kind.name].split()
     asked: dict[str, Any] = {name: given.get(name) for name in taken} | {"time_limit": time_limit}
     asked |= {"seed": seed} if "seed" in taken else {}
@@ -147,11 +128,11 @@ def validate(
     if "methods" in taken:
         from lpsched.facility.compare import NAMES
 
-        words = words_of(method)
+        words = options.words_of(method)
         ran = asked["methods"] = NAMES if ALL in words else words
     if "heuristics" in taken:
         ran = asked["heuristics"] = (_schedulers if kind.name == "bag" else _day_schedulers)(heuristic or [], read)
-        asked["risk"] = risk_asked(risk)
+        asked["risk"] = options.risk_asked(risk)
     if not files and not ran:
         raise typer.BadParameter(NOTHING[kind.name], param_hint="SCHEDULES")
     if "heuristics" in taken and generations is not None and NSGA2 not in ran:
@@ -189,7 +170,7 @@ def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
     from lpsched.bag.compare.schedulers import everything
 
-    words = words_of(given)
+    words = options.words_of(given)
     if ALL not in words:
         return words
     found = everything(bag)
@@ -202,7 +183,7 @@ def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
     """Read names of schedulers of a day, likewise."""
     from lpsched.online.heuristics import names_for_days
 
-    words = words_of(given)
+    words = options.words_of(given)
     if ALL not in words:
         return words
     if not day.period.is_whole and NSGA2 not in words:

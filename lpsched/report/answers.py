@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.bag.arrays import heterogeneity
+from lpsched.bag.arrays import Heterogeneity, heterogeneity
 from lpsched.bag.compare import result as front_comparison
 from lpsched.bag.pricing import what_if_result
 from lpsched.bag.pricing import worth as worths
-from lpsched.bag.result import FRONT_HEADERS
+from lpsched.bag.result import FRONT_HEADERS, FrontResult, Result
 from lpsched.report.tables import (
     MOST_ROWS,
     UNFINISHED,
@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lpsched.bag.arrays import Heterogeneity
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.pricing.what_if_result import WhatIf
-    from lpsched.bag.result import FrontResult, Result
 
 
 # Answers in tables: value and bound first, then what each part is worth, then what was done.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.facility.result import UNIT, FacilityResult
+from lpsched.facility.result import UNIT, FacilityResult, FacilityValidation, FacilityWorth, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
-from lpsched.measure.bench import size_of
+from lpsched.measure.bench import Bench, BenchSize, size_of
 from lpsched.report.tables import UNFINISHED, compared_tables, table
 from lpsched.units import number, percent
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.result import FacilityValidation, FacilityWorth, MethodResult
-    from lpsched.measure.bench import Bench, BenchSize
 
 
 # What is in a facility, for `lpsched show`.

@@ -23,8 +23,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.provenance import written_note
-from lpsched.online.parts import PRORATED
-from lpsched.online.utility import BOUNDED, TASK
+from lpsched.online.parts import PRORATED, Period
+from lpsched.online.utility import BOUNDED, TASK, WaitingCost
 from lpsched.report.tables import cut_table, table
 from lpsched.units import MEGA, number, percent, upper_text
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
-    from lpsched.online.utility import WaitingCost
 
 MOST_ROWS: Final = 50  # of one table
 

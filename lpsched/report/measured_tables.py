@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.measure.evidence import Setting
+from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
 from lpsched.report.html.page import Table
 from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, table
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.measure.evidence import Saving, Spread
     from lpsched.measure.measurements import Degradation, Measurements
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.report.tables import table
-from lpsched.studies.report import GAP, SECONDS
+from lpsched.studies.report import GAP, SECONDS, Group, StudyReport
 from lpsched.units import bound_text, gap_text, number
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from lpsched.model.provenance import Estimate
     from lpsched.studies.lines import StudySummary
-    from lpsched.studies.report import Group, StudyReport
 
 MOST_FAILURES: Final = 20
 DIGITS: Final = 5

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from lpsched.auditing import HEADERS
+from lpsched.auditing import HEADERS, Audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions
 
-    from lpsched.auditing import Audit
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.results import Comparison
     from lpsched.model.risk import Risk

@@ -12,7 +12,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
-from lpsched.studies.report import GAP
+from lpsched.studies.report import GAP, Group, StudyReport
 from lpsched.units import bound_text, gap_text, number
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from lpsched.model.provenance import Estimate
     from lpsched.model.results import Comparison
-    from lpsched.studies.report import Group, StudyReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +163,7 @@ LONGEST: Final = 80  # letters of a group's name
 LINE_INCHES: Final = 3.6
 GROUP_INCHES: Final = 0.32
 AROUND_GROUPS_INCHES: Final = 1.0
-COLOURS: Final = tuple(
-    getattr(style, name) for name in ["BLUE", "VERMILION", "GREEN", "PURPLE", "ORANGE", "SKY", "BROWN", "INK"]
-)
+COLOURS: Final = (style.BLUE, *(colour for colour, _ in style.MARKS[:5]), style.BROWN, style.INK)
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 QUARTERS: Final = 4
@@ -260,8 +257,7 @@ def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
         mark = MARKS[place] if len(at) <= MOST_GROUPS else ""
         dashes = DASHES[place]
         axes.plot(at, means, dashes, marker=mark, markersize=4, lw=style.CURVE_LINE, color=colour, label=name)
-    axes.set_xlabel(style.lettered(plainly(parameter), LONGEST))
-    axes.set_ylabel(f"mean {_label(report)}")
+    axes.set(xlabel=style.lettered(plainly(parameter), LONGEST), ylabel=f"mean {_label(report)}")
     style.draw_grid(axes, "y")
     style.write_numbers(axes.xaxis)
     style.write_numbers(axes.yaxis)
@@ -287,8 +283,7 @@ def _draw_rows(axes: Axes, report: StudyReport, rows: Sequence[Group]) -> None:
         _draw_group(axes, row, numbers)
     axes.set_yticks(range(len(rows)), [_in_two_lines(in_words(group)) for group in rows])
     axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
-    axes.set_ylim(max(1, len(rows)) - 0.4, -0.6)
-    axes.set_xlabel(_label(report))
+    axes.set(ylim=(max(1, len(rows)) - 0.4, -0.6), xlabel=_label(report))
     axes.set_title(SIGNS, fontsize=style.SMALL_LETTERS, fontweight="normal")
     every = [_scaled(quantity, each) for group in rows for each in group.numbers[quantity]]
     if every and min(every) > 0 and max(every) > FAR_GROUPS * min(every):

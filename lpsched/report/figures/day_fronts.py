@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
-from lpsched.online.result.fronts import spread_out
+from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint, spread_out
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.tables import table
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
-
-    from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 
 
 # Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.
@@ -111,9 +109,7 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
     if using:
         peak = max(using, key=lambda point: point.utility / point.energy_joules)
         style.draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), ms=11, zorder=5, label=PEAK)
-    axes.set_xlabel(f"energy, {unit.name}")
-    axes.set_ylabel("utility")
-    axes.set_title(panel.title)
+    axes.set(xlabel=f"energy, {unit.name}", ylabel="utility", title=panel.title)
 
 
 def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
@@ -156,9 +152,7 @@ def peak_picture(front: NamedFront) -> Figure:
         colour, mark = style.MARKS[0]
         for axes, (title, xs, ys, x_label, y_label) in zip(figure.subplots(1, 3), panels, strict=True):
             style.draw_dots(axes, zip(xs, ys, strict=True), mark, colour, ms=style.MARK_SIZE - 0.5)
-            axes.set_title(title)
-            axes.set_xlabel(x_label)
-            axes.set_ylabel(y_label)
+            axes.set(title=title, xlabel=x_label, ylabel=y_label)
             if peak is not None:
                 _mark_peak(axes, (xs[peak], ys[peak]), (joules[peak], utility[peak]), title[0])
         figure.suptitle(style.lettered(front.name, LONGEST_TITLE), fontsize=9, x=0.01, ha="left")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.io.pictures import drawing_style
-from lpsched.measure.evidence import Setting
-from lpsched.measure.measurements import class_rank
+from lpsched.measure.evidence import Saving, Setting
+from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
 from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.measure.evidence import Saving
-    from lpsched.measure.measurements import MeasuredApplication, Measurements
     from lpsched.model.arrays import Floats
 
 
@@ -124,8 +122,7 @@ def _name(axes: Axes, shown: tuple[MeasuredApplication, ...]) -> None:
     if max(map(len, names)) * LETTER_INCHES > MAP_WIDTH_INCHES / len(names):
         style.slant(axes, "left")
     axes.tick_params(length=0, labelsize=SMALL_LETTERS if len(shown) <= MOST_NUMBERED else 5)
-    axes.set_xlabel("beside")
-    axes.set_ylabel("takes longer")
+    axes.set(xlabel="beside", ylabel="takes longer")
 
 
 # Energy apart and together: two bars for each group of applications, after table 8.5 of the thesis.
@@ -160,8 +157,7 @@ def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] =
         ]
         axes.set_yticks(range(len(savings)), names)
         axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
-        axes.set_ylim(len(savings) - 0.45, -0.55)
-        axes.set_xlim(0.0, ROOM * axes.get_xlim()[1])
+        axes.set(ylim=(len(savings) - 0.45, -0.55), xlim=(0.0, ROOM * axes.get_xlim()[1]))
         axes.set_xlabel(f"energy, {unit.name}; the upper bar one after another, the lower one all at once")
         style.write_numbers(axes.xaxis)
         style.draw_grid(axes, "x")

@@ -137,8 +137,7 @@ def draw_core_shares(
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
     spare = max(0.0, LEAST_CORES - end) / 2  # a lone core shall not be as broad as the picture
-    axes.set_xlim(-0.5 - GAP / 2 - spare, end - 0.5 - GAP / 2 + spare)
-    axes.set_ylim(0.0, 1.0)
+    axes.set(xlim=(-0.5 - GAP / 2 - spare, end - 0.5 - GAP / 2 + spare), ylim=(0.0, 1.0))
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25", "50", "75", "100"])
     axes.set_ylabel("time of a core, %")
 
@@ -227,8 +226,7 @@ def draw_inlets(axes: Axes, facility: Facility, inlets_celsius: Sequence[float],
     axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
     if count <= MOST_TICKS:  # where a locator would put fractions of nodes
         axes.set_xticks(range(count))
-    axes.set_xlabel("node, by its place in the file")
-    axes.set_ylabel("air drawn in, °C")
+    axes.set(xlabel="node, by its place in the file", ylabel="air drawn in, °C")
     least = min(redline - inlet for redline, inlet in zip(redlines, inlets_celsius, strict=True))
     hottest = f"{number(least, 2)} K below" if least > AT_REDLINE else "at"
     axes.set_title(f"Inlet air: the hottest node is {hottest} its redline")

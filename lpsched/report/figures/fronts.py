@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
-from lpsched.bag.compare.result import FrontComparison, along
+from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint, along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.compare.result import MachineLoad, MachinePoint
     from lpsched.bag.result import FrontResult, Point
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import FrontEntry
@@ -74,8 +73,7 @@ class Frame:
             axes.set_ylim(max(style.room_about(seconds, WORDS)[0], 0.0), style.room_about(seconds)[1])
             style.write_numbers(axes.yaxis)
         style.write_numbers(axes.xaxis)
-        axes.set_xlabel(f"energy, {self.joules.name}")
-        axes.set_ylabel(f"makespan, {self.seconds.name}")
+        axes.set(xlabel=f"energy, {self.joules.name}", ylabel=f"makespan, {self.seconds.name}")
 
 
 def front_picture(

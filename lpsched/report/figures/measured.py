@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.fields import COMPANIONS
-from lpsched.measure.measurements import class_rank
+from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_words, with_half
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.measure.evidence import Measured, Spread
-    from lpsched.measure.measurements import MeasuredApplication, Measurements
 
 
 # What stands side by side in a picture of an application: runs alone, and beside companions of each kind.

@@ -207,8 +207,7 @@ def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float])
     style.write_numbers(axes.xaxis)
     style.write_numbers(axes.yaxis)
     style.draw_grid(axes, "y")
-    axes.set_xlabel(axis.label)
-    axes.set_ylabel(f"profit, {style.lettered(curve.unit)}")
+    axes.set(xlabel=axis.label, ylabel=f"profit, {style.lettered(curve.unit)}")
     if axis.gamma is not None:
         _add_prices(axes, axis, axis.gamma)
 
@@ -258,8 +257,7 @@ def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> N
     known = [y for y in seen if y is not None and math.isfinite(y)] or [0.0]
     bottom, top = min(*known, 0.0), max(*known, 0.0)
     room = ROOM * (top - bottom) or 1.0
-    axes.set_xlim(low, high)
-    axes.set_ylim(bottom - room, top + room)
+    axes.set(xlim=(low, high), ylim=(bottom - room, top + room))
 
 
 def _height(line: Line, place: float) -> float | None:
@@ -391,8 +389,7 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNee
     starts = [(piece.regime, piece.from_price_per_kwh) for piece in need.pieces]
     draw_bands(axes, [(*start, end) for start, end in zip(starts, ends, strict=True)])
     axes.set_xlabel(f"electricity, {style.lettered(sensitivity.currency)}/kWh")
-    axes.set_ylabel(f"profit, {style.lettered(sensitivity.unit)}")
-    axes.set_title("If electricity costs more or less")
+    axes.set(ylabel=f"profit, {style.lettered(sensitivity.unit)}", title="If electricity costs more or less")
     _finish(axes)
 
 

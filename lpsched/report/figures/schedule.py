@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.result import machine_loads
+from lpsched.bag.compare.result import MachineLoad, machine_loads
 from lpsched.report.figures import style
 from lpsched.report.figures.fronts import MachineRow
 from lpsched.report.html.page import Spot
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.bag.compare.result import MachineLoad
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType
     from lpsched.bag.schedule import Schedule
@@ -187,8 +186,7 @@ def _draw_times(axes: Axes, drawn: BagLoads) -> None:
         axes.set_xlim(right=1.04 * end)
     else:
         axes.annotate("nothing runs", (0.5, 0.5), xycoords="axes fraction", ha="center", style="italic")
-    axes.set_xlabel(f"time, {drawn.seconds.name}")
-    axes.set_title("When each machine is done")
+    axes.set(xlabel=f"time, {drawn.seconds.name}", title="When each machine is done")
 
 
 def _draw_energy(axes: Axes, drawn: BagLoads) -> None:
@@ -205,8 +203,7 @@ def _draw_energy(axes: Axes, drawn: BagLoads) -> None:
         for row, total in enumerate(x + y for x, y in zip(busy, idle, strict=True)):
             style.write_beside(axes, number(total, 3), (total, row), 3, fontsize=6.5)
     axes.set_xlim(right=1.14 * max(x + y for x, y in zip(busy, idle, strict=True)) or 1.0)
-    axes.set_xlabel(f"energy, {drawn.joules.name}")
-    axes.set_title("Energy of each machine type")
+    axes.set(xlabel=f"energy, {drawn.joules.name}", title="Energy of each machine type")
 
 
 def _name_types(axes: Axes, drawn: BagLoads) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.model.provenance import estimate_of
-from lpsched.online.result.policy import Judged, shown
+from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown
 from lpsched.report.figures import style
 from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.online.result.policy import PolicyEntry, Traces
     from lpsched.online.result.simulation import Simulation
 
 
@@ -242,8 +241,7 @@ def _draw(
 
 
 def _name_axes(axes: Axes, label: str, span: style.Unit) -> None:
-    axes.set_xlabel(f"{span.name} of the period")
-    axes.set_ylabel(label)
+    axes.set(xlabel=f"{span.name} of the period", ylabel=label)
     axes.margins(x=0.0)
     axes.set_ylim(bottom=0.0)
     style.write_numbers(axes.yaxis)

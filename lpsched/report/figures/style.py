@@ -211,8 +211,8 @@ def draw_dots(axes: Axes, spots: Iterable[tuple[float, float]], marker: str, col
 
 
 def draw_ring(axes: Axes, spot: tuple[float, float], **look: Any) -> None:  # noqa: ANN401
-    """Draw a mark of ink about a spot that leaves it to be seen."""
-    draw_dots(axes, [spot], look.pop("marker", "o"), INK, markerfacecolor="none", markeredgecolor=INK, **look)
+    """Draw a ring of ink about a spot."""
+    draw_dots(axes, [spot], "o", INK, markerfacecolor="none", **look)
 
 
 def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], place: int) -> None:

@@ -16,7 +16,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.model.fields import column_numbers
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
-from lpsched.online.schedule import DaySchedule
+from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import style
 from lpsched.report.figures.simulation import quarters
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.policy import PolicyEntry
-    from lpsched.online.schedule import ClustersSchedule
     from lpsched.report.figures.style import PriorityMark, Unit
 
 
@@ -368,8 +367,7 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
             shares, look = [100.0 * share for share in cluster.busy], DASHES[place % len(DASHES)]
             label = style.lettered(cluster.name)
             axes.plot(middles, shares, color=style.MARKS[place][0], linestyle=look, linewidth=1.0, label=label)
-    axes.set_ylim(0.0, 100.0)
-    axes.set_ylabel("busy nodes, %")
+    axes.set(ylim=(0.0, 100.0), ylabel="busy nodes, %")
     style.draw_grid(axes, "y")
 
 
@@ -481,8 +479,7 @@ def timeline_picture(timeline: Timeline, name: str) -> Figure:
         marks = style.priority_marks(len(timeline.kinds))
         for kind, mark in enumerate(marks):
             _draw_kind(axes, timeline, kind, mark, unit)
-        axes.set_xlim(0.0, timeline.span_seconds / unit.size or 1.0)
-        axes.set_ylim(rows, 0)
+        axes.set(xlim=(0.0, timeline.span_seconds / unit.size or 1.0), ylim=(rows, 0))
         quarters(axes, unit, timeline.span_seconds / unit.size)
         axes.set_xlabel(f"{unit.name} of the period, under {style.lettered(name)}")
         _name_types(axes, timeline.machines, rows * LABEL_INCHES / inches)

@@ -6,24 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.pricing.result import PricePoint
+from lpsched.bag.pricing.result import PricePoint, PriceStretch
 from lpsched.bag.pricing.worth import KILOWATT, machine_heading, task_heading
-from lpsched.bag.result import Point
+from lpsched.bag.result import Point, Result
 from lpsched.report.figures.fronts import Frame, exact_of, front_picture, front_spots
 from lpsched.report.figures.prices import price_picture, price_spots
-from lpsched.report.html.bag_sections import (
-    answer_section,
-    busy_shares,
-    corner_count,
-    front_lead,
-    pieces_section,
-    price_lead,
-    result_lead,
-    risk_section,
-    schedule_sections,
-    sensitivity_sections,
-    vertices_section,
-)
+from lpsched.report.html import bag_sections
 from lpsched.report.html.page import FollowingTable, Mark, Paragraph, Picture, Reading, Section, Slider, Stretch, page
 from lpsched.units import number
 
@@ -33,8 +21,6 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
-    from lpsched.bag.pricing.result import PriceStretch
-    from lpsched.bag.result import Result
     from lpsched.model.provenance import Provenance
     from lpsched.report.html.page import Part
 
@@ -118,7 +104,7 @@ def _front(overview: Overview) -> Part:
     return Picture(
         front_picture(found, chosen=chosen, also=_room(overview)),
         "The front of energy and makespan of the linear program, which may split tasks, with "
-        f"{corner_count(exact_of(found))}, and verified schedules.",
+        f"{bag_sections.corner_count(exact_of(found))}, and verified schedules.",
         f"Below the line is no schedule: proved. Whole tasks may not reach it.{star}{moving}",
         name=FRONT,
         spots=front_spots(found, _room(overview)),
@@ -146,11 +132,11 @@ def solve_page(overview: Overview) -> str:
     """Return the page of an answer."""
     result = overview.result
     assert result is not None, "the answer is what the page is about"
-    sections = [answer_section(overview, result)]
-    sections += [] if result.risk is None else [risk_section(result.risk)]
+    sections = [bag_sections.answer_section(overview, result)]
+    sections += [] if result.risk is None else [bag_sections.risk_section(result.risk)]
     sections += price_sections(overview)
-    sections += schedule_sections(overview.bag, result.schedule, result)
-    return _page(result_lead(overview, result), sections, result.provenance, result.timings)
+    sections += bag_sections.schedule_sections(overview.bag, result.schedule, result)
+    return _page(bag_sections.result_lead(overview, result), sections, result.provenance, result.timings)
 
 
 def price_page(overview: Overview) -> str:
@@ -158,9 +144,9 @@ def price_page(overview: Overview) -> str:
     curve = overview.curve
     assert not isinstance(curve, str), "the curve is what the page is about"
     sections = price_sections(overview)
-    sections += [] if overview.sensitivity is None else sensitivity_sections(overview.sensitivity)
-    sections.append(pieces_section(curve, overview.sensitivity))
-    return _page(price_lead(curve), sections, curve.provenance, curve.timings)
+    sections += [] if overview.sensitivity is None else bag_sections.sensitivity_sections(overview.sensitivity)
+    sections.append(bag_sections.pieces_section(curve, overview.sensitivity))
+    return _page(bag_sections.price_lead(curve), sections, curve.provenance, curve.timings)
 
 
 def front_page(overview: Overview) -> str:
@@ -168,8 +154,8 @@ def front_page(overview: Overview) -> str:
     found = overview.front
     assert not isinstance(found, str), "the front is what the page is about"
     exact = exact_of(found)
-    sections = [*front_sections(overview), vertices_section(found)]
-    return _page(front_lead(found), sections, exact.provenance, exact.timings)
+    sections = [*front_sections(overview), bag_sections.vertices_section(found)]
+    return _page(bag_sections.front_lead(found), sections, exact.provenance, exact.timings)
 
 
 def _page(lead: str, sections: Sequence[Section], made: Provenance, timings: Mapping[str, float]) -> str:
@@ -296,7 +282,7 @@ def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple
     for group in () if stretch.schedule is None else stretch.schedule.groups:
         used[group.machine_type] += group.machines
         run[group.machine_type] += group.machines * sum(each.count for each in group.runs)
-    busy = busy_shares(bag, stretch.schedule)
+    busy = bag_sections.busy_shares(bag, stretch.schedule)
     low, high = stretch.worth_at_from.machine_types, stretch.worth_at_to.machine_types
     rows = tuple(
         (

@@ -7,26 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
-from lpsched.bag.compare.result import FrontComparison, machine_loads
+from lpsched.bag.compare.result import FrontComparison, Overview, machine_loads
 from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, machine_heading, task_heading
-from lpsched.bag.result import FRONT_HEADERS
+from lpsched.bag.result import FRONT_HEADERS, FrontResult, Point, Result
 from lpsched.report.figures.fronts import exact_of
 from lpsched.report.figures.prices import sensitivity_picture, sensitivity_spots
 from lpsched.report.figures.schedule import bag_loads, loads_picture, loads_spots, share_map, share_spots
-from lpsched.report.html.page import Paragraph, Picture, Section, Table
+from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table
 from lpsched.report.tables import UNFINISHED
 from lpsched.units import JOULES_PER_KWH, ROUNDING, gap_text, lower_text, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import FrontResult, Point, Result
     from lpsched.bag.schedule import Schedule
     from lpsched.model.risk import Risk
-    from lpsched.report.html.page import Part
 
 
 # The answer about a bag in one sentence: what is proved, and what a schedule reaches.

@@ -5,19 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lpsched.online.day import Day
-from lpsched.online.result.fronts import HEADERS
-from lpsched.online.result.policy import COLUMNS, Judged
+from lpsched.online.result.fronts import HEADERS, DayFront
+from lpsched.online.result.policy import COLUMNS, Judged, PolicyEntry
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
+from lpsched.report.figures import simulation
 from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
-from lpsched.report.figures.simulation import (
-    drawn_policies,
-    priorities_picture,
-    priority_rows,
-    traces_picture,
-    wait_rows,
-    waits_in_words,
-    waits_picture,
-)
 from lpsched.report.figures.timeline import node_picture, node_times, timeline_of, timeline_picture
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
@@ -28,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.online.clusters import Clusters
-    from lpsched.online.result.fronts import DayFront
-    from lpsched.online.result.policy import PolicyEntry
     from lpsched.online.result.simulation import Simulation
 
 
@@ -80,7 +70,7 @@ def _answer(result: Simulation) -> Section:
 
 def _over_time(result: Simulation) -> Section:
     """Show utility and energy as the period goes on, or cost, in a picture and in numbers."""
-    drawn = drawn_policies(result)
+    drawn = simulation.drawn_policies(result)
     costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
     worse = "cost more" if costs else "earn less"
@@ -95,7 +85,7 @@ def _over_time(result: Simulation) -> Section:
             ends.append(f"{entry.name} ends with {f'a cost of {number(0.0 - utility, 4)}' if costs else end}")
     words = "; ".join(ends)
     title = "Cost over time" if costs else "Utility and energy over the period"
-    picture = Picture(traces_picture(result), f"{title}: {words}.", caption)
+    picture = Picture(simulation.traces_picture(result), f"{title}: {words}.", caption)
     return Section(title, (picture, _trace_table(drawn, costs=costs)))
 
 
@@ -116,7 +106,7 @@ def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
 
 def _by_priority(result: Simulation) -> Section:
     """Show what tasks of each priority earned."""
-    headers, rows = priority_rows(result)
+    headers, rows = simulation.priority_rows(result)
     caption = (
         "Of what the tasks of each priority would earn if each began on arrival where it is quickest; "
         "those of the warm-up that run in the period come on top."
@@ -125,15 +115,15 @@ def _by_priority(result: Simulation) -> Section:
         f"{row[0]}: " + ", ".join(f"{name} {share}" for name, share in zip(headers[1:], row[1:], strict=True))
         for row in rows
     )
-    picture = Picture(priorities_picture(result), f"Share earned by priority. {described}.", caption)
+    picture = Picture(simulation.priorities_picture(result), f"Share earned by priority. {described}.", caption)
     return Section("Utility by priority", (picture, Table(headers, tuple(rows), numbers=True)))
 
 
 def _waits(result: Simulation) -> Section:
     """Show how long tasks waited."""
-    headers, rows = wait_rows(result)
+    headers, rows = simulation.wait_rows(result)
     caption = "Of tasks that arrive in the period and start."
-    picture = Picture(waits_picture(result), f"Waits: {waits_in_words(result)}.", caption)
+    picture = Picture(simulation.waits_picture(result), f"Waits: {simulation.waits_in_words(result)}.", caption)
     return Section("How long tasks waited", (picture, Table(headers, tuple(rows), numbers=True)))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult
+from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult, FacilityValidation, MethodResult
 from lpsched.facility.schedule import CoreAllocation
-from lpsched.model.provenance import Estimate
+from lpsched.model.provenance import Estimate, Provenance
 from lpsched.report.figures.facility import MethodReward, core_shares_picture, reward_bars_picture, room_picture
 from lpsched.report.html.page import Picture, Section, Table, page
 from lpsched.units import gap_text, number, upper_text
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.result import FacilityValidation, MethodResult
-    from lpsched.model.provenance import Provenance
     from lpsched.report.figures.facility import Measured
 
 
@@ -106,24 +104,17 @@ def room_page(  # noqa: PLR0913 - options are keyword-only
     *,
     lead: str,
     facts: Sequence[tuple[str, str, str]],
-    methods: Table | None = None,
-    more: Sequence[Section] = (),
     footer: str = "",
 ) -> str:
-    """Return the page of an allocation as HTML; facts are rows of a word, a number with its unit, how it is known.
-
-    `methods` has a row for each method, if several were tried; `more` are sections that follow.
-    """
+    """Return the page of an allocation as HTML; facts are rows of a word, a number with its unit, how it is known."""
     picture = Picture(room_picture(facility, measured, cores), room_in_words(facility, measured), CAPTION)
     units = tuple(
         (unit.name, number(outlet, 5), number(watts, 5))
         for unit, outlet, watts in zip(facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True)
     )
-    sections = [Section("The answer", (Table(("what", "how much", "how we know"), tuple(facts)),))]
-    if methods is not None:
-        sections.append(Section("Methods side by side", (methods,)))
     of_units = Table(("CRAC unit", "outlet, °C", "power, W"), units, numbers=True)
-    sections += [Section("The room", (picture, of_units)), *more]
+    answer = Table(("what", "how much", "how we know"), tuple(facts))
+    sections = [Section("The answer", (answer,)), Section("The room", (picture, of_units))]
     return page(facility.name, lead, sections, footer=footer)
 
 

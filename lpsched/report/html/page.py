@@ -133,8 +133,10 @@ def table_html(table: Table) -> str:
     kind = "table numbers" if table.numbers else "table"
     rows = table.rows
     if table.numbers:  # a number and its unit stay on one line, in all columns but the first
-        unbroken = lambda cell: cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell  # noqa: E731
-        rows = tuple((*row[:1], *map(unbroken, row[1:])) for row in rows)
+        rows = tuple(
+            (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
+            for row in rows
+        )
     return box_html(f"{kind}{' long' if len(rows) > MANY else ''}", table.headers, rows)
 
 

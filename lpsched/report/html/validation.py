@@ -5,36 +5,22 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.result import Validation
+from lpsched.bag.compare.result import Entry, Validation
 from lpsched.online.result.clusters_validation import ClustersValidation
 from lpsched.online.result.day_validation import DayValidation
-from lpsched.report.figures.comparisons import (
-    MOST_GROUPS,
-    MOST_LINES,
-    described,
-    drawn_groups,
-    lines_of,
-    study_picture,
-    study_spots,
-    swept,
-    validation_picture,
-    validation_spots,
-)
+from lpsched.report.figures import comparisons
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.bag_sections import schedule_sections
-from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
+from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
 from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, in_words, overview, plainly, shown, titled
-from lpsched.studies.report import GAP, SECONDS
+from lpsched.studies.report import GAP, SECONDS, StudyReport
 from lpsched.units import ROUNDING, gap_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.compare.result import Entry
     from lpsched.bag.model import Bag
     from lpsched.model.risk import Risk
-    from lpsched.report.html.page import Part
-    from lpsched.studies.report import StudyReport
 
 
 # The page of a validation: schedulers against the bound, of a bag, of a day or of clusters.
@@ -72,7 +58,7 @@ def _answer(result: Judged) -> Section:
     """Show the table and the picture."""
     parts: list[Part] = []
     if result.entries:
-        parts.append(Picture(validation_picture(result), DRAWN, spots=validation_spots(result)))
+        parts.append(Picture(comparisons.validation_picture(result), DRAWN, spots=comparisons.validation_spots(result)))
     parts.append(Table(result.headers(), tuple(result.rows()), numbers=True))
     if isinstance(result, DayValidation):
         parts.append(Paragraph(OF_DAY))
@@ -154,7 +140,7 @@ MEANINGS: Final = (
 
 def study_page(report: StudyReport) -> str:
     """Return the page of a study as HTML."""
-    sections = [_picture(report)] if drawn_groups(report) else []
+    sections = [_picture(report)] if comparisons.drawn_groups(report) else []
     sections.append(Section("Groups of runs", (Table(*overview(report), numbers=True),)))
     sections += [_detail(report, quantity) for quantity in report.quantities if quantity != SECONDS]
     if report.failures:
@@ -187,12 +173,14 @@ def lead_of(report: StudyReport) -> str:
 
 
 def _picture(report: StudyReport) -> Section:
-    caption = ROWS if swept(report) is None else LINES
-    if swept(report) is None and len(report.groups) > MOST_GROUPS:
-        caption += f" Drawn are the first {MOST_GROUPS} groups; the tables have all."
-    elif swept(report) is not None and len(lines_of(report)) > MOST_LINES:
-        caption += f" Drawn are the first {MOST_LINES} lines; the tables have all groups."
-    drawn = Picture(study_picture(report), described(report), caption, spots=study_spots(report))
+    caption = ROWS if comparisons.swept(report) is None else LINES
+    if comparisons.swept(report) is None and len(report.groups) > comparisons.MOST_GROUPS:
+        caption += f" Drawn are the first {comparisons.MOST_GROUPS} groups; the tables have all."
+    elif comparisons.swept(report) is not None and len(comparisons.lines_of(report)) > comparisons.MOST_LINES:
+        caption += f" Drawn are the first {comparisons.MOST_LINES} lines; the tables have all groups."
+    drawn = Picture(
+        comparisons.study_picture(report), comparisons.described(report), caption, spots=comparisons.study_spots(report)
+    )
     return Section("In a picture", (drawn,))
 
 
