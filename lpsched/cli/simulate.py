@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 
 Machines = Literal["queued", "polled"]  # `lpsched.online.simulate.options`, without loading it
-Policies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--policy", help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +210,10 @@ def simulate(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],
     *,
-    policy: Policies = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."),
+    ] = None,
     bound: Annotated[bool, typer.Option("--bound", help="Prove how much any schedule of the day can earn.")] = False,
     offline: Annotated[
         bool,

@@ -205,7 +205,10 @@ def fitting(units: Sequence[Unit], largest: float) -> Unit:
 
 
 def draw_dots(axes: Axes, spots: Iterable[tuple[float, float]], marker: str, colour: Any, **look: Any) -> None:  # noqa: ANN401
-    """Draw marks with no line between them; `look` is what Matplotlib knows of the marks of a line."""
+    """Draw marks with no line between them; `look` is what Matplotlib knows of the marks of a line.
+
+    Without a colour, the look has that of faces (`mfc`) and of edges (`mec`).
+    """
     places = list(spots)
     axes.plot([x for x, _ in places], [y for _, y in places], linestyle="none", marker=marker, color=colour, **look)
 
