@@ -119,7 +119,7 @@ def _recirculation(facility: Facility) -> float | None:
 
 def _file_units(facility: Facility) -> list[tuple[str, ...]]:
     """Return a row for each run of units that are alike but in name."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for (flow, outlets, _, redline), units in groupby(
         facility.crac_units,
         key=lambda unit: (unit.airflow_m3_per_second, unit.outlet_celsius, unit.cop, unit.redline_celsius),

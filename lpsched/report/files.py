@@ -29,6 +29,8 @@ from lpsched.report.tables import cut_table, table
 from lpsched.units import MEGA, number, percent, upper_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
     from rich.text import Text
 
@@ -126,7 +128,7 @@ def _counted(period: Period, facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _listed(headers: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[Table | Text]:
+def _listed(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Table | Text]:
     return cut_table(headers, rows, numbers=range(1, len(headers)), most=MOST_ROWS)
 
 
