@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import InstanceError
-from lpsched.io.documents import read_document
+from lpsched.io.documents import Document, read_document
 from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.verify import Examined
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility
     from lpsched.facility.verify import Measurement as FacilityMeasurement
-    from lpsched.io.documents import Document
     from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
@@ -78,13 +76,16 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     """Check a certificate or a schedule."""
     from lpsched.bag.certificate.claim import FORMATS
     from lpsched.bag.cost import has_price
-    from lpsched.bag.files import schedule_of
-    from lpsched.bag.verify import examine
+    from lpsched.bag.files import read_rows, schedule_of
+    from lpsched.bag.verify import Examined, examine, gather
 
     name = str(path)
     may_wait = has_price(bag) and bag.site.deadline_seconds is None
     if path.suffix.lower() in SUFFIXES:
-        found = _examined_rows(bag, path, may_wait=may_wait)
+        gathered = gather(bag, read_rows(path))
+        found = Examined(gathered.violations, None)
+        if not gathered.violations:
+            found = examine(bag, gathered.schedule, may_wait=may_wait)
     else:
         document = read_document(path)
         if format_of(document.value) in FORMATS:
@@ -92,16 +93,6 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
         found = examine(bag, schedule_of(document, path), may_wait=may_wait)
     words = "" if found.measured is None else _taken(found.measured)
     return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
-
-
-def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
-    from lpsched.bag.files import read_rows
-    from lpsched.bag.verify import Examined, examine, gather
-
-    gathered = gather(bag, read_rows(path))
-    if gathered.violations:
-        return Examined(gathered.violations, None)
-    return examine(bag, gathered.schedule, may_wait=may_wait)
 
 
 def _certificate(bag: Bag, path: Path, document: Document) -> Checked:

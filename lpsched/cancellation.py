@@ -22,21 +22,11 @@ if TYPE_CHECKING:
 # answer under any load; `is_cut` says whether the clock, or a stop signal, has.
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the work is.
+    """How far the work is."""
 
-    Attributes
-    ----------
-    stage
-        What is being done.
-    gap
-        The relative gap between the best value and the best bound.
-    done, total
-        How many pieces of the whole work are done, and of how many; `None` where nobody counts.
-    """
-
-    stage: str
-    gap: float | None = None
-    done: int | None = None
+    stage: str  # what is being done
+    gap: float | None = None  # relative, between the best value and the best bound
+    done: int | None = None  # pieces of the whole work; `None` where nobody counts
     total: int | None = None
 
 

@@ -23,27 +23,22 @@ its sentence, so all messages read alike.
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-from dataclasses import dataclass
-from typing import TypeAlias
-
 LONGEST_NAME: Final = 200
 LONGEST_QUOTE: Final = 60
-
-
 MOST_COMPARED: Final = 1000  # words compared for one suggestion
-
-
-Place: TypeAlias = tuple[str | int, ...]
-
 MOST_FAULTS: Final = 1000  # collected from one table or list; a file of junk has no end of them
 LONGEST_STEP: Final = 200  # characters of a key in a place
 MOST_SHOWN: Final = 100  # written out in a message
+
+
+Place: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.model.fields import describe
-from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, format_of, kind_of, name_of
-from lpsched.model.risk import PERCENTILES, RiskOptions
+from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
+from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
     from lpsched.facility.model import Facility
     from lpsched.io.instance_files import TableForm
-    from lpsched.model.kinds import Kind
-    from lpsched.model.risk import Cov, Risk
-    from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule
@@ -126,15 +123,10 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
         found, needed = f"a {type(schedule).__name__}", f"a schedule of a {type(instance).__name__.lower()}"
         raise InstanceError(instance.name, (Fault(("schedule",), found, needed, "give one of its own kind"),))
     examined = kind.load("examine")(instance, schedule)
-    _require_valid(instance.name, examined.violations)
+    do = "see what 'lpsched verify' says of it"
+    faults = [Fault(("schedule",), each.sentence, "a valid schedule", do) for each in examined.violations]
+    if faults:
+        raise InstanceError(instance.name, tuple(faults))
     of_day = {"drop_below": drop_below} if kind.name == "day" else {}
     risk: Risk = kind.load("risk")(instance, schedule, examined.measured, options, seed, **of_day)
     return risk
-
-
-def _require_valid(name: str, violations: Sequence[Violation]) -> None:
-    """Refuse a schedule that breaks rules."""
-    do = "see what 'lpsched verify' says of it"
-    faults = [Fault(("schedule",), each.sentence, "a valid schedule", do) for each in violations]
-    if faults:
-        raise InstanceError(name, tuple(faults))

@@ -21,22 +21,11 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Named(Generic[Function]):
-    """The functions of one kind: the heuristics of bags, say.
+    """The functions of one kind, of an instance ("bag" or "day"): the heuristics of bags, say.
 
-    Parameters
-    ----------
-    instance
-        What the functions map: "bag" or "day".
-    entry_points_group
-        Under which installed packages announce theirs.
-    built_in
-        Ours.
-    elsewhere
-        Names that are known for another kind of instance, with what to bring for them.
-    words
-        What such a function is called, and what several are.
-    needed
-        What such a function is, for the one who registers something else.
+    Installed packages announce theirs under `entry_points_group`. Names that are known for another kind of instance
+    are `elsewhere`, with what to bring for them. `words` are what such a function is called, and what several are;
+    `needed` is what it is, for the one who registers something else.
     """
 
     def __init__(  # noqa: PLR0913 - options are keyword-only

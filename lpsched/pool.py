@@ -66,25 +66,11 @@ def each_ended(  # noqa: PLR0913 - options are keyword-only
 ) -> Generator[Ended[Answer]]:
     """Yield what came of every piece as it ends; when the watch is over, begin no more.
 
-    Whoever wants no more of them closes the generator, which ends everything under way.
-
-    Parameters
-    ----------
-    do
-        Does a piece in another process; when its watch is over, it answers what there is.
-    jobs
-        How many processes at most.
-    tries
-        How many processes may die of a piece before a `ProcessDiedError` is what came of it.
-    environment
-        Variables that processes are started with.
-    look
-        Is called each time before we wait for news, at least every `LOOK_SECONDS`.
-
-    Raises
-    ------
-    ProcessDiedError
-        If so many processes ended before they could begin a piece.
+    Whoever wants no more of them closes the generator, which ends everything under way. At most `jobs` processes,
+    started with the variables `environment`, `do` a piece each; when its watch is over, that answers what there is.
+    Of a piece so many as `tries` may die before a `ProcessDiedError` is what came of it; it is raised if so many of
+    each job ended before they could begin a piece. `look` is called each time before we wait for news, at least
+    every `LOOK_SECONDS`.
     """
     pool = _Pool(do, pieces, min(jobs, len(pieces)), tries, environment or {})
     ended: list[Ended[Answer]] = []

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable, RenderableType
 
     from lpsched.bag.model import Bag
-    from lpsched.cancellation import Progress
+    from lpsched.cli.options import Tables
     from lpsched.facility.model import Facility
-    from lpsched.io.instance_files import TableForm
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
     from lpsched.online.clusters import Clusters
@@ -57,7 +56,7 @@ class Talk:
         if text:
             sys.stdout.write(text)
         if tables:
-            print_tables(tables)
+            print_tables(tables, sys.stdout)
 
     def tell_timings(self, timings: Mapping[str, float], solver: str) -> None:
         """Log how long each stage took."""
@@ -96,11 +95,11 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
-def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
+def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
     from rich.console import Console
 
-    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
+    console = Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     with console.capture() as captured:
@@ -108,8 +107,7 @@ def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
             if index:
                 console.print()
             console.print(table)
-    lines = captured.get().splitlines()
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
+    stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
@@ -125,19 +123,21 @@ def write_and_tell(
     talk: Talk,
     instance: Bag | Facility | Day | Clusters | Measurements,
     path: Path,
-    form: TableForm | None,
+    tables: Tables | None,
     **more: object,
 ) -> None:
     """Write an instance or measurements, and say which files now hold it."""
+    from lpsched.io.instance_files import TableForm
     from lpsched.model.kinds import kind_of, size_of
 
-    of_tables = {} if form is None else {"form": form}
+    of_tables = {} if tables is None else {"form": TableForm(tables)}
     files = [str(file) for file in kind_of(instance).load("write")(instance, path, **of_tables)]
-    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
+    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {held_by(file)}\n" for file in files[:-1])
     talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
 
-def _held(file: str) -> str:
+def held_by(file: str) -> str:
+    """Say what a file beside an instance holds."""
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
 
@@ -257,14 +257,9 @@ def leave(watch: Watch, *, valid: bool) -> None:
 def watched(
     talk: Talk, time_limit: float | None, *, follows: str = FOLLOWS, all_signals: bool = False
 ) -> Iterator[Watch]:
-    """Give the work a watch that Ctrl-C stops, and show how far it is.
+    """Give the work a watch that Ctrl-C stops, and show how far it is; `follows` says what happens after the first one.
 
-    Parameters
-    ----------
-    follows
-        What happens after the first Ctrl-C.
-    all_signals
-        Whether SIGTERM and SIGHUP stop it, too, instead of ending the process.
+    With `all_signals` SIGTERM and SIGHUP stop it, too, instead of ending the process.
     """
     with shown_progress(talk) as listener, contextlib.ExitStack() as handlers:
         watch = Watch(time_limit, listener)
@@ -275,17 +270,12 @@ def watched(
             watch.stop()
             tell(f"stopping: {follows}; press Ctrl-C again to leave at once")
 
-        for number, usual in _signals(all_signals=all_signals).items():
+        signals: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
+        if all_signals:
+            ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+            signals |= dict.fromkeys(ends, signal.SIG_DFL)
+        for number, usual in signals.items():
             if signal.getsignal(number) is usual:  # else it is somebody else's, or switched off
                 handlers.callback(signal.signal, number, usual)
                 signal.signal(number, stop)
         yield watch
-
-
-def _signals(*, all_signals: bool) -> dict[signal.Signals, object]:
-    """Return which signals stop the work, and what Python usually does about each."""
-    found: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
-    if all_signals:
-        ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        found |= dict.fromkeys(ends, signal.SIG_DFL)
-    return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,28 +18,9 @@ if TYPE_CHECKING:
     from lpsched.facility.result import FacilityResult, MethodResult
 
 
-class Form(StrEnum):
-    """What an allocation file holds."""
-
-    GANG = "gang"
-    CORES = "cores"
-
-
-class Method(StrEnum):
-    """How to allocate; ours, or one of `lpsched.facility.compare.METHODS`, without loading it."""
-
-    LP = "lp"
-    GREEDY = "greedy"
-    GA = "ga"
-    NLP = "nlp"
-
-
-class Start(StrEnum):
-    """What the first population holds; `lpsched.facility.compare.STARTS`, without loading it."""
-
-    RANDOM = "random"
-    GREEDY = "greedy"
-    LP = "lp"
+Form = Literal["gang", "cores"]  # what an allocation file holds
+Method = Literal["lp", "greedy", "ga", "nlp"]  # ours, or one of `lpsched.facility.compare.METHODS`, without loading it
+Start = Literal["random", "greedy", "lp"]  # `lpsched.facility.compare.STARTS`, without loading it
 
 
 def facility(
@@ -49,7 +29,7 @@ def facility(
     *,
     method: Annotated[
         Method, typer.Option(help="lp: ours, with its bound. The others are the paper's, held against it.")
-    ] = Method.LP,
+    ] = "lp",
     colocation: Annotated[
         bool, typer.Option("--colocation/--no-colocation", help="Whether cores of a node slow each other.")
     ] = True,
@@ -93,82 +73,62 @@ def facility(
     from lpsched.lp.solvers import solver_named
     from lpsched.report.facility import facility_tables
 
-    gangs = form if form is Form.GANG else None
-    _fits(method, Method.LP, {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
-    _fits(method, Method.GA, {"--generations": generations, "--start": start, "--state": state})
-    endings = {".json": (output, certificate), ".npz": (state,), ".html": (report,)}
-    for ending, written in endings.items():
-        for path in written:
-            if path is not None:
-                options.require_output(path, (ending,), file)
-    if figure is not None:
-        options.require_output(figure, options.PICTURES, file)
-    if figure is not None or report is not None:
-        options.require_pictures()
+    gangs = form if form == "gang" else None
+    _fits(method, "lp", {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
+    _fits(method, "ga", {"--generations": generations, "--start": start, "--state": state})
+    for path, ending in ((output, ".json"), (certificate, ".json"), (state, ".npz"), (report, ".html")):
+        if path is not None:
+            options.require_output(path, (ending,), file)
+    options.require_looks(file, figure=figure, report=report)
     read = read_facility(file)
     talk = talk_of(context)
     result: FacilityResult | MethodResult
-    with watched(talk, time_limit if method is Method.LP else None) as watch:
-        if method is Method.LP:
-            result = solve_facility(
-                read,
-                colocation=colocation,
-                outlets=None if outlets is None else _temperatures(outlets, len(read.crac_units)),
-                gap=gap,
-                prove=certificate is not None,
-                watch=watch,
-                solver=solver_named(solver),
-            )
+    given: dict[str, Any] = {"colocation": colocation, "gap": gap, "solver": solver_named(solver)}
+    with watched(talk, time_limit if method == "lp" else None) as watch:
+        if method == "lp":
+            celsius = None if outlets is None else _temperatures(outlets, len(read.crac_units))
+            result = solve_facility(read, outlets=celsius, prove=certificate is not None, watch=watch, **given)
         else:
             from lpsched.facility.compare import allocate
 
             population, keep = _saved(state, read, colocation=colocation)
             result = allocate(
                 read,
-                method=method.value,
-                colocation=colocation,
+                method=method,
                 seed=seed,
                 bound=bound,
-                gap=gap,
                 generations=generations,
-                start=(start or Start.RANDOM).value,
+                start=start or "random",
                 population=population,
                 keep=keep,
                 time_limit=time_limit,
                 watch=watch,
-                solver=solver_named(solver),
+                **given,
             )
     cores = result.cores if isinstance(result, FacilityResult) else result.allocation
     if output is not None:
-        write_allocation(cores if form is Form.CORES else result.allocation, read, output, result.provenance.lpsched)
+        write_allocation(cores if form == "cores" else result.allocation, read, output, result.provenance.lpsched)
     if certificate is not None and isinstance(result, FacilityResult) and result.certificate is not None:
         write_proof(result.certificate, certificate, result.provenance.lpsched)
-    _draw(read, result, figure, report)
+    if figure is not None or report is not None:
+        from lpsched.io.content import write_files
+        from lpsched.io.pictures import write_picture
+        from lpsched.report.html.facility import facility_page, room_of
+
+        if figure is not None:
+            write_picture(room_of(read, result), figure)
+        if report is not None:
+            write_files({report: facility_page(read, result).encode()})
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), facility_tables(read, result))
     if watch.is_stopped:
         raise StoppedEarly
 
 
-def _draw(facility: Facility, result: FacilityResult | MethodResult, figure: Path | None, report: Path | None) -> None:
-    """Draw the room into a file of its own, and into a page."""
-    if figure is None and report is None:
-        return
-    from lpsched.io.content import write_files
-    from lpsched.io.pictures import write_picture
-    from lpsched.report.html.facility import facility_page, room_of
-
-    if figure is not None:
-        write_picture(room_of(facility, result), figure)
-    if report is not None:
-        write_files({report: facility_page(facility, result).encode()})
-
-
 def _fits(method: Method, fitting: Method, given: dict[str, object]) -> None:
     """Refuse options of another method."""
-    for option, value in given.items():
-        if value is not None and method is not fitting:
-            raise typer.BadParameter(f"goes with --method {fitting.value}, not with {method.value}", param_hint=option)
+    if method != fitting:
+        options.refuse(given, f"goes with --method {fitting}, not with {method}")
 
 
 def _saved(

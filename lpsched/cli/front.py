@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,27 +12,22 @@ import typer
 
 from lpsched.cli import options
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.solve import Asked as Terms
-from lpsched.cli.solve import require_looks, write_page
+from lpsched.cli.solve import write_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.bag.compare.result import FrontComparison
     from lpsched.bag.model import Bag
     from lpsched.bag.result import FrontResult
-    from lpsched.evolve.genes import Scorer, TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
+    from lpsched.evolve.running import Evolving
     from lpsched.model.risk import RiskOptions
     from lpsched.online.day import Day
-    from lpsched.online.result.fronts import FuzzyFront
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked for, of a bag or a day."""
 
-    file: Path
     methods: tuple[str, ...]
     generations: int | None
     time_limit: float | None
@@ -40,93 +36,56 @@ class Asked:
     state: Path | None
     figure: Path | None
 
+    def evolving(
+        self, instance: Bag | Day, seeds: tuple[str, ...], found: list[EvolvedFront] | None = None
+    ) -> Evolving:
+        """Return how long nsga2 runs, from which population, and what becomes of its last one."""
+        from lpsched.evolve.running import Evolving
 
-def saved(
-    state: Path | None, instance: Bag | Day
-) -> tuple[TaskPopulation | None, Callable[[TaskPopulation], object] | None]:
-    """Return the population to go on from, if there is one, and the function that saves it."""
-    if state is None:
-        return None, None
-    from lpsched.io.populations import read_task_population, write_task_population
+        state, population, keep = self.state, None, None
+        if state is not None:
+            from lpsched.io.populations import read_task_population, write_task_population
 
-    found = read_task_population(state, instance) if state.exists() else None
-    return found, lambda population: write_task_population(population, instance, state)
+            population = read_task_population(state, instance) if state.exists() else None
+            keep = partial(write_task_population, instance=instance, path=state)
+        joined = self.seed_with if self.seed_with is not None else seeds
+        hears = None if found is None else found.append
+        return Evolving(self.generations, self.time_limit, joined, population, keep, hears)
 
 
 @dataclass(frozen=True, slots=True)
 class BagAsked:
     """What is asked for of a bag only."""
 
-    sample: int
-    power_cap: float | None
-    deadline: float | None
-    effort: str | None  # none: the library's own
+    options: dict[str, Any]  # of the library's functions
     solver: str
     machines: Path | None
     report: Path | None
     falling: bool
-
-    def efforts(self) -> dict[str, Any]:
-        """Return the effort, if one is given."""
-        return {} if self.effort is None else {"effort": self.effort}
 
 
 def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
     """Print the exact front of a bag, and what is compared with it."""
     from lpsched.bag.exact_front import front
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import front_tables
+    from lpsched.report.answers import comparison_tables, front_tables
 
-    if asked.methods:
-        _compared(context, bag, asked, of_bag)
-        return
+    result: FrontResult | FrontComparison
     with watched(talk_of(context), None) as watch:
-        exact = front(
-            bag,
-            sample=of_bag.sample,
-            power_cap=of_bag.power_cap,
-            deadline=of_bag.deadline,
-            seed=asked.seed,
-            watch=watch,
-            solver=solver_named(of_bag.solver),
-            **of_bag.efforts(),
-        )
-    _draw(bag, exact, asked.figure, of_bag)
-    _tell_timings(context, exact)
-    talk_of(context).answer(exact.to_dict(), front_tables(exact))
-    leave(watch, valid=True)
+        given = of_bag.options | {"seed": asked.seed, "watch": watch, "solver": solver_named(of_bag.solver)}
+        if not asked.methods:
+            result = exact = front(bag, **given)
+            told, valid = front_tables(exact), True
+        else:
+            from lpsched.bag.compare.fronts import compare_fronts
+            from lpsched.evolve.running import SEEDS
 
-
-def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
-    """Print the exact front and the methods beside it."""
-    from lpsched.bag.compare.fronts import compare_fronts
-    from lpsched.evolve.running import SEEDS, Evolving
-    from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import comparison_tables
-
-    population, keep = saved(asked.state, bag.without_limits())
-    seeds = asked.seed_with if asked.seed_with is not None else SEEDS
-    with watched(talk_of(context), None) as watch:
-        result = compare_fronts(
-            bag,
-            asked.methods,
-            evolving=Evolving(asked.generations, asked.time_limit, seeds, population, keep),
-            seed=asked.seed,
-            watch=watch,
-            sample=of_bag.sample,
-            power_cap=of_bag.power_cap,
-            deadline=of_bag.deadline,
-            solver=solver_named(of_bag.solver),
-            **of_bag.efforts(),
-        )
+            result = compare_fronts(bag, asked.methods, evolving=asked.evolving(bag.without_limits(), SEEDS), **given)
+            exact, told, valid = result.front, comparison_tables(result), result.valid
     _draw(bag, result, asked.figure, of_bag)
-    _tell_timings(context, result.front)
-    talk_of(context).answer(result.to_dict(), comparison_tables(result))
-    leave(watch, valid=result.valid)
-
-
-def _tell_timings(context: typer.Context, exact: FrontResult) -> None:
     talk_of(context).tell_timings(exact.timings, f"{exact.provenance.solver}, {exact.solves} programs")
+    talk_of(context).answer(result.to_dict(), told)
+    leave(watch, valid=valid)
 
 
 def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, of_bag: BagAsked) -> None:
@@ -134,14 +93,13 @@ def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, 
     from lpsched.bag.compare.result import machine_points, shown_front
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
-    from lpsched.report.figures.fronts import front_picture
-    from lpsched.report.figures.machine_bars import machine_picture
+    from lpsched.report.figures.fronts import front_picture, machine_picture
 
     if figure is not None:
         write_picture(front_picture(result), figure)
     if of_bag.report is not None:
-        asked = Terms(None, None, of_bag.power_cap, of_bag.deadline, of_bag.solver)
-        write_page(bag, asked, of_bag.report, front=result)
+        terms = options.terms_of(None, None, of_bag.options["power_cap"], of_bag.options["deadline"])
+        write_page(bag, terms, of_bag.solver, of_bag.report, front=result)
     if of_bag.machines is None:
         return
     points = machine_points(bag, *shown_front(result))
@@ -167,7 +125,6 @@ class DayAsked:
 
 def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked) -> None:
     """Print what methods find on a day, beside its envelope."""
-    from lpsched.evolve.running import Evolving
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
     from lpsched.online.compare.day_fronts import SEEDS, compare_day_fronts
@@ -182,21 +139,29 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
             param_hint="--compare",
         )
     talk = talk_of(context)
-    population, keep = saved(asked.state, day)
-    seeds = asked.seed_with if asked.seed_with is not None else SEEDS
     found: list[EvolvedFront] = []
-    evolving = Evolving(asked.generations, asked.time_limit, seeds, population, keep, found.append)
+    evolving = asked.evolving(day, SEEDS, found)
+    scorer = None  # what to rank by in place of expected values
+    if of_day.risk is not None and of_day.risk.percentile is not None:
+        from lpsched.online.evolve import SampledDayScorer
+
+        scorer = SampledDayScorer(day, of_day.risk, seed=asked.seed, drop_below=of_day.drop_below)
     with watched(talk, None) as watch:
         result = compare_day_fronts(
             day,
             asked.methods,
             evolving=evolving,
             drop_below=of_day.drop_below,
-            scorer=_scorer(day, asked.seed, of_day),
+            scorer=scorer,
             seed=asked.seed,
             watch=watch,
         )
-    fuzzy = _fuzzy(found, asked.seed, of_day)
+    fuzzy = None
+    if of_day.risk is not None and found:
+        from lpsched.online.compare.day_fronts import fuzzy_front
+
+        by_percentile = of_day.risk.percentile is not None
+        fuzzy = fuzzy_front(found[0], of_day.risk, seed=asked.seed, name="nsga2", by_percentile=by_percentile)
     if asked.figure is not None and fuzzy is None:
         write_picture(day_front_picture(result), asked.figure)
     if of_day.peak is not None:
@@ -206,41 +171,15 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
         write_files({of_day.report: day_front_page(result).encode()})
     told, tables = result.to_dict(), day_front_tables(result)
     if fuzzy is not None:
-        from lpsched.report.figures.day_fronts import fuzzy_front_tables
+        from lpsched.report.figures.day_fronts import fuzzy_front_picture, fuzzy_front_tables, variance_picture
 
-        _draw_fuzzy(fuzzy, asked.figure, of_day.ellipses)
+        if asked.figure is not None:
+            write_picture(fuzzy_front_picture([fuzzy]), asked.figure)
+        if of_day.ellipses is not None:
+            write_picture(variance_picture(fuzzy), of_day.ellipses)
         told, tables = told | {"fuzzy": fuzzy.to_dict()}, [*tables, *fuzzy_front_tables(fuzzy)]
     talk.answer(told, tables)
     leave(watch, valid=result.valid)
-
-
-def _scorer(day: Day, seed: int, of_day: DayAsked) -> Scorer | None:
-    """Return what to rank by in place of expected values, if a percentile is asked for."""
-    if of_day.risk is None or of_day.risk.percentile is None:
-        return None
-    from lpsched.online.evolve import SampledDayScorer
-
-    return SampledDayScorer(day, of_day.risk, seed=seed, drop_below=of_day.drop_below)
-
-
-def _fuzzy(found: list[EvolvedFront], seed: int, of_day: DayAsked) -> FuzzyFront | None:
-    """Return the samples of what evolved, if they are asked for."""
-    if of_day.risk is None or not found:
-        return None
-    from lpsched.online.compare.day_fronts import fuzzy_front
-
-    by_percentile = of_day.risk.percentile is not None
-    return fuzzy_front(found[0], of_day.risk, seed=seed, name="nsga2", by_percentile=by_percentile)
-
-
-def _draw_fuzzy(fuzzy: FuzzyFront, figure: Path | None, ellipses: Path | None) -> None:
-    from lpsched.io.pictures import write_picture
-    from lpsched.report.figures.day_fronts import fuzzy_front_picture, variance_picture
-
-    if figure is not None:
-        write_picture(fuzzy_front_picture([fuzzy]), figure)
-    if ellipses is not None:
-        write_picture(variance_picture(fuzzy), ellipses)
 
 
 # `lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
@@ -249,13 +188,6 @@ def _draw_fuzzy(fuzzy: FuzzyFront, figure: Path | None, ellipses: Path | None) -
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"
 EVOLVED = "goes with --compare nsga2"
-Machines = Annotated[
-    Path | None,
-    typer.Option(
-        help="Of a bag: draw what each machine does at five points along nsga2's front (else along our "
-        "schedules): a .png, .svg or .pdf file; or write its numbers: .json."
-    ),
-]
 
 
 def front(
@@ -286,7 +218,13 @@ def front(
     ] = None,
     figure: options.Figure = None,
     report: options.Report = None,
-    machines: Machines = None,
+    machines: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of a bag: draw what each machine does at five points along nsga2's front (else along our "
+            "schedules): a .png, .svg or .pdf file; or write its numbers: .json."
+        ),
+    ] = None,
     falling: Annotated[
         bool, typer.Option("--falling", help="--machines: all machines in falling order, not by type.")
     ] = False,
@@ -313,8 +251,10 @@ def front(
 
     methods = tuple(filter(None, options.words_of(compare)))  # an empty word would be the folder it stands in
     seeds = None if seed_with is None else tuple(filter(None, options.words_of(seed_with)))
-    asked = Asked(instance, methods, generations, time_limit, seed, seeds, state, figure)
-    _require_methods(asked)
+    asked = Asked(methods, generations, time_limit, seed, seeds, state, figure)
+    if "nsga2" not in methods:
+        of_nsga2 = {"--generations": generations, "--time-limit": time_limit, "--seed-with": seeds, "--state": state}
+        options.refuse(of_nsga2, EVOLVED)
     sampled = options.risk_asked(risk, ranks=True)
     if sampled is None:
         options.refuse({"--ellipses": ellipses}, "goes with --risk")
@@ -323,9 +263,8 @@ def front(
     for picture, more in ((figure, ()), (machines, (".json",)), (peak, ()), (ellipses, ())):
         if picture is not None:
             options.require_output(picture, (*options.PICTURES, *more), instance)
-            if picture.suffix.lower() in options.PICTURES:
-                options.require_pictures()
-    require_looks(instance, figure=None, report=report)
+            options.require_looks(instance, figure=None if picture.suffix.lower() == ".json" else picture)
+    options.require_looks(instance, report=report)
     if state is not None:
         options.require_output(state, (".npz",), instance)
     if falling and machines is None:
@@ -339,12 +278,6 @@ def front(
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses, report))
         return
     options.refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
-    of_bag = BagAsked(sample or 0, power_cap, deadline, effort, solver, machines, report, falling)
-    front_of_bag(context, read, asked, of_bag)
-
-
-def _require_methods(asked: Asked) -> None:
-    """Refuse options of a method that is not compared."""
-    if "nsga2" not in asked.methods:
-        options.refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
-        options.refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)
+    given: dict[str, Any] = {"sample": sample or 0, "power_cap": power_cap, "deadline": deadline}
+    given |= {} if effort is None else {"effort": effort}  # else the library's own
+    front_of_bag(context, read, asked, BagAsked(given, solver, machines, report, falling))

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import inspect
 import sys
-from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import talk_of, write_and_tell
-from lpsched.cli.options import (
-    Output,
-    TablesOption,
-    as_typed,
-    command_with,
-    flags_of,
-    form_of,
-    given_of,
-    options_of,
-    require_output,
-)
+from lpsched.cli import options
+from lpsched.cli.console import print_tables, talk_of, write_and_tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from rich.table import Table
 
-    from lpsched.cli.options import FoundOptions
     from lpsched.generate.bags import Growth, Shape
-    from lpsched.generate.gram_charlier import Moments
 
 
 # How well a grown bag keeps the shape of the small one: a table for people, keys for programs.
@@ -41,112 +28,83 @@ HEADERS = ("moments of", "", "mean", "variation", "skewness", "kurtosis")
 def growth_as_json(growth: Growth) -> list[dict[str, Any]]:
     """Return the moments of everything that was sampled."""
     return [
-        {
-            "table": shape.table,
-            "ratios_of": shape.of,
-            "real": _as_json(shape.real),
-            "density": _as_json(shape.density),
-            "new": None if shape.new is None else _as_json(shape.new),
+        {"table": shape.table, "ratios_of": shape.of}
+        | {
+            name: None
+            if moments is None
+            else {
+                "mean": moments.mean,
+                "standard_deviation": moments.deviation,
+                "skewness": moments.skewness,
+                "kurtosis": moments.kurtosis,
+            }
+            for name, moments in (("real", shape.real), ("density", shape.density), ("new", shape.new))
         }
         for shape in growth.shapes
     ]
-
-
-def _as_json(moments: Moments) -> dict[str, float]:
-    return {
-        "mean": moments.mean,
-        "standard_deviation": moments.deviation,
-        "skewness": moments.skewness,
-        "kurtosis": moments.kurtosis,
-    }
-
-
-def tell_growth(growth: Growth) -> None:
-    """Print the moments on stderr, after what is on stdout."""
-    from rich.console import Console
-
-    from lpsched.cli.console import PIPE_WIDTH
-
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
-    with console.capture() as captured:
-        console.print(growth_table(growth))
-    sys.stdout.flush()
-    sys.stderr.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def growth_table(growth: Growth) -> Table:
     """Return the moments of the row means, and of the ratios whose density is farthest off."""
     from lpsched.report.tables import table
 
+    def misfit(shape: Shape) -> float:
+        real, density = shape.real, shape.density
+        return abs(real.skewness - density.skewness) + abs(real.kurtosis - density.kurtosis)
+
     rows = []
     for key in ("seconds", "watts"):
         shapes = [shape for shape in growth.shapes if shape.table == key]
         ratios = [shape for shape in shapes if shape.of is not None]
-        for shape in shapes[:1] + sorted(ratios, key=_misfit)[-1:]:
+        for shape in shapes[:1] + sorted(ratios, key=misfit)[-1:]:
             what = "row means" if shape.of is None else f"ratios of {shape.of} (least well kept)"
             rows += _rows(f"{key}: {what}", shape)
     return table(HEADERS, rows, numbers=(2, 3, 4, 5))
 
 
-def _misfit(shape: Shape) -> float:
-    real, density = shape.real, shape.density
-    return abs(real.skewness - density.skewness) + abs(real.kurtosis - density.kurtosis)
-
-
 def _rows(what: str, shape: Shape) -> list[tuple[str, ...]]:
-    numbers = [("real", shape.real), ("density", shape.density)]
-    if shape.new is not None:
-        numbers.append(("new", shape.new))
-    return [(what if k == 0 else "", label, *_cells(moments)) for k, (label, moments) in enumerate(numbers)]
-
-
-def _cells(moments: Moments) -> tuple[str, ...]:
     from lpsched.units import number
 
-    variation = moments.deviation / moments.mean if moments.mean else 0.0
-    if moments.deviation == 0:
-        return number(moments.mean, 5), "0", "-", "-"
-    return (number(moments.mean, 5), *(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis)))
+    rows = []
+    for label, moments in (("real", shape.real), ("density", shape.density), ("new", shape.new)):
+        if moments is not None:
+            cells: tuple[str, ...] = ("0", "-", "-")
+            if moments.deviation:
+                variation = moments.deviation / moments.mean if moments.mean else 0.0
+                cells = tuple(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis))
+            rows.append((what if label == "real" else "", label, number(moments.mean, 5), *cells))
+    return rows
 
 
 # `lpsched generate`: instances from a seed. Options come from the models of `lpsched/generate/options.py`.
-ENDINGS = (".yaml", ".yml", ".json")
+Method = Literal["cov", "grow"]  # how to make the tables of a bag
+Platform = Literal["small", "medium", "large"]  # `lpsched.generate.options.PLATFORMS`, without loading it
 generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@generate_app.callback()
-def _kinds() -> None:
-    """Generate an instance from a seed."""
-
-
-def _command(name: str, find: Callable[[], FoundOptions]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _command(
+    name: str, find: Callable[[], options.FoundOptions]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command with the options that `find` finds in a model."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        generate_app.command(name, cls=command_with(function, find), help=inspect.getdoc(function))(lambda: None)
+        generate_app.command(name, cls=options.command_with(function, find), help=inspect.getdoc(function))(
+            lambda: None
+        )
         return function
 
     return register
 
 
-class Method(StrEnum):
-    """How to make the tables of a bag."""
-
-    COV = "cov"
-    GROW = "grow"
-
-
-def _bag_options() -> FoundOptions:
+def _bag_options() -> options.FoundOptions:
     from lpsched.generate.options import CovOptions, GrowOptions
 
     defaults = {}
     for name, grown in GrowOptions.model_fields.items():
         by_cov = CovOptions.model_fields[name].default
         if grown.default not in {None, by_cov}:
-            defaults[name] = f"{as_typed(by_cov)}; grow: {as_typed(grown.default)}"
-    found = options_of(CovOptions, **defaults)
+            defaults[name] = f"{options.as_typed(by_cov)}; grow: {options.as_typed(grown.default)}"
+    found = options.options_of(CovOptions, **defaults)
     order = dict.fromkeys((*GrowOptions.model_fields, "special_cov", *found))  # what both methods have comes first
     return {"name": [found[each] for each in order]}
 
@@ -155,57 +113,60 @@ def _bag_options() -> FoundOptions:
 def generate_bag(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bag.", min=0)],
-    output: Output,
+    output: options.Output,
     method: Annotated[
         Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
-    ] = Method.COV,
+    ] = "cov",
     source: Annotated[Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a bag, by coefficients of variation or by growth of a small one."""
     import numpy as np
 
     from lpsched.generate.options import CovOptions, GrowOptions
 
-    given, rng = given_of(options), np.random.default_rng(seed)
-    named = name if name is not None else f"{method.value}-{seed}"
-    if method is Method.COV:
+    given, rng = options.given_of(more), np.random.default_rng(seed)
+    named = name if name is not None else f"{method}-{seed}"
+    if method == "cov":
         from lpsched.generate.bags import cov_bag
 
-        _refuse_foreign(() if source is None else ("from",), Method.GROW)
+        _refuse_foreign(() if source is None else ("from",), "grow")
         bag = cov_bag(named, rng, CovOptions(**given))
-        write_and_tell(talk_of(context), bag, output, form_of(tables), seed=seed)
+        write_and_tell(talk_of(context), bag, output, tables, seed=seed)
         return
     from lpsched.bag.files import read_bag
     from lpsched.generate.bags import grow
 
-    _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], Method.COV)
+    _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
     if source is None:
         raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
-    require_output(output, ENDINGS, source)
+    options.require_output(output, options.ENDINGS, source)
     growth = grow(named, read_bag(source), rng, GrowOptions(**given))
     told = growth_as_json(growth)
-    write_and_tell(talk_of(context), growth.bag, output, form_of(tables), seed=seed, growth=told)
+    write_and_tell(talk_of(context), growth.bag, output, tables, seed=seed, growth=told)
     if not talk_of(context).quiet:
-        tell_growth(growth)
+        sys.stdout.flush()
+        print_tables([growth_table(growth)], sys.stderr)  # after what is on stdout
 
 
 def _refuse_foreign(names: Collection[str], method: Method) -> None:
     """Refuse options of the other method, all in one message."""
     if names:
-        raise typer.BadParameter(f"{flags_of(names)}: only with --method {method.value}; drop it or choose that method")
+        raise typer.BadParameter(
+            f"{options.flags_of(names)}: only with --method {method}; drop it or choose that method"
+        )
 
 
-def _day_options() -> FoundOptions:
+def _day_options() -> options.FoundOptions:
     from lpsched.generate.options import EsscOptions
 
     usual, with_states = EsscOptions(), EsscOptions(p_states=2)
-    tasks, *others = options_of(
+    tasks, *others = options.options_of(
         EsscOptions,
         edge=f"{usual.period.edge}; with P-states: {with_states.period.edge}",
-        special_task_types=as_typed(usual.tables.special_task_types),
+        special_task_types=options.as_typed(usual.tables.special_task_types),
     ).values()
     text = f"{EsscOptions.model_fields['tasks'].description} --from: in all."
     required = tasks.replace(default=Parameter.empty, annotation=Annotated[int, typer.Option(help=text)])
@@ -216,18 +177,18 @@ def _day_options() -> FoundOptions:
 def generate_day(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
-    output: Output,
+    output: options.Output,
     name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="A bag with watts: its machines, task types and tables, even arrivals."),
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="--from: in which span tasks arrive.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a day: tasks that arrive and lose utility, as in Friese's thesis of 2015."""
-    given = given_of(options)
+    given = options.given_of(more)
     named = name if name is not None else f"day-{seed}"
     if source is None:
         from lpsched.generate.day import essc_day
@@ -235,7 +196,7 @@ def generate_day(
 
         if minutes is not None:
             raise typer.BadParameter("--minutes: only with --from; use --hours, or give a bag")
-        require_output(output, ENDINGS)
+        options.require_output(output, options.ENDINGS)
         day = essc_day(named, seed, EsscOptions(**given))
     else:
         import numpy as np
@@ -245,19 +206,21 @@ def generate_day(
 
         tasks = given.pop("tasks")
         if given:
-            raise typer.BadParameter(f"{flags_of(given)}: not with --from, whose bag has machines and tables; drop it")
+            raise typer.BadParameter(
+                f"{options.flags_of(given)}: not with --from, whose bag has machines and tables; drop it"
+            )
         if minutes is None:
             raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
-        require_output(output, ENDINGS, source)
+        options.require_output(output, options.ENDINGS, source)
         day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
-    write_and_tell(talk_of(context), day, output, form_of(tables), seed=seed)
+    write_and_tell(talk_of(context), day, output, tables, seed=seed)
 
 
-def _clusters_options() -> FoundOptions:
+def _clusters_options() -> options.FoundOptions:
     from lpsched.generate.options import AMPLITUDES, MachovecOptions
 
-    drawn = f"drawn, {' to '.join(map(as_typed, AMPLITUDES))}"
-    tasks, *others = options_of(MachovecOptions, wave_amplitude=drawn).values()
+    drawn = f"drawn, {' to '.join(map(options.as_typed, AMPLITUDES))}"
+    tasks, *others = options.options_of(MachovecOptions, wave_amplitude=drawn).values()
     return {"output": [tasks], "name": others}
 
 
@@ -265,40 +228,32 @@ def _clusters_options() -> FoundOptions:
 def generate_clusters(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same clusters.", min=0)],
-    output: Output,
+    output: options.Output,
     name: Annotated[str | None, typer.Option(help="Their name; from the seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate clusters and tasks on many nodes, as in Machovec and others, 2016."""
     from lpsched.generate.clusters import machovec_clusters
     from lpsched.generate.options import MachovecOptions
 
-    given = given_of(options)
+    given = options.given_of(more)
     if given.get("special_nodes") == ():
         given.setdefault("special_cores_per_node", ())
-    require_output(output, ENDINGS)
+    options.require_output(output, options.ENDINGS)
     made = machovec_clusters(name if name is not None else f"clusters-{seed}", seed, MachovecOptions(**given))
-    write_and_tell(talk_of(context), made, output, form_of(tables), seed=seed)
+    write_and_tell(talk_of(context), made, output, tables, seed=seed)
 
 
-class Platform(StrEnum):
-    """Platforms of the Heat paper; the names of `lpsched.generate.options.PLATFORMS`, without loading it."""
-
-    SMALL = "small"
-    MEDIUM = "medium"
-    LARGE = "large"
-
-
-def _facility_options() -> FoundOptions:
+def _facility_options() -> options.FoundOptions:
     from lpsched.generate.options import PLATFORMS, FacilityOptions
 
     sizes = {
-        key: ", ".join(f"{name} {as_typed(getattr(platform, key))}" for name, platform in PLATFORMS.items())
+        key: ", ".join(f"{name} {options.as_typed(getattr(platform, key))}" for name, platform in PLATFORMS.items())
         for key, field in FacilityOptions.model_fields.items()
         if field.is_required()
     }
-    found = options_of(FacilityOptions, **sizes)
+    found = options.options_of(FacilityOptions, **sizes)
     return {"name": sorted(found.values(), key=lambda option: option.name in sizes)}
 
 
@@ -306,11 +261,11 @@ def _facility_options() -> FoundOptions:
 def generate_facility(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
-    output: Output,
-    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = Platform.SMALL,
+    output: options.Output,
+    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = "small",
     name: Annotated[str | None, typer.Option(help="The facility's name; platform and seed if not given.")] = None,
-    tables: TablesOption = None,
-    **options: object,
+    tables: options.TablesOption = None,
+    **more: object,
 ) -> None:
     """Generate a facility after the platforms of Oxley and others, 2014."""
     import numpy as np
@@ -318,7 +273,7 @@ def generate_facility(
     from lpsched.generate.facility import facility_of
     from lpsched.generate.options import PLATFORMS
 
-    chosen = PLATFORMS[platform.value].model_copy(update=given_of(options))
-    named = name if name is not None else f"{platform.value}-{seed}"
+    chosen = PLATFORMS[platform].model_copy(update=options.given_of(more))
+    named = name if name is not None else f"{platform}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), chosen)
-    write_and_tell(talk_of(context), facility, output, form_of(tables), seed=seed)
+    write_and_tell(talk_of(context), facility, output, tables, seed=seed)

@@ -1,38 +1,175 @@
-"""`lpsched import slurm` and `lpsched import swf`."""
+"""`lpsched import slurm` and `lpsched import swf`: logs become instances, and what became of their jobs."""
 
 from __future__ import annotations
 
 import math
-from enum import StrEnum
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import talk_of
-from lpsched.cli.import_options import (
-    ENDINGS,
-    MOST,
-    CostOption,
-    Imported,
-    NameOption,
-    SkipOption,
-    Target,
-    ToOption,
-    WattsOption,
-    WeightOption,
-    sizes_of,
-    waiting_of,
-    write_import,
-)
-from lpsched.cli.options import LONGEST_COUNT, Output, TablesOption, form_of, refuse, require_output, words_of
+from lpsched.cli import options
+from lpsched.cli.console import Talk, header, held_by, talk_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rich.table import Table
+
+    from lpsched.bag.model import Bag
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.utility import WaitingCost
+    from lpsched.traces.bags import LoggedBag
+    from lpsched.traces.jobs import Account, Totals
+
+
+# Options that imports of logs share.
+MOST = 10**15  # nodes or machines, as everywhere
+
+
+Target = Literal["clusters", "bag"]
+ToOption = Annotated[Target, typer.Option("--to", help="Something to simulate, or to solve.")]
+NameOption = Annotated[str | None, typer.Option(help="The instance's name; the file's if not given.")]
+CostOption = Annotated[
+    options.Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")
+]
+WeightOption = Annotated[
+    options.Weight | None, typer.Option(help="clusters: what a task's cost is multiplied with. [default: task]")
+]
+WattsOption = Annotated[float | None, typer.Option(help="The power of a busy node. By default not known.")]
+SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Leave dirty lines out, and count them.")]
+
+
+def waiting_of(cost: options.Cost | None, weight: options.Weight | None) -> WaitingCost:
+    """Return what waiting costs."""
+    from lpsched.online.utility import WaitingCost
+
+    return WaitingCost(cost or "bounded-slowdown", weight or "task")
+
+
+def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
+    """Read pairs such as batch=64, with commas, with repetition, or both."""
+    sizes: dict[str, int] = {}
+    for word in [word.strip() for part in given or [] for word in part.split(",")]:
+        name, _, count = word.rpartition("=")
+        sound = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
+        if not sound or name in sizes or not 1 <= int(count) <= MOST:
+            raise typer.BadParameter(f"{option}: found {word[:60]!r}, needs NAME=COUNT, each name once")
+        sizes[name] = int(count)
+    return sizes
+
+
+# What an import of a log answers: which files hold it now, and what was read, kept, changed and left out.
+MOST_CELLS = 20  # that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An instance made of a log, and what became of the log's jobs and lines."""
+
+    instance: Bag | Clusters
+    account: Account
+    skipped: Mapping[str, int]  # dirty lines, by reason
+    unit: str  # what the width of a job counts
+    logged: LoggedBag | None = None
+
+
+def write_import(talk: Talk, imported: Imported, path: Path, tables: options.Tables | None) -> None:
+    """Write what was imported, for a bag with a file of what its cells rest on; say which files there are."""
+    from lpsched.bag.model import Bag
+    from lpsched.instances import write_instance
+    from lpsched.io.content import require_place, write_files
+    from lpsched.io.instance_files import TableForm
+    from lpsched.traces.bags import cells_as_csv
+
+    instance, account, logged = imported.instance, imported.account, imported.logged
+    assert account.totals is not None, "whoever keeps jobs sums them"
+    cells = path.with_name(f"{path.name}.cells.csv")
+    if logged is not None:
+        require_place(cells)
+    *others, own = map(str, write_instance(instance, path, form=None if tables is None else TableForm(tables)))
+    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
+    held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
+    read = {
+        "jobs_read": account.read,
+        "jobs_kept": account.kept,
+        "left_out": account.left_out,
+        "changed": account.notes,
+        "dirty_lines": dict(imported.skipped),
+        "totals": asdict(account.totals),
+    }
+    shown = [_account_table(account, account.totals, imported)]
+    if logged is not None:
+        write_files({cells: cells_as_csv(logged)})
+        held = {str(cells): "samples and spread of its tables"} | held
+        read["cells"] = {
+            "pairs": _pairs(logged),
+            "estimated_seconds": int(logged.estimated_seconds.sum()),
+            "estimated_watts": int(logged.estimated_watts.sum()),
+        }
+        shown.append(_cell_table(logged))
+    answer = header("lpsched-written/1", instance) | {"files": list(held), "log": read}
+    talk.answer(answer, shown, text="".join(f"{file}: {what}\n" for file, what in held.items()))
+
+
+def _pairs(logged: LoggedBag) -> int:
+    """Return how many pairs can run."""
+    seconds = logged.bag.seconds
+    return seconds.rows * seconds.columns - len(seconds.absent())
+
+
+def _cell_table(logged: LoggedBag) -> Table:
+    """Return the first cells of a bag's tables, with samples and spread."""
+    from lpsched.report.tables import table
+    from lpsched.traces.bags import COLUMNS, cell_rows
+    from lpsched.units import number, percent
+
+    columns: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "task_type": ("task type", str),
+        "machine_type": ("on", str),
+        "jobs": ("jobs", "{:,}".format),
+        "seconds": ("seconds", number),
+        "seconds_variation": ("spread", percent),
+        "watts": ("watts", number),
+        "watts_variation": ("spread", percent),
+        "estimated": ("estimated", str),
+    }
+    cells = [dict(zip(COLUMNS, row, strict=True)) for row in islice(cell_rows(logged), MOST_CELLS)]
+    rows = [tuple(written(cell[name]) for name, (_, written) in columns.items()) for cell in cells]
+    more = _pairs(logged) - len(rows)
+    if more:
+        rows.append((f"... and {more:,} more", *[""] * (len(columns) - 1)))
+    return table([title for title, _ in columns.values()], rows, numbers=range(2, 7))
+
+
+def _account_table(account: Account, totals: Totals, imported: Imported) -> Table:
+    """Return in words what became of the log's jobs."""
+    from lpsched.report.tables import table
+    from lpsched.units import SECONDS_PER_DAY, number
+
+    unit, span = imported.unit, totals.submit_span_seconds
+    rows = [("jobs read", f"{account.read:,}")]
+    rows += [(f"line skipped: {reason}", f"{count:,}") for reason, count in imported.skipped.items()]
+    rows += [(f"left out: {reason}", f"{count:,}") for reason, count in account.left_out.items()]
+    rows.append(("jobs kept", f"{account.kept:,}"))
+    rows += [(f"of them, {note}", f"{count:,}") for note, count in account.notes.items()]
+    rows.append((f"{unit}-seconds in all", number(totals.width_seconds)))
+    rows.append((f"most {unit}s of one job", f"{totals.widest:,}"))
+    if span is not None:
+        days = f"{number(span)} s" if span < SECONDS_PER_DAY else f"{number(span / SECONDS_PER_DAY, 3)} days"
+        rows.append(("from the first submit to the last", days))
+    if totals.joules is not None:
+        rows.append((f"joules, of {totals.jobs_with_joules:,} jobs that tell them", number(totals.joules)))
+    return table(("", ""), rows, numbers=(1,))
 
 
 def import_slurm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What 'sacct -P' wrote, plain or gzip.", readable=False)],
-    output: Output,
-    to: ToOption = Target.BAG,
+    output: options.Output,
+    to: ToOption = "bag",
     name: NameOption = None,
     group_by: Annotated[
         list[str] | None,
@@ -58,29 +195,29 @@ def import_slurm(
     cost: CostOption = None,
     weight: WeightOption = None,
     skip_dirty: SkipOption = False,  # noqa: FBT002
-    tables: TablesOption = None,
+    tables: options.TablesOption = None,
 ) -> None:
     """Import Slurm's accounting, with or without steps (-X)."""
     from lpsched.traces.sacct import read_sacct
     from lpsched.traces.slurm_jobs import COMPLETED, SlurmChoice, bag_of_slurm, clusters_of_slurm
     from lpsched.traces.swf_jobs import name_of
 
-    if to is Target.BAG:
+    if to == "bag":
         unfit: dict[str, object] = {"--cost": cost, "--weight": weight, "--watts-per-node": watts_per_node}
-        refuse(unfit, "only with --to clusters; drop it")
+        options.refuse(unfit, "only with --to clusters; drop it")
     else:
-        refuse({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
-    require_output(output, ENDINGS, file)
+        options.refuse({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
+    options.require_output(output, options.ENDINGS, file)
     counts = sizes_of("--count", count)
     log = read_sacct(file, skip_dirty=skip_dirty)
     named = name if name is not None else name_of(file)
-    usual_states = (COMPLETED,) if to is Target.BAG else None
+    usual_states = (COMPLETED,) if to == "bag" else None
     choice = SlurmChoice(
-        group_by=words_of(group_by) if group_by else (("JobName",) if to is Target.BAG else ()),
+        group_by=options.words_of(group_by) if group_by else (("JobName",) if to == "bag" else ()),
         machines_by=machines_by,
-        states=tuple(state.upper() for state in words_of(keep_states)) if keep_states else usual_states,
+        states=tuple(state.upper() for state in options.words_of(keep_states)) if keep_states else usual_states,
     )
-    if to is Target.BAG:
+    if to == "bag":
         logged, account = bag_of_slurm(named, log, choice=choice, counts=counts, fill=fill, watts=not no_watts)
         imported = Imported(logged.bag, account, log.skipped, "node", logged)
     else:
@@ -88,28 +225,22 @@ def import_slurm(
             named, log, choice=choice, counts=counts, watts_per_node=watts_per_node, waiting=waiting_of(cost, weight)
         )
         imported = Imported(clusters, account, log.skipped, "node")
-    write_import(talk_of(context), imported, output, form_of(tables))
+    write_import(talk_of(context), imported, output, tables)
 
 
-class Times(StrEnum):
-    """How long jobs run; the words of `lpsched.traces.swf_jobs`, without loading it."""
-
-    REAL = "real"
-    REQUESTED = "requested"
-
-
-USUAL_GROUPS: dict[Target, tuple[str, ...]] = {Target.CLUSTERS: (), Target.BAG: ("size", "time")}
+Times = Literal["real", "requested"]  # how long jobs run: `lpsched.traces.swf_jobs`, without loading it
+USUAL_GROUPS: dict[Target, tuple[str, ...]] = {"clusters": (), "bag": ("size", "time")}
 
 
 def import_swf(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The log: .swf, plain or gzip.", readable=False)],
-    output: Output,
-    to: ToOption = Target.CLUSTERS,
+    output: options.Output,
+    to: ToOption = "clusters",
     name: NameOption = None,
     times: Annotated[
         Times, typer.Option(help="Let jobs run as long as they did, or as long as they asked for.")
-    ] = Times.REAL,
+    ] = "real",
     group_by: Annotated[
         list[str] | None,
         typer.Option(
@@ -141,29 +272,32 @@ def import_swf(
     first: Annotated[int | None, typer.Option(help="Read no more than so many jobs.", min=1)] = None,
     begin: Annotated[float, typer.Option(help="Keep jobs submitted from this second of the log on.", min=0.0)] = 0.0,
     end: Annotated[float | None, typer.Option(help="Keep jobs submitted before this second.", min=0.0)] = None,
-    tables: TablesOption = None,
+    tables: options.TablesOption = None,
 ) -> None:
     """Import a log in the Standard Workload Format."""
     from lpsched.traces.swf import read_swf
     from lpsched.traces.swf_jobs import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of
 
-    if to is Target.BAG:
-        refuse({"--cost": cost, "--weight": weight}, "a bag knows no waiting; drop it, or use --to clusters")
+    if to == "bag":
+        options.refuse({"--cost": cost, "--weight": weight}, "a bag knows no waiting; drop it, or use --to clusters")
     if nodes is not None and partitions:
         raise typer.BadParameter("--nodes: not with --partitions, which say it; drop one")
-    require_output(output, ENDINGS, file)
+    options.require_output(output, options.ENDINGS, file)
     trace = read_swf(file, skip_dirty=skip_dirty, first=first)
+    sizes = sizes_of("--partitions", partitions)
+    if not all(each.isascii() and each.isdecimal() and len(each) <= options.LONGEST_COUNT for each in sizes):
+        raise typer.BadParameter("--partitions: needs the partitions' numbers, such as 1=64,2=128")
     choice = SwfChoice(
-        times=times.value,
-        group_by=words_of(group_by) if group_by else USUAL_GROUPS[to],
-        partitions=_partitions(partitions),
-        keep_failed=to is Target.CLUSTERS if keep_failed is None else keep_failed,
+        times=times,
+        group_by=options.words_of(group_by) if group_by else USUAL_GROUPS[to],
+        partitions={int(name): count for name, count in sizes.items()},
+        keep_failed=to == "clusters" if keep_failed is None else keep_failed,
         begin_seconds=begin,
         end_seconds=math.inf if end is None else end,
     )
     machines = SystemSize(nodes=nodes, cores_per_node=cores_per_node, watts_per_node=watts_per_node)
     named = name if name is not None else name_of(file)
-    if to is Target.CLUSTERS:
+    if to == "clusters":
         clusters, account = clusters_of_swf(
             named, trace, choice=choice, machines=machines, waiting=waiting_of(cost, weight)
         )
@@ -172,11 +306,4 @@ def import_swf(
         logged, account = bag_of_swf(named, trace, choice=choice, machines=machines)
         unit = "processor" if cores_per_node == 1 else "node"
         imported = Imported(logged.bag, account, trace.skipped, unit, logged)
-    write_import(talk_of(context), imported, output, form_of(tables))
-
-
-def _partitions(given: list[str] | None) -> dict[int, int]:
-    sizes = sizes_of("--partitions", given)
-    if not all(name.isascii() and name.isdecimal() and len(name) <= LONGEST_COUNT for name in sizes):
-        raise typer.BadParameter("--partitions: needs the partitions' numbers, such as 1=64,2=128")
-    return {int(name): nodes for name, nodes in sizes.items()}
+    write_import(talk_of(context), imported, output, tables)

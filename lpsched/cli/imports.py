@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import talk_of
-from lpsched.cli.import_logs import import_slurm, import_swf
-from lpsched.cli.import_options import ENDINGS, sizes_of
-from lpsched.cli.options import Output, TablesOption, form_of, refuse, require_output
-from lpsched.errors import LpschedWarning
+from lpsched.cli.console import talk_of, write_and_tell
+from lpsched.cli.import_logs import import_slurm, import_swf, sizes_of
+from lpsched.cli.measure import named, warn
+from lpsched.cli.options import ENDINGS, Output, TablesOption, refuse, require_output
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.facility.model import Facility
-    from lpsched.measure.bags import Form, Joined
-    from lpsched.measure.measurements import Measurements
+    from lpsched.measure.bags import Joined
 
 
-class JoinTarget(StrEnum):
-    """What to make of measurements."""
-
-    BAG = "bag"
-    FACILITY = "facility"
-
-
-class Per(StrEnum):
-    """What a machine of the bag is."""
-
-    NODE = "node"
-    CORE = "core"
-
-
-class Degradation(StrEnum):
-    """How to write degradation; the words of `lpsched.measure.bags`, without loading it."""
-
-    CLASSES = "classes"
-    FULL = "full"
+JoinTarget = Literal["bag", "facility"]  # what to make of measurements
+Per = Literal["node", "core"]  # what a machine of the bag is
+Degradation = Literal["classes", "full"]  # `lpsched.measure.bags.Form`, without loading it
+FirstColumn = Literal["names", "times"]  # `lpsched.traces.etc.FirstColumn`, without loading it
 
 
 def import_measurements(
@@ -49,9 +30,7 @@ def import_measurements(
         list[Path], typer.Argument(help="What 'lpsched measure' wrote, a file per machine type.", readable=False)
     ],
     output: Output,
-    to: Annotated[
-        JoinTarget, typer.Option("--to", help="For 'lpsched solve', or 'lpsched facility'.")
-    ] = JoinTarget.BAG,
+    to: Annotated[JoinTarget, typer.Option("--to", help="For 'lpsched solve', or 'lpsched facility'.")] = "bag",
     name: Annotated[str | None, typer.Option(help="The instance's name. [default: the room's or output's]")] = None,
     count: Annotated[
         list[str] | None, typer.Option(help="Nodes of each machine type, such as old=64,new=8. [default: 1 each]")
@@ -81,100 +60,40 @@ def import_measurements(
     tables: TablesOption = None,
 ) -> None:
     """Import what 'lpsched measure' found out, on one machine or on several."""
-    from lpsched.cli.console import write_and_tell
     from lpsched.measure.files import read_measurements
 
     unfit: dict[str, object]
-    if to is JoinTarget.BAG:
+    if to == "bag":
         unfit = {"--room": room, "--power-cap": power_cap, "--degradation": degradation}
     else:
         unfit = {"--tasks": tasks, "--per": per}
-    other = JoinTarget.FACILITY if to is JoinTarget.BAG else JoinTarget.BAG
-    refuse(unfit, f"only with --to {other}; drop it")
+    refuse(unfit, f"only with --to {'facility' if to == 'bag' else 'bag'}; drop it")
     if len(files) > 1:
         refuse({"--machine-type": machine_type}, "names one file's; drop it, or name one file")
     require_output(output, ENDINGS, *files, *([room] if room is not None else []))
     found = [read_measurements(file) for file in files]
     if machine_type is not None:
-        found = [found[0].model_copy(update={"machine_type": _named(machine_type)})]
+        found = [named(found[0], machine_type)]
+    counts, own = sizes_of("--count", count), output.stem if name is None else name
     joined: Joined[Bag] | Joined[Facility]
-    if to is JoinTarget.BAG:
-        joined = _bag(found, output, name=name, count=count, tasks=tasks, per=per)
+    if to == "bag":
+        from lpsched.measure.bags import bag_of
+
+        joined = bag_of(found, name=own, counts=counts, tasks=sizes_of("--tasks", tasks), per=per or "node")
     else:
-        form: Form | None = None
-        if degradation is not None:
-            form = "classes" if degradation is Degradation.CLASSES else "full"
-        joined = _facility(found, output, name=name, count=count, room=room, cap=power_cap, form=form)
-    for remark in joined.remarks:
-        warnings.warn(remark, LpschedWarning, stacklevel=1)
-    write_and_tell(talk_of(context), joined.instance, output, form_of(tables), remarks=list(joined.remarks))
+        from lpsched.measure.facilities import facility_in, facility_of
 
-
-def _named(machine_type: str) -> str:
-    from pydantic_core import PydanticCustomError
-
-    from lpsched.model.fields import check_name
-
-    try:
-        return check_name(machine_type)
-    except PydanticCustomError as refused:
-        raise typer.BadParameter(refused.message(), param_hint="--machine-type") from None
-
-
-def _bag(
-    found: list[Measurements],
-    output: Path,
-    *,
-    name: str | None,
-    count: list[str] | None,
-    tasks: list[str] | None,
-    per: Per | None,
-) -> Joined[Bag]:
-    from lpsched.measure.bags import bag_of
-
-    return bag_of(
-        found,
-        name=output.stem if name is None else name,
-        counts=sizes_of("--count", count),
-        tasks=sizes_of("--tasks", tasks),
-        per="core" if per is Per.CORE else "node",
-    )
-
-
-def _facility(
-    found: list[Measurements],
-    output: Path,
-    *,
-    name: str | None,
-    count: list[str] | None,
-    room: Path | None,
-    cap: float | None,
-    form: Form | None,
-) -> Joined[Facility]:
-    from lpsched.measure.facilities import facility_in, facility_of
-
-    counts = sizes_of("--count", count)
-    if room is not None:
-        return facility_in(room, found, name=name, nodes=counts, power_cap_watts=cap, degradation=form)
-    own = output.stem if name is None else name
-    return facility_of(found, name=own, nodes=counts, power_cap_watts=cap, degradation=form)
-
-
-class FirstColumn(StrEnum):
-    """What the first column holds; the names of `lpsched.traces.etc.FirstColumn`, without loading it."""
-
-    NAMES = "names"
-    TIMES = "times"
+        in_room: dict[str, Any] = {"nodes": counts, "power_cap_watts": power_cap, "degradation": degradation}
+        joined = (
+            facility_of(found, name=own, **in_room) if room is None else facility_in(room, found, name=name, **in_room)
+        )
+    warn(joined.remarks)
+    write_and_tell(talk_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
 
 
 import_app = typer.Typer(
     help="Make an lpsched file of other people's files.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-@import_app.callback()
-def _kinds() -> None:
-    """Make an lpsched file of other people's files."""
 
 
 @import_app.command("etc")
@@ -194,14 +113,13 @@ def import_etc(
     tables: TablesOption = None,
 ) -> None:
     """Import a table of estimated times to compute."""
-    from lpsched.cli.console import write_and_tell
     from lpsched.traces import etc
 
-    column = None if first_column is None else etc.FirstColumn(first_column.value)
+    column = None if first_column is None else etc.FirstColumn(first_column)
     bag = etc.read_etc(
         file, power=power, name=name, first_column=column, tasks_each=tasks_each, machines_each=machines_each
     )
-    write_and_tell(talk_of(context), bag, output, form_of(tables))
+    write_and_tell(talk_of(context), bag, output, tables)
 
 
 import_app.command("swf")(import_swf)

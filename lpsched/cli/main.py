@@ -20,17 +20,15 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from lpsched.cli.certify import certify, verify
 from lpsched.cli.console import StoppedEarly, Talk, print_json, tell
 from lpsched.cli.facility import facility
-from lpsched.cli.files import convert, expand, new, schema, show
+from lpsched.cli.files import certify, convert, expand, new, schema, show, verify
 from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
-from lpsched.cli.price import price
 from lpsched.cli.simulate import simulate
-from lpsched.cli.solve import export, solve, whatif
+from lpsched.cli.solve import export, price, solve, whatif
 from lpsched.cli.study import study_app
 from lpsched.cli.validate import validate
 from lpsched.errors import Fault, InstanceError, LpschedError, OutputError

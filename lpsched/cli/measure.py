@@ -9,29 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
-from lpsched.cli.import_options import ENDINGS
-from lpsched.cli.options import PICTURES, Figure, Report, refuse, require_output, require_pictures
+from lpsched.cli.console import StoppedEarly, Talk, talk_of, tell, watched
+from lpsched.cli.options import ENDINGS, PICTURES, Figure, Report, refuse, require_looks, require_output
 from lpsched.errors import LpschedWarning, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.cli.console import Talk
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
 
 
 # What `lpsched measure` makes of measurements: a bag, a facility, a picture, a page, and its answer.
 OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
-
-
-def holds_measurements(path: Path) -> bool:
-    """Tell whether a file says that it holds measurements."""
-    from lpsched.io.documents import read_document
-    from lpsched.model.kinds import format_of, name_of
-
-    return name_of(format_of(read_document(path).value) or "") == "measurements"
 
 
 def named(told: OfMachine, machine_type: str | None) -> OfMachine:
@@ -65,23 +55,16 @@ class Made:
 
     def require_places(self, file: Path, output: Path | None) -> None:
         """Refuse, before anything is run, what could not be written in the end."""
-        asked: tuple[tuple[Path | None, tuple[str, ...]], ...] = (
-            (output, ENDINGS),
-            (self.bag, ENDINGS),
-            (self.facility, ENDINGS),
-            (self.figure, PICTURES),
-            (self.report, (".html",)),
-        )
+        instances, looks = (output, self.bag, self.facility), ((self.figure, PICTURES), (self.report, (".html",)))
         seen: set[Path] = set()
-        for path, endings in asked:
+        for path, endings in (*((each, ENDINGS) for each in instances), *looks):
             if path is None:
                 continue
             require_output(path, endings, file)
             if path.absolute() in seen:
                 raise OutputError(f"cannot write {path}: two files of this name are asked for; choose another")
             seen.add(path.absolute())
-        if self.figure is not None or self.report is not None:
-            require_pictures()
+        require_looks(file, figure=self.figure, report=self.report)
 
     def write(self, measurements: Measurements) -> list[str]:
         """Write what is asked for; return the files."""
@@ -156,11 +139,13 @@ def measure(
     report: Report = None,
 ) -> None:
     """Measure times, powers and co-location of applications on this machine: alone and together."""
+    from lpsched.io.documents import read_document
     from lpsched.measure.files import read_measurements
+    from lpsched.model.kinds import format_of, name_of
 
     made = Made(bag, facility, figure, report)
     made.require_places(file, output)
-    if holds_measurements(file):
+    if name_of(format_of(read_document(file).value) or "") == "measurements":
         only = {"--output": output, "--resume": resume or None, "--time-limit": time_limit}
         refuse(only, "goes with a bench, and these are measurements; drop it")
         measurements = named(read_measurements(file), machine_type)

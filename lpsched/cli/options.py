@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -15,64 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from lpsched.generate.options import Options
-    from lpsched.io.instance_files import TableForm
     from lpsched.model.risk import RiskOptions
 
 
-class Kind(StrEnum):
-    """Kinds of files."""
+# The words that options take are those of the library, which is not loaded for them.
+Kind = Literal["bag", "facility", "day", "clusters", "study", "bench", "measurements"]
+Tables = Literal["names", "matrix", "csv", "npz", "parquet"]  # `lpsched.io.instance_files.TableForm`
+Objective = Literal["profit", "makespan", "energy"]  # `lpsched.bag.problem.OBJECTIVES`
+Effort = Literal["fast", "balanced", "auto", "tight"]  # `lpsched.bag.result.Effort`
+Marginals = Literal["lp", "top", "proved"]  # `lpsched.bag.pricing.one_more.Marginals`
+Device = Literal["cpu", "cuda"]  # `lpsched.lp.program.Device`
+Cost = Literal["bounded-slowdown", "slowdown", "seconds"]  # of waiting: `lpsched.online.utility.WaitingCost`
+Weight = Literal["task", "cores", "core-seconds"]
 
-    BAG = "bag"
-    FACILITY = "facility"
-    DAY = "day"
-    CLUSTERS = "clusters"
-    STUDY = "study"
-    BENCH = "bench"
-    MEASUREMENTS = "measurements"
-
-
-class Tables(StrEnum):
-    """How to write tables; the names of `lpsched.bag.files.TableForm`, without loading it."""
-
-    NAMES = "names"
-    MATRIX = "matrix"
-    CSV = "csv"
-    NPZ = "npz"
-    PARQUET = "parquet"
-
-
-class Objective(StrEnum):
-    """What to optimise; the names of `lpsched.bag.problem.OBJECTIVES`, without loading it."""
-
-    PROFIT = "profit"
-    MAKESPAN = "makespan"
-    ENERGY = "energy"
-
-
-class Effort(StrEnum):
-    """How hard to try; the names of `lpsched.bag.result.Effort`, without loading it."""
-
-    FAST = "fast"
-    BALANCED = "balanced"
-    AUTO = "auto"
-    TIGHT = "tight"
-
-
-class Marginals(StrEnum):
-    """What to say about one more; as in `lpsched.bag.pricing.one_more.Marginals`, without loading it."""
-
-    LP = "lp"
-    TOP = "top"
-    PROVED = "proved"
-
-
-class Device(StrEnum):
-    """Where huge bags are looked through; the names of `lpsched.lp.program.Device`, without loading it."""
-
-    CPU = "cpu"
-    CUDA = "cuda"
-
-
+ENDINGS = (".yaml", ".yml", ".json")
 PICTURES = (".png", ".svg", ".pdf")
 
 BagFile = Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.", readable=False)]
@@ -125,13 +80,6 @@ Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf
 Report = Annotated[Path | None, typer.Option(help="Write a page to read and look at: .html. Needs the extra 'report'.")]
 
 
-def form_of(tables: Tables | None) -> TableForm | None:
-    """Return the library's name for the choice."""
-    from lpsched.io.instance_files import TableForm
-
-    return None if tables is None else TableForm(tables.value)
-
-
 def words_of(given: list[str] | None) -> tuple[str, ...]:
     """Read words that come with commas, with repetition, or both; each once."""
     return tuple(dict.fromkeys(word.strip() for part in given or [] for word in part.split(",")))
@@ -157,11 +105,22 @@ def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> Non
     require_place(output)
 
 
-def require_pictures() -> None:
-    """Refuse to begin long work whose picture could not be drawn in the end."""
-    from lpsched.io.pictures import load_matplotlib
+def require_looks(*inputs: Path, figure: Path | None = None, report: Path | None = None) -> None:
+    """Refuse to begin long work whose picture or page could not be written in the end."""
+    for output, endings in ((figure, PICTURES), (report, (".html",))):
+        if output is not None:
+            require_output(output, endings, *inputs)
+    if figure is not None or report is not None:
+        from lpsched.io.pictures import load_matplotlib
 
-    load_matplotlib()
+        load_matplotlib()
+
+
+def terms_of(
+    price: float | None, profit_ratio: float | None, power_cap: float | None, deadline: float | None
+) -> dict[str, Any]:
+    """Return the terms of a bag as the library's functions take them."""
+    return {"price": price, "profit_ratio": profit_ratio, "power_cap": power_cap, "deadline": deadline}
 
 
 # The option `--risk` of several commands: what to sample, in one text.

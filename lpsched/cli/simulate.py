@@ -3,117 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import PICTURES, Figure, Report, Seed, refuse, require_output, require_pictures, words_of
+from lpsched.cli.options import Cost, Figure, Report, Seed, Weight, refuse, require_looks, require_output, words_of
+from lpsched.errors import OutputError
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 
 
-class Machines(StrEnum):
-    """How machines get their tasks; as in `lpsched.online.simulate.options`, without loading it."""
-
-    QUEUED = "queued"
-    POLLED = "polled"
-
-
-class Cost(StrEnum):
-    """What waiting costs; as in `lpsched.online.utility`, without loading it."""
-
-    BOUNDED_SLOWDOWN = "bounded-slowdown"
-    SLOWDOWN = "slowdown"
-    SECONDS = "seconds"
-
-
-class Weight(StrEnum):
-    """How much the waiting of a task weighs; likewise."""
-
-    TASK = "task"
-    CORES = "cores"
-    CORE_SECONDS = "core-seconds"
-
-
-Policies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--policy", help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."
-    ),
-]
-Bound = Annotated[bool, typer.Option("--bound", help="Prove how much any schedule of the day can earn.")]
-Offline = Annotated[
-    bool,
-    typer.Option("--offline", help="Days: with the bound, make a schedule from its prices too, knowing the whole day."),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option(help="Seconds of each bound; whenever it ends, the bound holds.", min=0.0)
-]
-Trials = Annotated[int, typer.Option(help="Days: the given one, and others that its generator draws.", min=1)]
-Jobs = Annotated[int, typer.Option(help="Processes that share the work.", min=1)]
-Placeholders = Annotated[
-    bool,
-    typer.Option(
-        "--placeholders",
-        help="Clusters: max-util, max-upt, max-upr and max-upe hold nodes for what starts later only until "
-        "the next mapping event.",
-    ),
-]
-MachinesOption = Annotated[
-    Machines | None,
-    typer.Option(help="Days: every machine has a queue, or idle ones are polled for one task each. By default queued."),
-]
-EverySeconds = Annotated[
-    float | None,
-    typer.Option(
-        help="Seconds from a mapping event to the next. By default 60. Clusters: 0 is at every arrival and "
-        "end of a task, the default where tasks are judged by what they wait."
-    ),
-]
-EveryArrivals = Annotated[
-    int | None, typer.Option(help="Days: map after so many arrivals; with --every-seconds, whichever is first.")
-]
-DropBelow = Annotated[float, typer.Option(help="Drop a task for good when it can earn less than this.", min=0.0)]
-EnergyFilter = Annotated[
-    str,
-    typer.Option(
-        help="What a task may take. Days: none, a fixed leniency such as 1.5, or adaptive. Clusters: none, "
-        "per-task or per-resource, with a leniency as in per-resource:4."
-    ),
-]
-Permute = Annotated[
-    int | None, typer.Option(help="Days: try all orders of so many tasks at the head of each queue.", min=0)
-]
-EnergyGigajoules = Annotated[
-    float | None, typer.Option(help="Energy constraint of the period, in place of the file's.", min=0.0)
-]
-CostOption = Annotated[
-    Cost | None,
-    typer.Option("--cost", help="Clusters judged by what tasks wait: what it costs, in place of what the file says."),
-]
-WeightOption = Annotated[Weight | None, typer.Option("--weight", help="Likewise: what the waiting of a task weighs.")]
-ScheduleFile = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="Of one policy: write the schedule of the first trial: .csv or .parquet; or what became of all "
-        "tasks: .swf, .swf.gz, or _jobs.csv as Batsim writes it.",
-    ),
-]
-Timeline = Annotated[
-    Path | None,
-    typer.Option(help="Draw what each machine or node runs under the best policy: a .png, .svg or .pdf file."),
-]
+Machines = Literal["queued", "polled"]  # `lpsched.online.simulate.options`, without loading it
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +37,7 @@ class Asked:
     offline: bool
 
 
-def options_of(instance: Day | Clusters, asked: Asked) -> SimulationOptions | ClusterOptions:
-    """Read how to run the instance."""
-    from lpsched.model.kinds import kind_of
-
-    own: Any = _of_day if kind_of(instance).name == "day" else _of_clusters
-    made: SimulationOptions | ClusterOptions = own(instance, asked)
-    return made
-
-
-def _of_day(_day: Day, asked: Asked) -> SimulationOptions:
+def _of_day(asked: Asked) -> SimulationOptions:
     """Return the options of a day; without any other trigger, tasks are mapped every minute."""
     from lpsched.online.simulate.options import SimulationOptions
 
@@ -151,7 +49,7 @@ def _of_day(_day: Day, asked: Asked) -> SimulationOptions:
     if every_seconds is None and asked.every_arrivals is None:
         every_seconds = SimulationOptions().every_seconds
     return SimulationOptions(
-        machines=(asked.machines or Machines.QUEUED).value,
+        machines=asked.machines or "queued",
         every_seconds=every_seconds,
         every_arrivals=asked.every_arrivals,
         drop_below=asked.drop_below,
@@ -217,60 +115,34 @@ SCHEDULES = (".csv", ".parquet")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is asked for in place of what the file says."""
-
-    energy_gigajoules: float | None
-    cost: Cost | None
-    weight: Weight | None
-
-
-def read_arriving(path: Path, changes: Changes) -> Day | Clusters:
-    """Read a day or clusters, and change what is asked."""
+def read_arriving(path: Path, energy_gigajoules: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
+    """Read a day or clusters, and change what is asked: the energy constraint, or what waiting costs."""
     from lpsched.instances import read_with_kind
+    from lpsched.units import GIGA
 
     instance, kind = read_with_kind(path)
     if not kind.simulate:
         needed = "needs a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
         raise typer.BadParameter(f"is no day and no clusters; {needed}", param_hint="INSTANCE")
-    return (_changed_day if kind.name == "day" else _changed_clusters)(instance, changes)
-
-
-def _changed_day(day: Day, changes: Changes) -> Day:
-    """Change the energy constraint."""
-    costs = {"--cost": changes.cost, "--weight": changes.weight}
-    refuse(costs, "is for clusters whose tasks are judged by what they wait")
-    if changes.energy_gigajoules is None:
-        return day
-    return day.model_copy(update={"period": _limited(day.period, changes.energy_gigajoules)})
-
-
-def _limited(period: Period, gigajoules: float) -> Period:
-    """Return the period with another energy constraint."""
-    from lpsched.units import GIGA
-
-    return type(period)(**dict(period) | {"energy_constraint_joules": GIGA * gigajoules})
-
-
-def _changed_clusters(clusters: Clusters, changes: Changes) -> Clusters:
-    """Change the energy constraint, or what waiting costs: clusters have one or the other."""
-    costs = {"--cost": changes.cost, "--weight": changes.weight}
-    energy = {"--energy-gigajoules": changes.energy_gigajoules}
-    if clusters.waiting is None:
-        refuse(costs, "is for clusters whose tasks are judged by what they wait; these have a utility")
-        if clusters.watts is None:
+    costs = {"--cost": cost, "--weight": weight}
+    energy = {"--energy-gigajoules": energy_gigajoules}
+    waits = "is for clusters whose tasks are judged by what they wait"
+    if kind.name == "day":
+        refuse(costs, waits)
+    elif instance.waiting is None:
+        refuse(costs, f"{waits}; these have a utility")
+        if instance.watts is None:
             refuse(energy, "needs watts, and the file has none")
-        if changes.energy_gigajoules is None:
-            return clusters
-        return clusters.model_copy(update={"period": _limited(clusters.period, changes.energy_gigajoules)})
-    refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")
-    waiting = clusters.waiting
-    if changes.cost is not None:
-        waiting = waiting.model_copy(update={"measure": changes.cost.value, "points": ()})
-    if changes.weight is not None:
-        waiting = waiting.model_copy(update={"weight": changes.weight.value})
-    return clusters if waiting == clusters.waiting else clusters.model_copy(update={"waiting": waiting})
+    else:
+        refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")
+        given: dict[str, Any] = {} if cost is None else {"measure": cost, "points": ()}
+        given |= {} if weight is None else {"weight": weight}
+        waiting = instance.waiting.model_copy(update=given)
+        return instance if waiting == instance.waiting else instance.model_copy(update={"waiting": waiting})
+    if energy_gigajoules is None:
+        return instance
+    joules = {"energy_constraint_joules": GIGA * energy_gigajoules}
+    return instance.model_copy(update={"period": type(instance.period)(**dict(instance.period) | joules)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +159,12 @@ class Outputs:
         if self.schedule is not None:
             if len(names) > 1 or names == ("all",):
                 raise typer.BadParameter("goes with one policy", param_hint="--output")
-            require_ending(self.schedule, (*SCHEDULES, *TRACES))
+            if not self.schedule.name.lower().endswith((*SCHEDULES, *TRACES)):
+                endings = " or ".join((*SCHEDULES, *TRACES))
+                raise OutputError(f"cannot write {self.schedule}: needs the ending {endings}; choose one")
             require_output(self.schedule, (self.schedule.suffix.lower(),), path)
-        drawn = ((self.figure, PICTURES), (self.timeline, PICTURES), (self.report, (".html",)))
-        for output, endings in drawn:
-            if output is not None:
-                require_output(output, endings, path)
-                require_pictures()
+        require_looks(path, figure=self.figure)
+        require_looks(path, figure=self.timeline, report=self.report)
 
     def write(self, instance: Day | Clusters, result: Simulation) -> None:
         """Write them, as far as there is an answer."""
@@ -321,14 +192,6 @@ class Outputs:
             write_picture(times_picture(instance, best), self.timeline)
 
 
-def require_ending(output: Path, endings: tuple[str, ...]) -> None:
-    """Refuse a file whose name ends otherwise."""
-    from lpsched.errors import OutputError
-
-    if not output.name.lower().endswith(endings):
-        raise OutputError(f"cannot write {output}: needs the ending {' or '.join(endings)}; choose one")
-
-
 def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path) -> None:
     """Write a schedule, or all tasks of a simulated trace."""
     from lpsched.online.schedule import DaySchedule
@@ -347,26 +210,86 @@ def simulate(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],
     *,
-    policy: Policies = None,
-    bound: Bound = False,
-    offline: Offline = False,
-    trials: Trials = 1,
-    jobs: Jobs = 1,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."),
+    ] = None,
+    bound: Annotated[bool, typer.Option("--bound", help="Prove how much any schedule of the day can earn.")] = False,
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline", help="Days: with the bound, make a schedule from its prices too, knowing the whole day."
+        ),
+    ] = False,
+    trials: Annotated[int, typer.Option(help="Days: the given one, and others that its generator draws.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(help="Processes that share the work.", min=1)] = 1,
     seed: Seed = 0,
-    placeholders: Placeholders = False,
-    machines: MachinesOption = None,
-    every_seconds: EverySeconds = None,
-    every_arrivals: EveryArrivals = None,
-    drop_below: DropBelow = 0.0,
-    energy_filter: EnergyFilter = "none",
-    permute: Permute = None,
-    energy_gigajoules: EnergyGigajoules = None,
-    cost: CostOption = None,
-    weight: WeightOption = None,
-    time_limit: TimeLimit = None,
-    output: ScheduleFile = None,
+    placeholders: Annotated[
+        bool,
+        typer.Option(
+            "--placeholders",
+            help="Clusters: max-util, max-upt, max-upr and max-upe hold nodes for what starts later only until "
+            "the next mapping event.",
+        ),
+    ] = False,
+    machines: Annotated[
+        Machines | None,
+        typer.Option(
+            help="Days: every machine has a queue, or idle ones are polled for one task each. By default queued."
+        ),
+    ] = None,
+    every_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds from a mapping event to the next. By default 60. Clusters: 0 is at every arrival and "
+            "end of a task, the default where tasks are judged by what they wait."
+        ),
+    ] = None,
+    every_arrivals: Annotated[
+        int | None, typer.Option(help="Days: map after so many arrivals; with --every-seconds, whichever is first.")
+    ] = None,
+    drop_below: Annotated[
+        float, typer.Option(help="Drop a task for good when it can earn less than this.", min=0.0)
+    ] = 0.0,
+    energy_filter: Annotated[
+        str,
+        typer.Option(
+            help="What a task may take. Days: none, a fixed leniency such as 1.5, or adaptive. Clusters: none, "
+            "per-task or per-resource, with a leniency as in per-resource:4."
+        ),
+    ] = "none",
+    permute: Annotated[
+        int | None, typer.Option(help="Days: try all orders of so many tasks at the head of each queue.", min=0)
+    ] = None,
+    energy_gigajoules: Annotated[
+        float | None, typer.Option(help="Energy constraint of the period, in place of the file's.", min=0.0)
+    ] = None,
+    cost: Annotated[
+        Cost | None,
+        typer.Option(
+            "--cost", help="Clusters judged by what tasks wait: what it costs, in place of what the file says."
+        ),
+    ] = None,
+    weight: Annotated[
+        Weight | None, typer.Option("--weight", help="Likewise: what the waiting of a task weighs.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds of each bound; whenever it ends, the bound holds.", min=0.0)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Of one policy: write the schedule of the first trial: .csv or .parquet; or what became of all "
+            "tasks: .swf, .swf.gz, or _jobs.csv as Batsim writes it.",
+        ),
+    ] = None,
     figure: Figure = None,
-    timeline: Timeline = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(help="Draw what each machine or node runs under the best policy: a .png, .svg or .pdf file."),
+    ] = None,
     report: Report = None,
 ) -> None:
     """Run policies on a day or clusters as tasks arrive; tell how far from the best possible they are."""
@@ -380,26 +303,16 @@ def simulate(
         refuse({"--time-limit": time_limit, "--offline": offline or None}, "goes with --bound")
     outputs = Outputs(output, figure, timeline, report)
     outputs.require(names, instance)
-    arriving = read_arriving(instance, Changes(energy_gigajoules, cost, weight))
-    options = options_of(
-        arriving,
-        Asked(
-            machines=machines,
-            every_seconds=every_seconds,
-            every_arrivals=every_arrivals,
-            drop_below=drop_below,
-            energy_filter=energy_filter,
-            permute=permute,
-            placeholders=placeholders,
-            offline=offline,
-        ),
-    )
+    arriving = read_arriving(instance, energy_gigajoules, cost, weight)
+    kind = kind_of(arriving)
+    asked = Asked(machines, every_seconds, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
+    chosen = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
     talk = talk_of(context)
     with watched(talk, None) as watch:
-        result = kind_of(arriving).load("simulate")(
+        result = kind.load("simulate")(
             arriving,
             names,
-            options=options,
+            options=chosen,
             bound=bound,
             offline=offline,
             trials=trials,

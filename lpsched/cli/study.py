@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
-from lpsched.cli.options import PICTURES, Figure, Report, require_output, require_pictures, words_of
+from lpsched.cli.options import ENDINGS, Figure, Report, require_looks, require_output, words_of
 
 if TYPE_CHECKING:
     from lpsched.studies.executors import Crew
-    from lpsched.studies.lines import StudySummary
-
-STUDY_ENDINGS = (".yaml", ".yml", ".json")
-LINE_ENDINGS = (".jsonl",)
 
 study_app = typer.Typer(
     help="Run a declared study, and report what its lines say.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-@study_app.callback()
-def _kinds() -> None:
-    """Run a declared study, and report what its lines say."""
 
 
 @study_app.command("run")
@@ -61,12 +52,15 @@ def study_run(
     if scheduler is not None and jobs is not None:
         raise typer.BadParameter("goes without --scheduler, whose workers decide", param_hint="--jobs")
     lines = lines_of(study) if output is None else output
-    require_output(lines, LINE_ENDINGS, study)
+    require_output(lines, (".jsonl",), study)
     crew, talk = _crew(jobs, scheduler), talk_of(context)
     ends = "runs under way are waited for, those written stay, and --resume goes on"
     with watched(talk, None, follows=ends) as watch:
         summary = run_study(study, lines, crew=crew, resume=resume, retry_failed=retry_failed, watch=watch)
-    _remark(summary)
+    if summary.versions:
+        tell(f"some of the lines were made by lpsched {', '.join(summary.versions)}")
+    if summary.others:
+        tell(f"{summary.others:,} lines are of runs that the study no longer has; they stay")
     talk.answer(summary.to_dict(), run_tables(summary))
     if watch.is_stopped:
         raise StoppedEarly
@@ -90,14 +84,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _remark(summary: StudySummary) -> None:
-    """Say what is odd about lines that were there."""
-    if summary.versions:
-        tell(f"some of the lines were made by lpsched {', '.join(summary.versions)}")
-    if summary.others:
-        tell(f"{summary.others:,} lines are of runs that the study no longer has; they stay")
 
 
 @study_app.command("report")
@@ -130,17 +116,15 @@ def study_report(
     from lpsched.studies.lines import lines_of
     from lpsched.studies.report import study_report as told_by
 
-    lines = lines_of(file) if file.suffix.lower() in STUDY_ENDINGS else file
-    for path, endings in ((output, (".csv",)), (figure, PICTURES), (report, (".html",))):
-        if path is not None:
-            require_output(path, endings, file, lines)
-    if figure is not None or report is not None:
-        require_pictures()
+    lines = lines_of(file) if file.suffix.lower() in ENDINGS else file
+    if output is not None:
+        require_output(output, (".csv",), file, lines)
+    require_looks(file, lines, figure=figure, report=report)
     told = told_by(lines, by=words_of(by) or None, quantities=words_of(value) or None)
     if output is not None:
         write_files({output: csv_text(told).encode()})
     if figure is not None:
-        from lpsched.report.figures.studies import study_picture
+        from lpsched.report.figures.comparisons import study_picture
 
         write_picture(study_picture(told), figure)
     if report is not None:

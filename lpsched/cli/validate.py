@@ -7,25 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import (
-    Deadline,
-    EffortOfBag,
-    Figure,
-    Generations,
-    ObjectiveOption,
-    PowerCap,
-    Price,
-    ProfitRatio,
-    Report,
-    RiskOption,
-    Seed,
-    SolverName,
-    refuse,
-    risk_asked,
-    words_of,
-)
-from lpsched.cli.solve import require_looks
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -34,22 +17,22 @@ if TYPE_CHECKING:
 
 ALL = "all"
 NSGA2 = "nsga2"
-OF_BAG = ("--objective", "--price", "--profit-ratio", "--power-cap", "--deadline", "--effort")
+OF_BAG = ("objective", "price", "profit_ratio", "power_cap", "deadline", "effort")
 REFUSED = {  # by kind: options that do not go with it, and why not, in the order in which they are looked at
     "bag": (
-        (("--method",), "goes with a facility, and this is a bag"),
-        (("--drop-below",), "goes with a day, and this is a bag"),
+        (("method",), "goes with a facility, and this is a bag"),
+        (("drop_below",), "goes with a day, and this is a bag"),
     ),
-    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("--method",), "goes with a facility, and this is a day")),
+    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("method",), "goes with a facility, and this is a day")),
     "clusters": (
-        ((*OF_BAG, "--risk", "--generations"), "does not go with clusters"),
-        (("--heuristic", "--method"), "does not go with clusters; see 'lpsched simulate'"),
-        (("--drop-below",), "does not go with clusters"),
+        ((*OF_BAG, "risk", "generations"), "does not go with clusters"),
+        (("heuristic", "method"), "does not go with clusters; see 'lpsched simulate'"),
+        (("drop_below",), "does not go with clusters"),
     ),
     "facility": (
-        ((*OF_BAG, "--heuristic"), "goes with a bag, and this is a facility"),
-        (("--drop-below",), "goes with a day, and this is a facility"),
-        (("--risk",), "goes with a bag or a day, and this is a facility"),
+        ((*OF_BAG, "heuristic"), "goes with a bag, and this is a facility"),
+        (("drop_below",), "goes with a day, and this is a facility"),
+        (("risk",), "goes with a bag or a day, and this is a facility"),
     ),
 }
 TAKEN = {  # by kind: what its validation is given
@@ -80,12 +63,12 @@ def validate(
         ),
     ] = None,
     *,
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
-    effort: EffortOfBag = None,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    effort: options.EffortOfBag = None,
     heuristic: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,48 +91,48 @@ def validate(
             min=0.0,
         ),
     ] = None,
-    seed: Seed = 0,
-    generations: Generations = None,
+    seed: options.Seed = 0,
+    generations: options.Generations = None,
     drop_below: Annotated[
         float | None, typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0)
     ] = None,
-    risk: RiskOption = None,
-    figure: Figure = None,
-    report: Report = None,
-    solver: SolverName = "highs",
+    risk: options.RiskOption = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
+    solver: options.SolverName = "highs",
 ) -> None:
     """Check schedules, run other schedulers, and tell how far from the best possible they are."""
     from lpsched.instances import read_with_kind
     from lpsched.lp.solvers import solver_named
 
-    require_looks(instance, *(schedules or []), figure=figure, report=report)
+    options.require_looks(instance, *(schedules or []), figure=figure, report=report)
     (read, kind), files = read_with_kind(instance), schedules or []
     given = {
-        "--objective": objective,
-        "--price": price,
-        "--profit-ratio": profit_ratio,
-        "--power-cap": power_cap,
-        "--deadline": deadline,
-        "--effort": effort,
-        "--heuristic": heuristic,
-        "--method": method,
-        "--generations": generations,
-        "--drop-below": drop_below,
-        "--risk": risk,
+        "objective": objective,
+        **options.terms_of(price, profit_ratio, power_cap, deadline),
+        "effort": effort,
+        "heuristic": heuristic,
+        "method": method,
+        "generations": generations,
+        "drop_below": drop_below,
+        "risk": risk,
     }
     for names, why in REFUSED[kind.name]:
-        refuse({name: given[name] for name in names}, why)
+        options.refuse({options.flags_of([name]): given[name] for name in names}, why)
     taken = TAKEN[kind.name].split()
-    asked: dict[str, Any] = {name: given.get(f"--{name.replace('_', '-')}") for name in taken}
-    asked |= {"time_limit": time_limit} | ({"seed": seed} if "seed" in taken else {})
+    asked: dict[str, Any] = {name: given.get(name) for name in taken} | {"time_limit": time_limit}
+    asked |= {"seed": seed} if "seed" in taken else {}
     if asked.get("effort", "") is None:
         del asked["effort"]  # the library's own
     ran: tuple[str, ...] = ()
     if "methods" in taken:
-        ran = asked["methods"] = _methods(method or [])
+        from lpsched.facility.compare import NAMES
+
+        words = options.words_of(method)
+        ran = asked["methods"] = NAMES if ALL in words else words
     if "heuristics" in taken:
         ran = asked["heuristics"] = (_schedulers if kind.name == "bag" else _day_schedulers)(heuristic or [], read)
-        asked["risk"] = risk_asked(risk)
+        asked["risk"] = options.risk_asked(risk)
     if not files and not ran:
         raise typer.BadParameter(NOTHING[kind.name], param_hint="SCHEDULES")
     if "heuristics" in taken and generations is not None and NSGA2 not in ran:
@@ -168,7 +151,7 @@ def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Pa
     """Draw and write what is asked for to look at."""
     if figure is not None:
         from lpsched.io.pictures import write_picture
-        from lpsched.report.figures.validation import validation_picture
+        from lpsched.report.figures.comparisons import validation_picture
 
         write_picture(validation_picture(result), figure)
     if report is not None:
@@ -183,19 +166,11 @@ def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Pa
         write_files({report: page.encode()})
 
 
-def _methods(given: list[str]) -> tuple[str, ...]:
-    """Read names of methods of a facility."""
-    from lpsched.facility.compare import NAMES
-
-    words = words_of(given)
-    return NAMES if ALL in words else words
-
-
 def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
     from lpsched.bag.compare.schedules import everything
 
-    words = words_of(given)
+    words = options.words_of(given)
     if ALL not in words:
         return words
     found = everything(bag)
@@ -208,7 +183,7 @@ def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
     """Read names of schedulers of a day, likewise."""
     from lpsched.online.heuristics import names_for_days
 
-    words = words_of(given)
+    words = options.words_of(given)
     if ALL not in words:
         return words
     if not day.period.is_whole and NSGA2 not in words:

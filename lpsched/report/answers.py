@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.bag.arrays import heterogeneity
+from lpsched.bag import result as worths
+from lpsched.bag.arrays import Heterogeneity, heterogeneity
 from lpsched.bag.compare import result as front_comparison
 from lpsched.bag.pricing.result import WHAT_IF_HEADERS
-from lpsched.bag.result import FRONT_HEADERS, KILOWATT, TWO_SIDED, machine_heading, task_heading
+from lpsched.bag.result import FRONT_HEADERS, FrontResult, Result
 from lpsched.report.tables import (
     MOST_ROWS,
     UNFINISHED,
     FoldingTable,
     compared_tables,
     cut,
+    cut_table,
     front_remarks,
     risk_tables,
     table,
@@ -29,12 +31,10 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lpsched.bag.arrays import Heterogeneity, Spread
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity, WhatIf
-    from lpsched.bag.result import FrontResult, Result
 
 
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
@@ -52,11 +52,11 @@ def result_tables(result: Result) -> list[Table | Text]:
         unfinished = [Text(UNFINISHED)] if result.regime is not None else []
         return [*answer, *unfinished, *_steps(result)]
     if worth.kilowatt_per_hour is not None:
-        answer.append(table(("", ""), [(KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
+        answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
     tasks = [(name, worth.task_text(name)) for name in worth.task_types]
-    shown = table(("task type", task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
-    two = [Text(TWO_SIDED)] if worth.is_two_sided else []
-    return [*answer, shown, *cut(tasks), *two, *_steps(result)]
+    shown = cut_table(("task type", worths.task_heading(result.unit)), tasks, numbers=(1,))
+    two = [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
+    return [*answer, *shown, *two, *_steps(result)]
 
 
 def _steps(result: Result) -> list[Table | Text]:
@@ -65,26 +65,24 @@ def _steps(result: Result) -> list[Table | Text]:
     tables: list[Table | Text] = []
     for headers, rows in () if steps is None else (steps.machine_table(), steps.task_table()):
         if rows:
-            tables += [table(headers, rows[:MOST_ROWS], numbers=(1, 2)), *cut(rows)]
+            tables += cut_table(headers, rows, numbers=(1, 2))
     return tables
 
 
 def _machines(result: Result) -> Table:
     """Return the machine types: how many are used, what they run, and the marginal value of one more."""
-    machines: dict[str, int] = defaultdict(int)
-    tasks: dict[str, int] = defaultdict(int)
+    machines: Counter[str] = Counter()
+    tasks: Counter[str] = Counter()
     for group in result.schedule.groups:
         machines[group.machine_type] += group.machines
         tasks[group.machine_type] += group.machines * sum(run.count for run in group.runs)
-    headers = ("machine type", "machines used", "tasks")
-    if result.worth is None:
-        rows = [(name, f"{machines[name]:,}", f"{tasks[name]:,}") for name in machines]
-        return table(headers, rows, numbers=(1, 2))
     worth = result.worth
-    with_worth = [
-        (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name)) for name in worth.machine_types
+    last = () if worth is None else (worths.machine_heading(result.unit),)
+    rows = [
+        (name, f"{machines[name]:,}", f"{tasks[name]:,}", *(() if worth is None else (worth.machine_text(name),)))
+        for name in (machines if worth is None else worth.machine_types)
     ]
-    return table((*headers, machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
+    return table(("machine type", "machines used", "tasks", *last), rows, numbers=(1, 2, 3))
 
 
 def front_tables(result: FrontResult) -> list[Table | Text]:
@@ -106,13 +104,11 @@ def front_tables(result: FrontResult) -> list[Table | Text]:
 def price_tables(curve: PriceCurve) -> list[Table | Text]:
     """Return the pieces of a profit curve, and the prices at which the regime changes."""
     currency = curve.unit.removesuffix("/hour")
-    facts = []
-    if curve.least_price_to_run is not None:
-        waits = f"{lower_text(curve.least_price_to_run)} {currency}"
-        facts.append(("do not run below", waits, "waiting is best (proved)"))
-    if curve.break_even_price is not None:
-        even = f"{lower_text(curve.break_even_price)} {currency}"
-        facts.append(("no profit below", even, "no schedule earns (proved)"))
+    changes = (
+        ("do not run below", curve.least_price_to_run, "waiting is best (proved)"),
+        ("no profit below", curve.break_even_price, "no schedule earns (proved)"),
+    )
+    facts = [(name, f"{lower_text(price)} {currency}", why) for name, price, why in changes if price is not None]
     pieces = f"{len(curve.pieces):,} piece{'s' if len(curve.pieces) > 1 else ''}"
     heading = Text(f"{curve.provenance.instance_name}: profit over the price, {pieces}")
     tables: list[Table | Text] = [heading, *([table(("", "", ""), facts)] if facts else [])]
@@ -135,11 +131,10 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
     rows = result.machines()
     if result.before.worth is None and result.after.worth is None:
         return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
-    headers = (*headers, f"{machine_heading(unit)}: before", "after")
+    headers = (*headers, f"{worths.machine_heading(unit)}: before", "after")
     prices = result.tasks()
-    tasks = (task_heading(unit), *WHAT_IF_HEADERS[1:])
-    shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
-    return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *cut(prices)]
+    tasks = (worths.task_heading(unit), *WHAT_IF_HEADERS[1:])
+    return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), *cut_table(tasks, prices, numbers=(1, 2, 3))]
 
 
 def validation_tables(result: Validation) -> list[Table | Text]:
@@ -186,9 +181,8 @@ def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]
         answer += [
             Text(f"{name}: how many more machines of a type are worthwhile{_at(result)}, all others as now?"),
             FoldingTable(result.machine_headers(), rows[:MOST_ROWS]),
+            *cut(rows),
         ]
-        if len(rows) > MOST_ROWS:
-            answer.append(Text(f"... and {len(rows) - MOST_ROWS:,} more (--json has all)"))
         answer += [Text(note) for note in result.machine_notes()]
     return [*answer, *(Text(note) for note in result.notes)]
 
@@ -201,13 +195,12 @@ def _at(result: Sensitivity) -> str:
 def bag_shown(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
     """Return what is in a bag, and how heterogeneous it is, as JSON and in tables."""
     measures = heterogeneity(bag)
-    cells = bag.seconds.rows * bag.seconds.columns
     content = {
         "tasks": bag.tasks,
         "task_types": {task.name: task.count for task in bag.task_types},
         "machines": bag.machines,
         "machine_types": {machine.name: machine.count for machine in bag.machine_types},
-        "pairs": cells - len(bag.seconds.absent()),
+        "pairs": bag.seconds.rows * bag.seconds.columns - len(bag.seconds.absent()),
         "has_watts": bag.watts is not None,
         "prices": bag.prices.model_dump(),
         "site": bag.site.model_dump(),
@@ -234,8 +227,11 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
         for machine in bag.machine_types
     ]
     spreads = [
-        ("across task types", *_spread(measures.across_task_types)),
-        ("across machine types", *_spread(measures.across_machine_types)),
+        (name, *(number(each, 4) for each in (spread.coefficient_of_variation, spread.skewness, spread.kurtosis)))
+        for name, spread in (
+            ("across task types", measures.across_task_types),
+            ("across machine types", measures.across_machine_types),
+        )
     ]
     indices = [
         ("machine performance homogeneity", number(measures.machine_performance_homogeneity, 4)),
@@ -250,27 +246,18 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
     ]
 
 
-def _spread(spread: Spread) -> tuple[str, str, str]:
-    return (number(spread.coefficient_of_variation, 4), number(spread.skewness, 4), number(spread.kurtosis, 4))
-
-
 def _price(bag: Bag) -> str:
-    prices = bag.prices
-    parts = []
-    if prices.per_bag is not None:
-        parts.append(f"{number(prices.per_bag)} {prices.currency} per bag")
-    if prices.per_task:
-        parts.append(f"{len(prices.per_task):,} task types priced")
-    if prices.electricity_per_kwh is not None:
-        parts.append(f"{number(prices.electricity_per_kwh)} {prices.currency} per kWh")
+    prices, currency = bag.prices, bag.prices.currency
+    parts = [] if prices.per_bag is None else [f"{number(prices.per_bag)} {currency} per bag"]
+    parts += [f"{len(prices.per_task):,} task types priced"] if prices.per_task else []
+    electricity = prices.electricity_per_kwh
+    parts += [] if electricity is None else [f"{number(electricity)} {currency} per kWh"]
     return ", ".join(parts) or "not given"
 
 
 def _site(bag: Bag) -> str:
-    site = bag.site
+    site, cap, deadline = bag.site, bag.site.average_power_cap_watts, bag.site.deadline_seconds
     parts = [f"PUE {number(site.pue)}"]
-    if site.average_power_cap_watts is not None:
-        parts.append(f"cap {number(site.average_power_cap_watts)} W ({site.cap_measured_at})")
-    if site.deadline_seconds is not None:
-        parts.append(f"deadline {number(site.deadline_seconds)} s")
+    parts += [] if cap is None else [f"cap {number(cap)} W ({site.cap_measured_at})"]
+    parts += [] if deadline is None else [f"deadline {number(deadline)} s"]
     return ", ".join(parts)

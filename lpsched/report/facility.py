@@ -5,62 +5,81 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.facility.result import UNIT, FacilityResult
+from lpsched.facility.result import UNIT, FacilityResult, FacilityValidation, FacilityWorth, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
-from lpsched.measure.bench import size_of
+from lpsched.measure.bench import Bench, BenchSize, size_of
 from lpsched.report.tables import UNFINISHED, compared_tables, table
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lpsched.facility.model import CracUnit, Facility
-    from lpsched.facility.result import FacilityValidation, FacilityWorth, MethodResult
-    from lpsched.measure.bench import Bench, BenchSize
+    from lpsched.facility.model import Facility
 
 
 # What is in a facility, for `lpsched show`.
+#
+# pairs, pairs_in_time   of task types and P-states: how many can run, and how many of those meet their deadline
+# idle_watts             what all nodes draw when no core is busy, cooling not counted
+# recirculation          the share of the air drawn in by nodes that left nodes; unknown for a recirculation matrix
 WIDTH = 100  # characters of a line of the description
 
 
-@dataclass(frozen=True, slots=True)
-class FacilityFacts:
-    """Sizes and sums of a facility.
+def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what is in a facility, as JSON and in tables."""
+    facts = _facility_facts(facility)
+    mixing = f"{facts['mixing']}, {facts['mixing_entries']:,} entries"
+    if facts["recirculation"] is not None:
+        mixing += f"; {percent(facts['recirculation'])} of the nodes' air left nodes"
+    rows = [
+        ("facility", facility.name),
+        ("hash", facility.content_hash),
+        ("nodes", f"{facts['nodes']:,} of {len(facility.node_types):,} types, {facility.cores:,} cores"),
+        ("CRAC units", f"{facts['crac_units']:,}"),
+        ("pairs", f"{facts['pairs']:,} can run, {facts['pairs_in_time']:,} of them in time"),
+        ("power cap", f"{number(facility.power_cap_watts)} W; idle nodes draw {number(facts['idle_watts'])} W"),
+        ("mixing", mixing),
+        ("degradation", ", ".join(facility.memory_classes) or "none"),
+    ]
+    nodes = [
+        (
+            kind.name,
+            f"{facts['nodes_of_types'][kind.name]:,}",
+            f"{kind.cores:,}",
+            *map(number, (kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius)),
+            f"{kind.modes:,}" if kind.p_states is not None else "-",
+        )
+        for kind in facility.node_types
+    ]
+    tasks = [
+        (
+            task.name,
+            *map(number, (task.arrivals_per_second, task.reward, task.deadline_seconds)),
+            number(1.0 / max(cell for cell in row if cell is not None)),
+            task.memory_class or "-",
+        )
+        for task, row in zip(facility.task_types, facility.speeds, strict=True)
+    ]
+    of_nodes = ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states")
+    of_tasks = ("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class")
+    made: list[Table | Text] = [
+        table(("", ""), rows),
+        table(of_nodes, nodes, numbers=range(1, 7)),
+        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _file_units(facility), numbers=(1, 2, 4)),
+        table(of_tasks, tasks, numbers=range(1, 5)),
+    ]
+    if facility.description:
+        made.append(Text(textwrap.fill(facility.description, WIDTH)))
+    return facts, made
 
-    Attributes
-    ----------
-    nodes_of_types
-        How many nodes there are of each type.
-    pairs, pairs_in_time
-        Of task types and P-states: how many can run, and how many of those meet their deadline.
-    idle_watts
-        What all nodes draw when no core is busy, cooling not counted.
-    recirculation
-        The share of the air drawn in by nodes that left nodes; unknown for a recirculation matrix.
-    """
 
-    nodes: int
-    cores: int
-    nodes_of_types: dict[str, int]
-    crac_units: int
-    task_types: dict[str, float]  # arrivals per second
-    pairs: int
-    pairs_in_time: int
-    power_cap_watts: float
-    idle_watts: float
-    mixing: str
-    mixing_entries: int
-    recirculation: float | None
-    memory_classes: list[str]
-
-
-def facility_facts(facility: Facility) -> FacilityFacts:
-    """Count and add up."""
+def _facility_facts(facility: Facility) -> dict[str, Any]:
     speeds = [[cell for cell in row if cell is not None] for row in facility.speeds]
     in_time = [
         cell
@@ -69,21 +88,21 @@ def facility_facts(facility: Facility) -> FacilityFacts:
         if task.deadline_seconds is None or 1.0 / cell < task.deadline_seconds
     ]
     types = Counter(facility.node_types[j].name for j in facility.nodes)
-    return FacilityFacts(
-        nodes=len(facility.nodes),
-        cores=facility.cores,
-        nodes_of_types={kind.name: types[kind.name] for kind in facility.node_types},
-        crac_units=len(facility.crac_units),
-        task_types={task.name: task.arrivals_per_second for task in facility.task_types},
-        pairs=sum(map(len, speeds)),
-        pairs_in_time=len(in_time),
-        power_cap_watts=facility.power_cap_watts,
-        idle_watts=sum(facility.node_types[j].overhead_watts for j in facility.nodes),
-        mixing=facility.mixing.form,
-        mixing_entries=facility.mixing.matrix.entries,
-        recirculation=_recirculation(facility),
-        memory_classes=list(facility.memory_classes),
-    )
+    return {
+        "nodes": len(facility.nodes),
+        "cores": facility.cores,
+        "nodes_of_types": {kind.name: types[kind.name] for kind in facility.node_types},
+        "crac_units": len(facility.crac_units),
+        "task_types": {task.name: task.arrivals_per_second for task in facility.task_types},
+        "pairs": sum(map(len, speeds)),
+        "pairs_in_time": len(in_time),
+        "power_cap_watts": facility.power_cap_watts,
+        "idle_watts": sum(facility.node_types[j].overhead_watts for j in facility.nodes),
+        "mixing": facility.mixing.form,
+        "mixing_entries": facility.mixing.matrix.entries,
+        "recirculation": _recirculation(facility),
+        "memory_classes": list(facility.memory_classes),
+    }
 
 
 def _recirculation(facility: Facility) -> float | None:
@@ -98,96 +117,27 @@ def _recirculation(facility: Facility) -> float | None:
     return sum(of_nodes) / sum(flows)
 
 
-def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
-    """Return what is in a facility, as JSON and in tables."""
-    facts = facility_facts(facility)
-    return asdict(facts), facility_file_tables(facility, facts)
-
-
-def facility_file_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
-    """Return what is in a facility."""
-    mixing = f"{facts.mixing}, {facts.mixing_entries:,} entries"
-    if facts.recirculation is not None:
-        mixing += f"; {percent(facts.recirculation)} of the nodes' air left nodes"
-    rows = [
-        ("facility", facility.name),
-        ("hash", facility.content_hash),
-        ("nodes", f"{facts.nodes:,} of {len(facility.node_types):,} types, {facts.cores:,} cores"),
-        ("CRAC units", f"{facts.crac_units:,}"),
-        ("pairs", f"{facts.pairs:,} can run, {facts.pairs_in_time:,} of them in time"),
-        ("power cap", f"{number(facts.power_cap_watts)} W; idle nodes draw {number(facts.idle_watts)} W"),
-        ("mixing", mixing),
-        ("degradation", ", ".join(facility.memory_classes) or "none"),
-    ]
-    nodes = [
-        (
-            kind.name,
-            f"{facts.nodes_of_types[kind.name]:,}",
-            f"{kind.cores:,}",
-            number(kind.overhead_watts),
-            number(kind.airflow_m3_per_second),
-            number(kind.redline_celsius),
-            f"{kind.modes:,}" if kind.p_states is not None else "-",
-        )
-        for kind in facility.node_types
-    ]
-    tasks = [
-        (
-            task.name,
-            number(task.arrivals_per_second),
-            number(task.reward),
-            number(task.deadline_seconds),
-            number(1.0 / max(cell for cell in row if cell is not None)),
-            task.memory_class or "-",
-        )
-        for task, row in zip(facility.task_types, facility.speeds, strict=True)
-    ]
-    made: list[Table | Text] = [
-        table(("", ""), rows),
-        table(
-            ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states"),
-            nodes,
-            numbers=(1, 2, 3, 4, 5, 6),
-        ),
-        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _file_units(facility), numbers=(1, 2, 4)),
-        table(("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"), tasks, numbers=(1, 2, 3, 4)),
-    ]
-    if facility.description:
-        made.append(Text(textwrap.fill(facility.description, WIDTH)))
-    return made
-
-
 def _file_units(facility: Facility) -> list[tuple[str, ...]]:
     """Return a row for each run of units that are alike but in name."""
-    runs: list[list[CracUnit]] = []
-    for unit in facility.crac_units:
-        if runs and _but_name(runs[-1][0]) == _but_name(unit):
-            runs[-1].append(unit)
-        else:
-            runs.append([unit])
-    return [
-        (
-            run[0].name if len(run) == 1 else f"{run[0].name} to {run[-1].name}",
-            f"{len(run):,}",
-            number(run[0].airflow_m3_per_second),
-            "{:g} to {:g}".format(*run[0].outlet_celsius),
-            number(run[0].redline_celsius),
-        )
-        for run in runs
-    ]
-
-
-def _but_name(unit: CracUnit) -> tuple[object, ...]:
-    return unit.airflow_m3_per_second, unit.outlet_celsius, unit.cop, unit.redline_celsius
+    rows: list[tuple[str, ...]] = []
+    for (flow, outlets, _, redline), units in groupby(
+        facility.crac_units,
+        key=lambda unit: (unit.airflow_m3_per_second, unit.outlet_celsius, unit.cop, unit.redline_celsius),
+    ):
+        names = [unit.name for unit in units]
+        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        rows.append((name, f"{len(names):,}", number(flow), "{:g} to {:g}".format(*outlets), number(redline)))
+    return rows
 
 
 # What a bench asks for, for `lpsched show`: what will run, how often, and with which meters.
 LONGEST_COMMAND = 100  # characters that are shown
 
 
-def bench_facts(bench: Bench) -> dict[str, Any]:
-    """Return what a bench asks for as it appears in JSON."""
-    return {
+def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what a bench asks for, as JSON and in tables: the bench, its settings, its applications."""
+    repeats, size = bench.repeats, size_of(bench)
+    content = {
         "machine_type": bench.machine_type,
         "at_once": bench.at_once,
         "cores": [list(place) for place in bench.processors] or None,
@@ -198,42 +148,26 @@ def bench_facts(bench: Bench) -> dict[str, Any]:
         "counters": bench.counters,
         "companions": bench.companions,
         "limit_seconds": bench.limit_seconds,
-    } | asdict(size_of(bench))
-
-
-def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
-    """Return what a bench asks for, as JSON and in tables."""
-    return bench_facts(bench), bench_tables(bench)
-
-
-def bench_tables(bench: Bench) -> list[Table | Text]:
-    """Return the same as tables: the bench, its settings, its applications."""
-    repeats, size = bench.repeats, size_of(bench)
+    } | asdict(size)
+    places = ", ".join("+".join(map(str, place)) for place in bench.processors)
     often = f"{repeats.least} to {repeats.most} times, until the mean is known within {percent(repeats.within)}"
-    limit = "none" if bench.limit_seconds is None else f"{number(bench.limit_seconds)} s in all"
     facts = [
         ("bench", bench.name),
         ("machine type", bench.machine_type),
-        ("cores", _cores(bench)),
+        ("cores", f"{bench.at_once}{f': processors {places}' if bench.processors else ', chosen when it runs'}"),
         ("clocks", ", ".join(f"{mhz:g} MHz" for mhz in bench.frequencies_mhz) or "the machine's own"),
         ("each setting", f"{often} at {percent(repeats.confidence)} confidence"),
         ("warm-ups", f"{repeats.warm_ups} of each program"),
         ("energy", _energy(bench)),
         ("cache misses", "where perf may count them" if bench.counters == "auto" else "not counted"),
-        ("time limit", limit),
+        ("time limit", "none" if bench.limit_seconds is None else f"{number(bench.limit_seconds)} s in all"),
     ]
     headers = ("application", "tasks", "time limit", "folder", "command")
     rows = [
         (each.name, f"{each.count:,}", f"{number(each.timeout_seconds)} s", each.folder or ".", _shown(each.command))
         for each in bench.applications
     ]
-    return [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]
-
-
-def _cores(bench: Bench) -> str:
-    if not bench.processors:
-        return f"{bench.at_once}, chosen when it runs"
-    return f"{bench.at_once}: processors " + ", ".join("+".join(map(str, place)) for place in bench.processors)
+    return content, [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]
 
 
 def _energy(bench: Bench) -> str:
@@ -251,16 +185,13 @@ def _energy(bench: Bench) -> str:
 def _settings(bench: Bench, size: BenchSize) -> Table:
     """Return settings by kind, with a word on what it depends on whether they run."""
     metered = bench.energy.kind in {"command", "stream"}
+    misses = "" if bench.companions != "auto" else "only where misses cannot be counted"
     rows = [
         ("alone", f"{size.alone:,}", ""),
         ("pairs", f"{size.pairs:,}", ""),
         ("groups", f"{size.groups:,}", ""),
         ("until all have ended", f"{size.batches:,}", "" if metered else "only where energy is measured"),
-        (
-            "beside companions",
-            f"{size.companions:,}",
-            "" if bench.companions != "auto" else "only where misses cannot be counted",
-        ),
+        ("beside companions", f"{size.companions:,}", misses),
         ("settings in all", _range(size.least_settings, size.most_settings), ""),
         ("runs in all", _range(size.least_runs, size.most_runs), "warm-ups counted"),
     ]
@@ -289,12 +220,16 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
     """Return value and bound, outlets and heat of the CRAC units, and marginal values where there are any."""
     counts = ((len(instance.nodes), "node"), (instance.cores, "core"), (len(instance.crac_units), "CRAC unit"))
     sizes = ", ".join(f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counts)
-    worth = result.worth if isinstance(result, FacilityResult) else None
+    worth, limits = result.worth if isinstance(result, FacilityResult) else None, []
+    if worth is not None:
+        kilowatt = ("kilowatt", number(worth.kilowatt), "under the cap")
+        kelvin = ("kelvin", number(worth.redline_kelvin), "at every node's redline")
+        limits.append(table(("", f"{ONE_MORE}, {UNIT}", ""), (kilowatt, kelvin), numbers=(1,)))
     return [
         Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(result),
-        *([] if worth is None else [table(("", f"{ONE_MORE}, {UNIT}", ""), _limits(worth), numbers=(1,))]),
+        *limits,
         _nodes(instance, result, worth),
         _tasks(instance, result, worth),
         *([Text(UNFINISHED if worth is None else SMALL_CHANGES)] if isinstance(result, FacilityResult) else []),
@@ -316,25 +251,13 @@ def _units(result: FacilityResult | MethodResult) -> Table | Text:
     if len(outlets) > MOST_UNITS:
         span = f"{number(min(outlets), 4)} to {number(max(outlets), 4)} C"
         return Text(f"{len(outlets)} CRAC units blow at {span} (--json has all)")
+    numbers = zip(
+        outlets, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts, strict=True
+    )
     rows = [
-        (name, number(outlet, 5), number(inlet, 5), number(heat, 5), number(watts, 5))
-        for name, outlet, inlet, heat, watts in zip(
-            result.unit_names,
-            outlets,
-            measured.crac_inlets_celsius,
-            measured.heat_removed_watts,
-            measured.cooling_watts,
-            strict=True,
-        )
+        (name, *(number(each, 5) for each in several)) for name, several in zip(result.unit_names, numbers, strict=True)
     ]
-    return table(("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=(1, 2, 3, 4))
-
-
-def _limits(worth: FacilityWorth) -> list[tuple[str, str, str]]:
-    return [
-        ("kilowatt", number(worth.kilowatt), "under the cap"),
-        ("kelvin", number(worth.redline_kelvin), "at every node's redline"),
-    ]
+    return table(("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=range(1, 5))
 
 
 def _nodes(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
@@ -354,9 +277,7 @@ def _tasks(instance: Facility, result: FacilityResult | MethodResult, worth: Fac
     rows = [
         (
             task.name,
-            number(task.arrivals_per_second, 5),
-            number(rate, 5),
-            number(task.reward, 5),
+            *(number(each, 5) for each in (task.arrivals_per_second, rate, task.reward)),
             *(() if worth is None else (number(worth.task_types[task.name]),)),
         )
         for task, rate in zip(instance.task_types, result.rates, strict=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.measure.evidence import Setting
+from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
 from lpsched.report.html.page import Table
-from lpsched.report.tables import FoldingTable, table
+from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, table
 from lpsched.units import number
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.measure.evidence import Saving, Spread
     from lpsched.measure.measurements import Degradation, Measurements
 
 
@@ -101,17 +100,11 @@ def times_table(measurements: Measurements) -> Table:
         for place, mhz in enumerate(clocks):
             measured = found.get(Setting(name, (), mhz))
             seconds, watts = measurements.seconds.get(name), measurements.watts.get(name)
-            mean = seconds[place] if seconds else None
-            rows.append(
-                (
-                    name,
-                    application.memory_class or NOTHING,
-                    NOTHING if mhz is None else number(mhz),
-                    NOTHING if measured is None else f"{measured.seconds.count:,}",
-                    with_half(measured.seconds) if measured is not None else number(mean, DIGITS),
-                    number(watts[place] if watts else None, 4),
-                )
-            )
+            runs, took = NOTHING, number(seconds[place] if seconds else None, DIGITS)
+            if measured is not None:
+                runs, took = f"{measured.seconds.count:,}", with_half(measured.seconds)
+            about = name, application.memory_class or NOTHING, number(mhz)
+            rows.append((*about, runs, took, number(watts[place] if watts else None, 4)))
     return without_empty(("application", "class", "MHz", "runs", "seconds", "watts"), rows, kept=("seconds",))
 
 
@@ -161,9 +154,7 @@ def savings_table(measurements: Measurements) -> Table:
     rows = [
         (
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
-            number(each.joules_apart, DIGITS),
-            number(each.joules_together, DIGITS),
-            number(each.joules_saved, DIGITS),
+            *(number(joules, DIGITS) for joules in (each.joules_apart, each.joules_together, each.joules_saved)),
             share_text(each.share_saved),
             number(each.joules_predicted, DIGITS),
             share_text(prediction_error(each)),
@@ -239,9 +230,7 @@ def settings_table(measurements: Measurements) -> Table:
         (
             in_words(each.setting),
             f"{each.seconds.count:,}",
-            with_half(each.seconds),
-            with_half(each.joules),
-            with_half(each.misses_per_instruction),
+            *map(with_half, (each.seconds, each.joules, each.misses_per_instruction)),
         )
         for each in measurements.measured
     ]
@@ -280,24 +269,18 @@ def _places(cores: Sequence[Sequence[int]]) -> str:
 
 
 # Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.
-MOST_ROWS: Final = 40
 MOST_GROUPS: Final = 12  # applications that ran together
 MOST_APPLICATIONS: Final = 16  # of a degradation matrix; more do not fit a screen
 WORDS: Final = {"class", "told by"}  # headers of columns without numbers, after the first
 ABOVE: Final = "how much longer, as a share of the time alone, for each core that runs another:"
 
 
-def measured_content(measurements: Measurements) -> dict[str, Any]:
-    """Return what measurements say, for an answer in JSON."""
+def measurements_shown(measurements: Measurements) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
+    """Return what was measured, as JSON and in tables."""
     told = as_dict(measurements)
     measured_by = told.pop("lpsched", None)  # the answer has a key of that name for the version that answers
     content = {key: value for key, value in told.items() if key not in ("format", "name")}
-    return content | {"measured_by_lpsched": measured_by}
-
-
-def measurements_shown(measurements: Measurements) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
-    """Return what was measured, as JSON and in tables."""
-    return measured_content(measurements), measure_tables(measurements)
+    return content | {"measured_by_lpsched": measured_by}, measure_tables(measurements)
 
 
 def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
@@ -318,18 +301,12 @@ def _listed(rows: Table) -> list[ConsoleRenderable]:
     if not rows.rows:
         return []
     numbers = [place for place, header in enumerate(rows.headers) if place and header not in WORDS]
-    shown = table(rows.headers, rows.rows[:MOST_ROWS], numbers=numbers if rows.numbers else ())
-    return [shown, *_cut(rows, MOST_ROWS)]
+    return [*cut_table(rows.headers, rows.rows, numbers=numbers if rows.numbers else ())]
 
 
 def _folded(rows: Table, most: int) -> list[ConsoleRenderable]:
     """Return a table of numbers that folds where it is too wide."""
-    return [FoldingTable(rows.headers, rows.rows[:most]), *_cut(rows, most)] if rows.rows else []
-
-
-def _cut(rows: Table, most: int) -> list[Text]:
-    left = len(rows.rows) - most
-    return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
+    return [FoldingTable(rows.headers, rows.rows[:most]), *cut(rows.rows, most)] if rows.rows else []
 
 
 def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:

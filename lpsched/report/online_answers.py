@@ -11,7 +11,7 @@ from lpsched.model.provenance import Estimate
 from lpsched.online.result import fronts as day_front
 from lpsched.online.result.policy import OFFLINE, Judged, shown, shown_share
 from lpsched.report.files import period_words
-from lpsched.report.tables import FoldingTable, compared_tables, front_remarks, table
+from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, front_remarks, table
 from lpsched.units import GIGA, MEGA, lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
     from rich.table import Table
 
-    from lpsched.online.parts import Period
     from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.result.validation import ClustersValidation, DayValidation
@@ -40,22 +39,19 @@ def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]
     return compared_tables(result, heading, Text(note))
 
 
-def _of_period(period: Period) -> str:
-    left_out = "what would start later, or break the energy constraint, is left out of a heuristic's schedule"
-    return f"counted: {period_words(period)}; {left_out}."
-
-
 def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     """Return each schedule beside the bound at its energy, and the rules that the invalid ones break."""
     dropped = "" if result.drop_below is None else f", tasks below {number(result.drop_below)} dropped"
     name = result.provenance.instance_name
     heading = f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}"
-    note = Text(
+    note = (
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
         f"All tasks together take at least {lower_text(Fraction(result.least_joules) / MEGA)} MJ."
-        + ("" if result.period.is_whole else f"\n{_of_period(result.period)}")
     )
-    return compared_tables(result, heading, note, quantities=("utility", "energy_joules"))
+    if not result.period.is_whole:
+        left_out = "what would start later, or break the energy constraint, is left out of a heuristic's schedule"
+        note += f"\ncounted: {period_words(result.period)}; {left_out}."
+    return compared_tables(result, heading, Text(note), quantities=("utility", "energy_joules"))
 
 
 def day_front_tables(result: DayFront) -> list[Table | Text]:
@@ -70,7 +66,6 @@ def day_front_tables(result: DayFront) -> list[Table | Text]:
 
 
 # Policies on simulated days, in tables and in words.
-MOST_REASONS: Final = 40
 WORTH_HEADERS: Final = ("one more", "adds at most, utility")
 SAVED_HEADERS: Final = ("one more", "saves at most, cost")
 
@@ -80,23 +75,16 @@ def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
     name = result.provenance.instance_name
     heading = Text(f"{name}: {in_words(result)}")
     answer = FoldingTable(result.headers, tuple(result.rows()))
-    reasons = reason_rows(result)
-    cut = [Text(f"... and {len(reasons) - MOST_REASONS:,} more (--json has all)")]
+    reasons, rows = reason_rows(result), result.worth_rows()
+    few = [*rows[:MOST_ROWS], *rows[MOST_ROWS:][-1:]]
+    worths = [table(worth_headers(result), few, numbers=(1,))] if rows else []
     return [
         heading,
         answer,
         *(Text(line) for line in notes(result)),
-        *_worths(result),
-        *([table(("policy", "trial", "no answer"), reasons[:MOST_REASONS])] if reasons else []),
-        *(cut if len(reasons) > MOST_REASONS else []),
+        *worths,
+        *(cut_table(("policy", "trial", "no answer"), reasons) if reasons else []),
     ]
-
-
-def _worths(result: Simulation) -> list[Table | Text]:
-    rows = result.worth_rows()
-    if not rows:
-        return []
-    return [table(worth_headers(result), [*rows[:MOST_REASONS], *rows[MOST_REASONS:][-1:]], numbers=(1,))]
 
 
 def worth_headers(result: Simulation) -> tuple[str, str]:
@@ -117,7 +105,10 @@ def in_words(result: Simulation) -> str:
     if options["drop_below"]:
         told.append(f"tasks below {number(options['drop_below'])} dropped")
     if options["energy_filter"] is not None:
-        told.append(f"energy filter {_filter_words(options)}")
+        of, leniency = options["energy_filter"], options.get("leniency")
+        of = of if isinstance(of, str) else number(of)
+        lenient = "" if leniency is None else f", leniency {number(leniency)}"
+        told.append(f"energy filter {of}{lenient}")
     if options.get("permute", 0) > 1:
         told.append(f"{options['permute']} tasks permuted")
     return "; ".join(told)
@@ -157,15 +148,6 @@ def cost_words(waiting: Mapping[str, Any]) -> str:
     }
     times = "" if waiting["weight"] == "task" else f" times {waiting['weight']}"
     return f"cost: {names[measure]}{times}"
-
-
-def _filter_words(options: Mapping[str, Any]) -> str:
-    """Return the energy filter, and how lenient it is."""
-    of = options["energy_filter"]
-    if not isinstance(of, str):
-        return number(of)
-    leniency = options.get("leniency")
-    return of if leniency is None else f"{of}, leniency {number(leniency)}"
 
 
 def trials_in_words(result: Simulation) -> str:

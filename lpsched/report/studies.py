@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.report.tables import table
-from lpsched.studies.report import GAP, SECONDS
+from lpsched.studies.report import GAP, SECONDS, Group, StudyReport
 from lpsched.units import bound_text, gap_text, number
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from lpsched.model.provenance import Estimate
     from lpsched.studies.lines import StudySummary
-    from lpsched.studies.report import Failure, Group, StudyReport
 
 MOST_FAILURES: Final = 20
 DIGITS: Final = 5
@@ -26,7 +25,6 @@ UNBROKEN: Final = "\u00a0"
 INSTANCES: Final = "instances"  # the column of sources
 BOUND: Final = "bound"
 TO_MINIMISE: Final = ("seconds", "joules")  # units of bounds from below
-OF_NUMBERS: Final = ("mean", "95 %", "median", "least", "most")
 
 
 def run_tables(summary: StudySummary) -> list[ConsoleRenderable]:
@@ -50,11 +48,10 @@ def run_tables(summary: StudySummary) -> list[ConsoleRenderable]:
 
 def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
     """Return what the lines of a study say: means of all quantities, the first one in detail, failures."""
-    by, headers = len(report.by), overview_headers(report)
-    tables: list[ConsoleRenderable] = [table(headers, overview_rows(report), numbers=range(by, len(headers)))]
-    for quantity in report.quantities[:1]:
-        headers = detail_headers(report, quantity)
-        tables.append(table(headers, detail_rows(report, quantity), numbers=range(by, len(headers))))
+    several = [overview(report), *(detail(report, quantity) for quantity in report.quantities[:1])]
+    tables: list[ConsoleRenderable] = [
+        table(headers, rows, numbers=range(len(report.by), len(headers))) for headers, rows in several
+    ]
     if report.failures:
         tables.append(table(FAILURE_HEADERS, failure_rows(report), numbers=(0,)))
     return tables
@@ -63,14 +60,10 @@ def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
 FAILURE_HEADERS: Final = ("failed runs", "reason", "first")
 
 
-def overview_headers(report: StudyReport) -> tuple[str, ...]:
-    """Return the headers of `overview_rows`."""
-    return (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
-
-
-def overview_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
-    """Return a row for each group: how many runs, and the mean of each quantity."""
-    return tuple(
+def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return headers, and a row for each group: how many runs, and the mean of each quantity."""
+    headers = (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
+    rows = tuple(
         (
             *labels(report, group),
             f"{group.runs:,}",
@@ -79,15 +72,11 @@ def overview_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
         )
         for group in report.groups
     )
+    return headers, rows
 
 
-def detail_headers(report: StudyReport, quantity: str) -> tuple[str, ...]:
-    """Return the headers of `detail_rows`."""
-    return (*report.by, f"mean {titled(report, quantity)}", *OF_NUMBERS[1:])
-
-
-def detail_rows(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], ...]:
-    """Return a row for each group: mean, confidence, median, least and most of one quantity."""
+def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return headers, and a row for each group: mean, confidence, median, least and most of one quantity."""
     rows = []
     for group in report.groups:
         told = group.to_dict()["quantities"][quantity] or {}
@@ -95,20 +84,19 @@ def detail_rows(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], ..
         half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1])}"
         others = [shown(quantity, each, report.units.get(quantity)) for each in (cells[0], *cells[2:])]
         rows.append((*labels(report, group), others[0], half, *others[1:]))
-    return tuple(rows)
+    return (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most"), tuple(rows)
 
 
 def failure_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
     """Return a row for each reason."""
-    rows = [(f"{each.runs:,}", each.reason, _first(each)) for each in report.failures[:MOST_FAILURES]]
+    rows = []
+    for each in report.failures[:MOST_FAILURES]:
+        first = (f"{name} {word(value)}" for name, value in each.first.items() if value is not None)
+        rows.append((f"{each.runs:,}", each.reason, ", ".join(first)))
     more = report.failures[MOST_FAILURES:]
     if more:
         rows.append((f"{sum(each.runs for each in more):,}", f"{len(more):,} other reasons", ""))
     return tuple(rows)
-
-
-def _first(failure: Failure) -> str:
-    return ", ".join(f"{name} {word(value)}" for name, value in failure.first.items() if value is not None)
 
 
 def labels(report: StudyReport, group: Group) -> tuple[str, ...]:

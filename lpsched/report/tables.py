@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from lpsched.auditing import HEADERS
+from lpsched.auditing import HEADERS, Audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions
 
-    from lpsched.auditing import Audit
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.results import Comparison
     from lpsched.model.risk import Risk
@@ -79,10 +78,17 @@ class FoldingTable:
         return pieces
 
 
-def cut(rows: Sequence[object]) -> list[Text]:
+def cut(rows: Sequence[object], most: int = MOST_ROWS) -> list[Text]:
     """Return how many rows are left out, if any are."""
-    left = len(rows) - MOST_ROWS
+    left = len(rows) - most
     return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
+
+
+def cut_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), most: int = MOST_ROWS
+) -> list[Table | Text]:
+    """Return a table of the first rows, and how many are left out."""
+    return [table(headers, rows[:most], numbers=numbers), *cut(rows, most)]
 
 
 def risk_tables(risk: Risk | None) -> list[Table | Text]:
@@ -112,7 +118,7 @@ def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Tabl
     """Return the rules that schedules or allocations break: name, code, sentence; or nothing."""
     if not broken:
         return []
-    return [table((what, "violation", ""), broken[:MOST_ROWS]), *cut(broken)]
+    return cut_table((what, "violation", ""), broken)
 
 
 def compared_tables(
@@ -132,7 +138,7 @@ def audit_tables(result: Audit) -> list[Table | Text]:
     tables: list[Table | Text] = [table(HEADERS, [each.row() for each in result.files])]
     reasons = [(each.name, reason) for each in result.files for reason in each.reasons]
     if reasons:
-        tables += [table(("refused", "because"), reasons[:MOST_ROWS]), *cut(reasons)]
+        tables += cut_table(("refused", "because"), reasons)
     return tables
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lpsched.io.pictures import write_picture
 from lpsched.model.provenance import Estimate, estimate_of
-from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
+from lpsched.report.figures.facility import MethodReward, reward_bars_picture
 from scripts.figures.shared.heat_runs import FIGURES, TITLES, Runs, lines
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from lpsched import allocate, facility
 from lpsched.facility.files import read_facility
 from lpsched.io.pictures import write_picture
-from lpsched.report.figures.cores import core_shares_picture
+from lpsched.report.figures.facility import core_shares_picture
 from scripts.figures.shared.heat_runs import FIGURES
 
 

@@ -13,7 +13,7 @@ from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.solve import solve
 from lpsched.model.table import Table
-from lpsched.report.html.price_slider import EXPLANATION
+from lpsched.report.html.bag import EXPLANATION
 
 pytestmark = pytest.mark.rotate_tests(2)
 

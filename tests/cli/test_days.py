@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
@@ -107,9 +108,9 @@ def test_show_cuts_long_lists(lpsched, tmp_path):
     assert "... and 10 more (--json has all)" in out
 
 
-@pytest.mark.parametrize("tables", list(Tables))
+@pytest.mark.parametrize("tables", get_args(Tables))
 def test_convert_loses_nothing(lpsched, day, tmp_path, tables):
-    code, answer, _ = lpsched("--json", "convert", day, "-o", str(tmp_path / "out.yaml"), "--tables", tables.value)
+    code, answer, _ = lpsched("--json", "convert", day, "-o", str(tmp_path / "out.yaml"), "--tables", tables)
     assert code == 0
     assert answer["files"][-1] == str(tmp_path / "out.yaml")
     assert read_day(tmp_path / "out.yaml") == read_day(day)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -28,8 +29,8 @@ TEMPLATES = Path(templates.__file__).parent
 
 
 def test_the_names_on_the_command_line_are_those_of_the_library():
-    assert {each.value for each in Platform} == set(PLATFORMS)
-    assert {f"{each.value}.yaml" for each in Kind} == {path.name for path in TEMPLATES.glob("*.yaml")}
+    assert set(get_args(Platform)) == set(PLATFORMS)
+    assert {f"{each}.yaml" for each in get_args(Kind)} == {path.name for path in TEMPLATES.glob("*.yaml")}
 
 
 def test_show_tells_of_nodes_air_and_tasks(lpsched, facility):
@@ -76,10 +77,10 @@ def test_show_of_a_recirculation_matrix_claims_no_share(lpsched, tmp_path):
     assert "warning" in err  # memory classes without degradation
 
 
-@pytest.mark.parametrize("tables", list(Tables))
+@pytest.mark.parametrize("tables", get_args(Tables))
 def test_convert_loses_nothing(lpsched, facility, tmp_path, tables):
     for output in ("out.yaml", "out.json"):
-        code, answer, _ = lpsched("--json", "convert", facility, "-o", str(tmp_path / output), "--tables", tables.value)
+        code, answer, _ = lpsched("--json", "convert", facility, "-o", str(tmp_path / output), "--tables", tables)
         assert code == 0
         assert answer["files"][-1] == str(tmp_path / output)
         assert read_facility(tmp_path / output) == read_facility(facility)

@@ -43,7 +43,7 @@ def test_a_command_draws_and_writes_a_page(command, lpsched, tmp_path):
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_work(command, asked, problem, lpsched, monkeypatch):
-    for module in ("solve", "price", "front", "validate"):
+    for module in ("solve", "front", "validate"):
         monkeypatch.setattr(f"lpsched.cli.{module}.talk_of", lambda _: pytest.fail("the work began"))
     code, out, err = lpsched(*command, *asked)
     assert (code, out) == (2, "")

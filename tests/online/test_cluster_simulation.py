@@ -16,8 +16,9 @@ from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.utility import WaitingCost
-from lpsched.report.figures import nodes as module
-from lpsched.report.figures.nodes import (
+from lpsched.report.figures import timeline as module
+from lpsched.report.figures.simulation import simulation_picture, traces_picture, wait_rows, waits_picture
+from lpsched.report.figures.timeline import (
     BUSY_COLUMNS,
     COLUMNS,
     HATCHES,
@@ -27,9 +28,8 @@ from lpsched.report.figures.nodes import (
     looks_of,
     node_picture,
     node_times,
+    times_picture,
 )
-from lpsched.report.figures.simulation import simulation_picture, traces_picture, wait_rows, waits_picture
-from lpsched.report.figures.timeline import times_picture
 from lpsched.report.html.days import simulation_page
 from lpsched.report.online_answers import cost_words, in_words, lead_of, notes, simulation_tables
 from tests.days import decaying

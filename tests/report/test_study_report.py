@@ -9,9 +9,9 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.model.fields import FrozenDict
-from lpsched.report.figures.studies import described, study_picture, study_spots, swept
+from lpsched.report.figures.comparisons import described, study_picture, study_spots, swept
 from lpsched.report.html.validation import lead_of, study_page
-from lpsched.report.studies import csv_text, detail_rows, failure_rows, overview_headers, overview_rows
+from lpsched.report.studies import csv_text, detail, failure_rows, overview
 from lpsched.studies import methods as bag_methods
 from lpsched.studies.report import QUESTION, study_report
 from tests.studies.test_study_lines import run_of
@@ -57,9 +57,9 @@ def test_runs_are_grouped_by_what_differs_and_seeds_are_chance(lines):
     assert (told["median"], told["least"], told["most"], told["runs"]) == (0.2, 0.1, 0.3, 2)
     assert (second["by"], second["runs"], second["failed"]) == ({"method": "met"}, 2, 1)
     assert second["quantities"]["gap"]["half_width"] is None
-    assert overview_rows(report)[0] == ("lp", "2", "0", "20 % ± 127 %", "2", "4", "1")
-    assert overview_headers(report) == ("method", "runs", "failed", "gap", "value, s", "bound, s", "seconds")
-    assert detail_rows(report, "gap")[1] == ("met", "50 %", "", "50 %", "50 %", "50 %")
+    assert overview(report)[1][0] == ("lp", "2", "0", "20 % ± 127 %", "2", "4", "1")
+    assert overview(report)[0] == ("method", "runs", "failed", "gap", "value, s", "bound, s", "seconds")
+    assert detail(report, "gap")[1][1] == ("met", "50 %", "", "50 %", "50 %", "50 %")
     assert failure_rows(report) == (("1", "no <b>room</b>", "instances bag.yaml, method met"),)
 
 
@@ -90,7 +90,7 @@ def test_seconds_and_joules_have_no_mean_together(lines):
     mixed, plain = (group.to_dict()["quantities"] for group in report.groups)
     assert (mixed["value"], mixed["bound"], mixed["gap"]["runs"]) == (None, None, 2)
     assert plain["value"]["mean"] == 2.0
-    assert overview_headers(report) == ("method", "runs", "failed", "gap", "value", "bound", "seconds")
+    assert overview(report)[0] == ("method", "runs", "failed", "gap", "value", "bound", "seconds")
 
 
 def test_of_two_lines_for_one_run_the_later_counts(lines):

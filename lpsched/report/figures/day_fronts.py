@@ -10,33 +10,10 @@ from rich.text import Text
 
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import (
-    BLUE,
-    CURVE_LINE,
-    FORBIDDEN,
-    GREEN,
-    GREY,
-    INK,
-    JOULES,
-    MARK_SIZE,
-    MARKS,
-    MOST_SPOTS,
-    ORANGE,
-    OURS,
-    PURPLE,
-    SMALL_LETTERS,
-    WIDTH_INCHES,
-    blank_picture,
-    draw_grid,
-    draw_marks,
-    fitting,
-    legend_above,
-    lettered,
-    room_about,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.tables import table
-from lpsched.units import GIGA, KILO, MEGA, number
+from lpsched.units import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
-    from lpsched.report.figures.style import Unit
 
 
 # Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.
@@ -86,7 +62,7 @@ def day_front_picture(result: DayFront) -> Figure:
 def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
     """Return what to tell about the points of each method in `day_front_picture`."""
     unit = _unit([point for entry in result.entries for point in entry.points], result.envelope)
-    most = max(2, MOST_SPOTS // max(1, len(result.entries)))
+    most = max(2, style.MOST_SPOTS // max(1, len(result.entries)))
     spots = []
     for entry in result.entries:
         for point in (entry.points[place] for place in along(len(entry.points), most)):
@@ -96,8 +72,8 @@ def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
     return tuple(spots)
 
 
-def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> Unit:
-    return fitting(JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> style.Unit:
+    return style.fitting(style.JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
 
 
 def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
@@ -105,7 +81,7 @@ def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint
     with drawing_style():
         columns = min(2, len(panels))
         rows = -(-len(panels) // 2)
-        figure = blank_picture(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
+        figure = style.blank_picture(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
         grid = figure.subplots(rows, columns, squeeze=False)
         points = [point for panel in panels for front in panel.fronts for point in front.points]
         unit = _unit(points, envelope)
@@ -113,57 +89,38 @@ def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint
             _draw_panel(axes, panel, envelope, unit)
         for axes in grid.flat[len(panels) :]:
             axes.set_axis_off()
-        legend_above(figure, *grid.flat[: len(panels)])
+        style.legend_above(figure, *grid.flat[: len(panels)])
         return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit: Unit) -> None:
+def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
     """Draw some fronts below the envelope; the axes show the fronts, and the envelope as far as it goes."""
     found = [point for front in panel.fronts for point in front.points]
     points = found or list(envelope)
-    axes.set_xlim(*room_about([point.energy_joules / unit.size for point in points]))
+    axes.set_xlim(*style.room_about([point.energy_joules / unit.size for point in points]))
     above = [_height(envelope, point.energy_joules) for point in points] if envelope else []
-    axes.set_ylim(*room_about([*(point.utility for point in points), *above]))
+    axes.set_ylim(*style.room_about([*(point.utility for point in points), *above]))
     if envelope:
         _draw_envelope(axes, envelope, unit)
     for place, front in enumerate(panel.fronts):
         if front.points:
             spots = [(point.energy_joules / unit.size, point.utility) for point in front.points]
-            draw_marks(axes, front.name, spots, place)
-    _circle(axes, [point for point in found if point.energy_joules > 0], unit)
-    axes.set_xlabel(f"energy, {unit.name}")
-    axes.set_ylabel("utility")
-    axes.set_title(panel.title)
+            style.draw_marks(axes, front.name, spots, place)
+    using = [point for point in found if point.energy_joules > 0]
+    if using:
+        peak = max(using, key=lambda point: point.utility / point.energy_joules)
+        style.draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), ms=11, zorder=5, label=PEAK)
+    axes.set(xlabel=f"energy, {unit.name}", ylabel="utility", title=panel.title)
 
 
-def _circle(axes: Axes, points: Sequence[UtilityPoint], unit: Unit) -> None:
-    """Circle the point at which a joule brings most."""
-    if points:
-        peak = max(points, key=lambda point: point.utility / point.energy_joules)
-        _draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), PEAK)
-
-
-def _draw_ring(axes: Axes, spot: tuple[float, float], label: str | None = None) -> None:
-    axes.plot(
-        *spot,
-        linestyle="none",
-        marker="o",
-        markersize=11,
-        markerfacecolor="none",
-        markeredgecolor=INK,
-        zorder=5,
-        label=label,
-    )
-
-
-def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: Unit) -> None:
+def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
     """Draw the chain and its level end, and shade what is above."""
     (_, right), (_, top) = axes.get_xlim(), axes.get_ylim()
     xs = [point.energy_joules / unit.size for point in envelope]
     ys = [point.utility for point in envelope]
     xs, ys = [*xs, max(right, xs[-1])], [*ys, ys[-1]]
-    axes.fill_between(xs, ys, max(top, ys[-1]), color=FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=ENVELOPE)
+    axes.fill_between(xs, ys, max(top, ys[-1]), color=style.FORBIDDEN, linewidth=0, zorder=0)
+    axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label=ENVELOPE)
 
 
 def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
@@ -180,8 +137,8 @@ def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
 def peak_picture(front: NamedFront) -> Figure:
     """Draw one front, and utility per energy over utility and over energy; its peak is in all three."""
     with drawing_style():
-        figure = blank_picture(2.9)
-        unit = fitting(JOULES, max((point.energy_joules for point in front.points), default=0.0))
+        figure = style.blank_picture(2.9)
+        unit = style.fitting(style.JOULES, max((point.energy_joules for point in front.points), default=0.0))
         using = [point for point in front.points if point.energy_joules > 0]
         joules = [point.energy_joules / unit.size for point in using]
         utility = [point.utility for point in using]
@@ -193,27 +150,26 @@ def peak_picture(front: NamedFront) -> Figure:
             ("B: over utility", utility, rate, "utility", rate_label),
             ("C: over energy", joules, rate, energy_label, rate_label),
         )
+        colour, mark = style.MARKS[0]
         for axes, (title, xs, ys, x_label, y_label) in zip(figure.subplots(1, 3), panels, strict=True):
-            axes.plot(xs, ys, linestyle="none", marker=MARKS[0][1], markersize=MARK_SIZE - 0.5, color=MARKS[0][0])
-            axes.set_title(title)
-            axes.set_xlabel(x_label)
-            axes.set_ylabel(y_label)
+            style.draw_dots(axes, zip(xs, ys, strict=True), mark, colour, ms=style.MARK_SIZE - 0.5)
+            axes.set(title=title, xlabel=x_label, ylabel=y_label)
             if peak is not None:
                 _mark_peak(axes, (xs[peak], ys[peak]), (joules[peak], utility[peak]), title[0])
-        figure.suptitle(lettered(front.name, LONGEST_TITLE), fontsize=9, x=0.01, ha="left")
+        figure.suptitle(style.lettered(front.name, LONGEST_TITLE), fontsize=9, x=0.01, ha="left")
         return figure
 
 
 def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
     """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
     joules, utility = peak
-    _draw_ring(axes, spot)
+    style.draw_ring(axes, spot, ms=11, zorder=5)
     if panel in "AC":
-        axes.axvline(joules, color=INK, linewidth=0.8, linestyle="--", zorder=1)
+        axes.axvline(joules, color=style.INK, linewidth=0.8, linestyle="--", zorder=1)
     if panel == "A":
-        axes.axhline(utility, color=INK, linewidth=0.8, zorder=1)
+        axes.axhline(utility, color=style.INK, linewidth=0.8, zorder=1)
     if panel == "B":
-        axes.axvline(utility, color=INK, linewidth=0.8, zorder=1)
+        axes.axvline(utility, color=style.INK, linewidth=0.8, zorder=1)
 
 
 # Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.
@@ -230,12 +186,12 @@ def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float],
 #
 # Source: Friese, thesis of 2015, section 7.4, figures 7.4 to 7.7.
 FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
-    (BLUE, "s", "o"),
-    (ORANGE, "D", "^"),
-    (GREEN, "P", "v"),
-    (PURPLE, "X", "s"),
+    (style.BLUE, "s", "o"),
+    (style.ORANGE, "D", "^"),
+    (style.GREEN, "P", "v"),
+    (style.PURPLE, "X", "s"),
 )
-UNITS: Final = ((GIGA, "GJ"), (MEGA, "MJ"), (KILO, "kJ"), (1, "J"))
+UNITS: Final = style.JOULES[3::-1]  # from GJ down to J
 MOST_ELLIPSES: Final = 33
 NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
 LEAST_PERCENT: Final = 1e-6
@@ -253,53 +209,36 @@ def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
 def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
     """Draw fronts with the samples of each schedule around it."""
     with drawing_style():
-        figure = blank_picture(4.4)
+        figure = style.blank_picture(4.4)
         axes = figure.subplots()
         most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
-        scale, unit = next((each for each in UNITS if most >= each[0]), UNITS[-1])
+        unit = next((each for each in UNITS if most >= each.size), UNITS[-1])
         for place, front in enumerate(fronts):
-            _draw_front(axes, front, scale, FRONTS[place % len(FRONTS)])
-        axes.set_xlabel(f"energy, {unit}")
-        axes.set_ylabel(_value_label(fronts[0]))
-        draw_grid(axes, "both")
+            _draw_front(axes, front, unit.size, FRONTS[place % len(FRONTS)])
+        axes.set_xlabel(f"energy, {unit.name}")
+        axes.set_ylabel("utility" if fronts[0].value_key == "utility" else "makespan, seconds")
+        style.draw_grid(axes, "both")
         figure.legend(loc="outside upper left", ncols=1, markerscale=1.4)
         return figure
 
 
-def _draw_front(axes: Axes, front: FuzzyFront, scale: float, style: tuple[str, str, str]) -> None:
+def _draw_front(axes: Axes, front: FuzzyFront, scale: float, marks: tuple[str, str, str]) -> None:
     """Draw the samples of a schedule, and the schedules over those of all fronts."""
-    colour, square, circle = style
-    name, samples = lettered(front.name), len(front.points[0].sampled_values) if front.points else 0
-    ranked = "" if front.ranked_by == front.name else f", ranked by {lettered(front.ranked_by)}"
-    axes.plot(
-        [joules / scale for point in front.points for joules in point.sampled_energy_joules],
-        [value for point in front.points for value in point.sampled_values],
-        color=_paler(colour),
-        marker=circle,
-        linestyle="none",
-        markersize=2.2,
-        markerfacecolor="none",
-        markeredgewidth=0.4,
-        rasterized=True,
-        label=f"{name}: {samples:,} samples of each",
-    )
-    axes.plot(
-        [point.energy_joules / scale for point in front.points],
-        [point.value for point in front.points],
-        color=colour,
-        marker=square,
-        linestyle="none",
-        markersize=4.5,
-        markeredgecolor=INK,
-        markeredgewidth=0.6,
-        zorder=3,
-        label=f"{name}: {len(front.points):,} schedules" + ranked,
-    )
-
-
-def _paler(colour: str) -> tuple[float, ...]:
-    """Return a colour half way to white; not half transparent, which makes files several times as large."""
-    return tuple(0.5 + int(colour[at : at + 2], 16) / 510.0 for at in (1, 3, 5))
+    colour, square, circle = marks
+    name, samples = style.lettered(front.name), len(front.points[0].sampled_values) if front.points else 0
+    ranked = "" if front.ranked_by == front.name else f", ranked by {style.lettered(front.ranked_by)}"
+    sampled = [
+        (joules / scale, value)
+        for point in front.points
+        for joules, value in zip(point.sampled_energy_joules, point.sampled_values, strict=True)
+    ]
+    # Half way to white, and not half transparent, which makes files several times as large.
+    paler = tuple(0.5 + int(colour[at : at + 2], 16) / 510.0 for at in (1, 3, 5))
+    label = f"{name}: {samples:,} samples of each"
+    style.draw_dots(axes, sampled, circle, paler, ms=2.2, mfc="none", mew=0.4, rasterized=True, label=label)
+    label = f"{name}: {len(front.points):,} schedules" + ranked
+    planned = [(point.energy_joules / scale, point.value) for point in front.points]
+    style.draw_dots(axes, planned, square, colour, ms=4.5, mec=style.INK, mew=0.6, zorder=3, label=label)
 
 
 def variance_picture(front: FuzzyFront) -> Figure:
@@ -317,7 +256,7 @@ def variance_picture(front: FuzzyFront) -> Figure:
         unit = min(_means(each, front)[0] for each in shown), max(_means(each, front)[1] for each in shown)
         dropped = [100.0 * (each.mean_dropped or 0.0) / front.tasks for each in shown]
         most = max([*dropped, LEAST_PERCENT])
-        figure = blank_picture(HIGHEST)
+        figure = style.blank_picture(HIGHEST)
         axes = figure.subplots()
         for place, point in enumerate(shown):
             _draw_ellipse(axes, point, front, unit, colormaps[SHADES](dropped[place] / most))
@@ -326,23 +265,18 @@ def variance_picture(front: FuzzyFront) -> Figure:
         axes.set_aspect("equal", adjustable="box")
         axes.margins(0.08, 0.16)
         axes.autoscale_view()
-        _fit_height(figure, axes)
+        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()  # both axes have one scale
+        plotted = (style.WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
+        figure.set_size_inches(style.WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
         axes.set_xlabel("energy / least energy")
         best = "most utility" if front.value_key == "utility" else "longest makespan"
         axes.set_ylabel(f"{front.value_key.removesuffix('_seconds')} / {best}")
-        draw_grid(axes, "both")
-        axes.set_title(f"{lettered(front.name)}: one standard deviation about each schedule's mean")
+        style.draw_grid(axes, "both")
+        axes.set_title(f"{style.lettered(front.name)}: one standard deviation about each schedule's mean")
         if front.value_key == "utility":
             shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
             figure.colorbar(shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %")
         return figure
-
-
-def _fit_height(figure: Figure, axes: Axes) -> None:
-    """Make a picture as high as it must be for both axes to have one scale."""
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    plotted = (WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
-    figure.set_size_inches(WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
 
 
 def _means(point: FuzzyPoint, front: FuzzyFront) -> tuple[float, float]:
@@ -366,34 +300,16 @@ def _draw_ellipse(
     xy = (covariance[x][y] or 0.0) / (unit[0] * unit[1])
     middle, half = (xx + yy) / 2.0, math.hypot((xx - yy) / 2.0, xy)  # of the two eigenvalues
     joules, value = _means(point, front)
-    axes.add_patch(
-        Ellipse(
-            (joules / unit[0], value / unit[1]),
-            width=2.0 * math.sqrt(middle + half),
-            height=2.0 * math.sqrt(max(0.0, middle - half)),
-            angle=math.degrees(0.5 * math.atan2(2.0 * xy, xx - yy)),
-            facecolor=(*colour[:3], 0.35),
-            edgecolor=colour,
-            linewidth=1.0,
-        )
-    )
-    axes.plot([joules / unit[0]], [value / unit[1]], color=INK, marker=".", markersize=2.5)
+    width, height = 2.0 * math.sqrt(middle + half), 2.0 * math.sqrt(max(0.0, middle - half))
+    angle = math.degrees(0.5 * math.atan2(2.0 * xy, xx - yy))
+    look: style.Look = {"facecolor": (*colour[:3], 0.35), "edgecolor": colour, "linewidth": 1.0}
+    axes.add_patch(Ellipse((joules / unit[0], value / unit[1]), width, height, angle=angle, **look))
+    axes.plot([joules / unit[0]], [value / unit[1]], color=style.INK, marker=".", markersize=2.5)
 
 
 def _number(axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float, float], text: str) -> None:
     joules, value = _means(point, front)
-    axes.annotate(
-        text,
-        (joules / unit[0], value / unit[1]),
-        (-14, 9),
-        textcoords="offset points",
-        ha="right",
-        fontsize=SMALL_LETTERS,
-        color=INK,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "boxstyle": "round,pad=0.1"},
-        arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": GREY, "shrinkB": 2},
-    )
-
-
-def _value_label(front: FuzzyFront) -> str:
-    return "utility" if front.value_key == "utility" else "makespan, seconds"
+    arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": style.GREY, "shrinkB": 2}
+    look: style.Look = {"ha": "right", "fontsize": style.SMALL_LETTERS, "color": style.INK}
+    spot, ground = (joules / unit[0], value / unit[1]), style.paper(0.1, alpha=0.7)
+    axes.annotate(text, spot, (-14, 9), textcoords="offset points", arrowprops=arrow, bbox=ground, **look)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.io.pictures import drawing_style
-from lpsched.measure.evidence import Setting
-from lpsched.measure.measurements import class_rank
+from lpsched.measure.evidence import Saving, Setting
+from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
-from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, RULE, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
+from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
 from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import number
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.measure.evidence import Saving
-    from lpsched.measure.measurements import MeasuredApplication, Measurements
+    from lpsched.model.arrays import Floats
 
 
 # Who slows whom: a map of applications, those that suffer in rows, those beside them in columns.
@@ -52,19 +51,9 @@ def degradation_map(measurements: Measurements) -> Figure:
         inches = CELL_INCHES if len(shown) <= MOST_NUMBERED else SMALL_CELL_INCHES
         figure = blank_picture(AROUND_INCHES + inches * len(shown))
         axes = figure.subplots()
-        _shade(axes, measurements, shown)
-        if len(shown) <= MOST_NUMBERED:
-            _write(axes, measurements, shown)
+        _draw_pairs(axes, _percents(measurements, shown))
         _name(axes, shown)
-        figure.colorbar(
-            axes.collections[0],
-            ax=axes,
-            location="bottom",
-            shrink=0.5,
-            aspect=40,
-            pad=0.03,
-            label="longer for each core that runs the one above, %",
-        )
+        style.add_scale(figure, axes, "longer for each core that runs the one above, %", pad=0.03)
         return figure
 
 
@@ -102,46 +91,25 @@ def _share(measurements: Measurements, name: str, other: str) -> float | None:
     return None if row is None else row.get(other)
 
 
-def _percents(
-    measurements: Measurements, shown: tuple[MeasuredApplication, ...]
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _percents(measurements: Measurements, shown: tuple[MeasuredApplication, ...]) -> Floats:
     """Return the map; what was not measured is not a number."""
-    percents = np.full((len(shown), len(shown)), np.nan)
-    for i, suffers in enumerate(shown):
-        for j, other in enumerate(shown):
-            share = _share(measurements, suffers.name, other.name)
-            if share is not None:
-                percents[i, j] = 100.0 * share
-    return percents
+    shares = [[_share(measurements, suffers.name, other.name) for other in shown] for suffers in shown]
+    return 100.0 * np.array(shares, dtype=float)
 
 
-def _shade(axes: Axes, measurements: Measurements, shown: tuple[MeasuredApplication, ...]) -> None:
-    percents = _percents(measurements, shown)
+def _draw_pairs(axes: Axes, percents: Floats) -> None:
+    """Shade the pairs, hatch what was not measured, and write percentages into the cells of few."""
     axes.set_facecolor(STRIPE)
-    edges = np.arange(len(shown) + 1)
     top = max(1.0, float(np.nanmax(percents)))  # a map of noise is not dark
-    many = len(shown) > MOST_NUMBERED  # then cells are pixels, which keep a page small
-    edge = "none" if many else RULE
-    axes.pcolormesh(
-        edges, edges, percents, cmap=SHADES, vmin=0.0, vmax=top, edgecolors=edge, linewidth=0.3, rasterized=many
-    )
+    many = len(percents) > MOST_NUMBERED  # then cells are pixels, which keep a page small
+    style.draw_cells(axes, percents, SHADES, top, many=many)
     for i, j in zip(*np.nonzero(np.isnan(percents)), strict=True):
         corners = [j, j + 1, j + 1, j], [i, i, i + 1, i + 1]
         axes.fill(*corners, facecolor=STRIPE, edgecolor=GREY, hatch=None if many else HATCH, lw=0)
-    axes.set_xlim(0, len(shown))
-    axes.set_ylim(len(shown), 0)
-
-
-def _write(axes: Axes, measurements: Measurements, shown: tuple[MeasuredApplication, ...]) -> None:
-    """Write percentages into the cells."""
-    percents = _percents(measurements, shown)
-    top = max(1.0, float(np.nanmax(percents)))
     for (i, j), percent in np.ndenumerate(percents):
-        if not np.isnan(percent):
-            colour = "white" if percent > DARK * top else INK
-            axes.text(
-                j + 0.5, i + 0.5, number(round(percent, 2) + 0.0, 2), ha="center", va="center", color=colour, fontsize=7
-            )
+        if not many and not np.isnan(percent):
+            words, colour = number(round(percent, 2) + 0.0, 2), "white" if percent > DARK * top else INK
+            axes.text(j + 0.5, i + 0.5, words, ha="center", va="center", color=colour, fontsize=7)
 
 
 def _name(axes: Axes, shown: tuple[MeasuredApplication, ...]) -> None:
@@ -152,14 +120,9 @@ def _name(axes: Axes, shown: tuple[MeasuredApplication, ...]) -> None:
     names = [titled(each, LONGEST_NAME) for each in shown]
     axes.set_xticks(centres, names)
     if max(map(len, names)) * LETTER_INCHES > MAP_WIDTH_INCHES / len(names):
-        for label in axes.get_xticklabels():
-            label.set(rotation=40, rotation_mode="anchor", horizontalalignment="left")
+        style.slant(axes, "left")
     axes.tick_params(length=0, labelsize=SMALL_LETTERS if len(shown) <= MOST_NUMBERED else 5)
-    axes.set_xlabel("beside")
-    axes.set_ylabel("takes longer")
-    for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_color(RULE)
+    axes.set(xlabel="beside", ylabel="takes longer")
 
 
 # Energy apart and together: two bars for each group of applications, after table 8.5 of the thesis.
@@ -194,8 +157,7 @@ def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] =
         ]
         axes.set_yticks(range(len(savings)), names)
         axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
-        axes.set_ylim(len(savings) - 0.45, -0.55)
-        axes.set_xlim(0.0, ROOM * axes.get_xlim()[1])
+        axes.set(ylim=(len(savings) - 0.45, -0.55), xlim=(0.0, ROOM * axes.get_xlim()[1]))
         axes.set_xlabel(f"energy, {unit.name}; the upper bar one after another, the lower one all at once")
         style.write_numbers(axes.xaxis)
         style.draw_grid(axes, "x")
@@ -254,47 +216,12 @@ def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: sty
         still = static[place] / unit.size
         light = style.ORANGE if place == 0 else style.SKY
         axes.barh(y, still, height=BAR * 0.92, color=colour, label=f"{word}: static")
-        axes.barh(
-            y,
-            whole - still,
-            left=still,
-            height=BAR * 0.92,
-            color=light,
-            hatch="////",
-            edgecolor="white",
-            linewidth=0.0,
-            label=f"{word}: dynamic",
-        )
+        look: style.Look = {"color": light, "hatch": "////", "edgecolor": "white", "linewidth": 0.0}
+        axes.barh(y, whole - still, left=still, height=BAR * 0.92, label=f"{word}: dynamic", **look)
     if saving.joules_predicted is not None:
-        axes.plot(
-            saving.joules_predicted / unit.size,
-            row + BAR / 2,
-            "D",
-            color=style.INK,
-            ms=4,
-            mec="white",
-            mew=0.6,
-            label="together, predicted",
-        )
-    words = f"{number(together, 3)} {unit.name}, {_saved(saving)}"
-    axes.annotate(
-        words,
-        (max(together, (saving.joules_predicted or 0.0) / unit.size), row + BAR / 2),
-        (6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=style.SMALL_LETTERS,
-    )
-    axes.annotate(
-        f"{number(apart, 3)} {unit.name}",
-        (apart, row - BAR / 2),
-        (6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=style.SMALL_LETTERS,
-    )
-
-
-def _saved(saving: Saving) -> str:
-    word = "saved" if saving.share_saved >= 0 else "more"
-    return f"{share_text(abs(saving.share_saved))} {word}"
+        spot = saving.joules_predicted / unit.size, row + BAR / 2
+        style.draw_dots(axes, [spot], "D", style.INK, ms=4, mec="white", mew=0.6, label="together, predicted")
+    saved = f"{share_text(abs(saving.share_saved))} {'saved' if saving.share_saved >= 0 else 'more'}"
+    end = max(together, (saving.joules_predicted or 0.0) / unit.size)
+    style.write_beside(axes, f"{number(together, 3)} {unit.name}, {saved}", (end, row + BAR / 2), 6)
+    style.write_beside(axes, f"{number(apart, 3)} {unit.name}", (apart, row - BAR / 2), 6)

@@ -1,4 +1,4 @@
-"""The exact front of energy and makespan as a line, and what methods found above it as marks.
+"""The exact front of energy and makespan as a line, what methods found above it as marks, and machines along it.
 
 Below the line is shaded: a half-plane for each of its edges proves that no schedule is there. The height of
 a mark above the line is its distance; our own schedules are dots near the corners of the line. Nothing is
@@ -10,37 +10,40 @@ Source: Friese, thesis of 2015, figures 6.2 and 6.3, without the exact front.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
-from lpsched.bag.compare.result import FrontComparison, along
+from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint, along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.units import lower_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from lpsched.bag.result import FrontResult, Point
+    from lpsched.bag.schedule import Schedule
+    from lpsched.evolve.fronts import FrontEntry
+
 
 WORDS: Final = 0.12  # of the height, for the words below the front
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
-EXACT: Final = "exact front, proved"
-OUR_SCHEDULES: Final = "our schedules"
 Spots = list[tuple[float, float]]
 
 
 class Frame:
-    """The units of a picture of a front, and where its axes end."""
+    """The units of a picture of a front, and where its axes end, with room for some more points."""
 
-    def __init__(self, exact: FrontResult, compared: FrontComparison | None, also: Sequence[Point] = ()) -> None:
+    def __init__(self, result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> None:
+        exact = exact_of(result)
         points = [*exact.vertices, *(point for point in exact.measured if point is not None), *also]
-        if compared is not None:
-            points += [point for entry in compared.entries for point in entry.points]
+        if isinstance(result, FrontComparison):
+            points += [point for entry in result.entries for point in entry.points]
         self.joules = style.fitting(style.JOULES, max(point.energy_joules for point in points))
         self.seconds = style.fitting(style.SECONDS, max(point.makespan_seconds for point in points))
         self.all = self.spots(points)
@@ -70,8 +73,7 @@ class Frame:
             axes.set_ylim(max(style.room_about(seconds, WORDS)[0], 0.0), style.room_about(seconds)[1])
             style.write_numbers(axes.yaxis)
         style.write_numbers(axes.xaxis)
-        axes.set_xlabel(f"energy, {self.joules.name}")
-        axes.set_ylabel(f"makespan, {self.seconds.name}")
+        axes.set(xlabel=f"energy, {self.joules.name}", ylabel=f"makespan, {self.seconds.name}")
 
 
 def front_picture(
@@ -79,35 +81,25 @@ def front_picture(
 ) -> Figure:
     """Draw the exact front, our schedules, and what other methods found.
 
-    Parameters
-    ----------
-    chosen
-        A schedule to mark as the answer.
-    also
-        Points that are not drawn, but for which there has to be room.
+    The schedule `chosen` is marked as the answer; for the points `also`, which are not drawn, there is room.
     """
     with drawing_style():
         figure = style.blank_picture(4.2)
         axes = figure.subplots()
         frame = draw_front(axes, result, [*also, *([] if chosen is None else [chosen])])
         if chosen is not None:
-            _mark(axes, *frame.spots([chosen])[0])
+            look: style.Look = {"ms": 13, "mec": style.INK, "mew": 0.7, "zorder": 6, "label": "the answer"}
+            style.draw_dots(axes, frame.spots([chosen]), "*", style.VERMILION, **look)
         style.legend_above(figure, axes)
         return figure
 
 
 def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> tuple[Spot, ...]:
     """Return what to tell about the corners of the front, our schedules and the points of other methods."""
-    compared = result if isinstance(result, FrontComparison) else None
-    exact = result.front if isinstance(result, FrontComparison) else result
-    frame = frame_of(result, also)
+    exact, frame = exact_of(result), Frame(result, also)
     named = [("corner of the linear program", exact.vertices)]
     named.append(("our schedule", tuple(point for point in exact.measured if point is not None)))
-    named += [
-        (entry.name, entry.points)
-        for entry in (() if compared is None else compared.entries)
-        if entry.name != OUR_NAME and entry.points
-    ]
+    named += [(entry.name, entry.points) for entry in _others(result)]
     return tuple(
         Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}")
         for name, points in named
@@ -115,52 +107,28 @@ def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = (
     )
 
 
-def frame_of(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> Frame:
-    """Return the frame of a front's picture, with room for some more points."""
-    if isinstance(result, FrontComparison):
-        return Frame(result.front, result, also)
-    return Frame(result, None, also)
+def exact_of(result: FrontResult | FrontComparison) -> FrontResult:
+    """Return the exact front, alone or with what is compared with it."""
+    return result.front if isinstance(result, FrontComparison) else result
+
+
+def _others(result: FrontResult | FrontComparison) -> list[FrontEntry[Point, Schedule]]:
+    """Return the methods beside ours that found something."""
+    entries = result.entries if isinstance(result, FrontComparison) else ()
+    return [each for each in entries if each.name != OUR_NAME and each.points]
 
 
 def draw_front(axes: Axes, result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> Frame:
     """Draw a front into some axes, with room for some more points, and return its frame."""
-    compared = result if isinstance(result, FrontComparison) else None
-    exact = result.front if isinstance(result, FrontComparison) else result
-    frame = frame_of(result, also)
+    exact, frame = exact_of(result), Frame(result, also)
     frame.set(axes)
     _draw_exact(axes, frame.spots(exact.vertices))
     measured = frame.spots([point for point in exact.measured if point is not None])
-    axes.plot(
-        [x for x, _ in measured],
-        [y for _, y in measured],
-        linestyle="none",
-        marker="o",
-        markersize=3.5,
-        markerfacecolor="white",
-        markeredgecolor=style.OURS,
-        zorder=4,
-        label=OUR_SCHEDULES,
-    )
-    others = [] if compared is None else [each for each in compared.entries if each.name != OUR_NAME]
-    for place, entry in enumerate(each for each in others if each.points):
+    look = {"ms": 3.5, "mfc": "white", "mec": style.OURS, "zorder": 4, "label": "our schedules"}
+    style.draw_dots(axes, measured, "o", None, **look)
+    for place, entry in enumerate(_others(result)):
         style.draw_marks(axes, entry.name, frame.spots(entry.points), place)
     return frame
-
-
-def _mark(axes: Axes, x: float, y: float) -> None:
-    """Mark the answer."""
-    axes.plot(
-        x,
-        y,
-        linestyle="none",
-        marker="*",
-        markersize=13,
-        color=style.VERMILION,
-        markeredgecolor=style.INK,
-        markeredgewidth=0.7,
-        zorder=6,
-        label="the answer",
-    )
 
 
 def _draw_exact(axes: Axes, vertices: Spots) -> None:
@@ -169,15 +137,182 @@ def _draw_exact(axes: Axes, vertices: Spots) -> None:
     xs = [vertices[0][0], *(x for x, _ in vertices), right]
     ys = [top, *(y for _, y in vertices), vertices[-1][1]]
     axes.fill_between([left, *xs], [top, *ys], bottom, color=style.FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label=EXACT)
-    axes.plot(
-        [x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=style.OURS, zorder=2
+    axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label="exact front, proved")
+    style.draw_dots(axes, vertices, ".", style.OURS, zorder=2)
+    axes.annotate("no schedule is here", (0.015, 0.02), xycoords="axes fraction", **style.ASIDE)
+
+
+# Machines in a row, each with a number: bars where they are few, steps where they are many.
+#
+# 10^12 machines are as many steps as there are different numbers; of very many, what the machines at even
+# distances have.
+MOST_BARS: Final = 120  # machines that are drawn one by one
+MOST_STEPS: Final = 200  # of one machine type, or of all machines together
+BAR: Final = 0.8  # of the room of a machine
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """Machines side by side: how many have which number each, and the room that they share."""
+
+    amounts: Sequence[tuple[int, float]]
+    start: float
+    room: float
+
+    @property
+    def machines(self) -> int:
+        """How many there are."""
+        return sum(count for count, _ in self.amounts)
+
+    def bars(self) -> tuple[list[float], list[float], float]:
+        """Return where the bar of each machine begins, its number, and how broad all bars are."""
+        each = self.room / self.machines
+        numbers = [number for count, number in self.amounts for _ in range(count)]
+        starts = [self.start + each * (place + (1 - BAR) / 2) for place in range(len(numbers))]
+        return starts, numbers, each * BAR
+
+    def steps(self) -> tuple[list[float], list[float]]:
+        """Return the edges of the steps, and the number of each."""
+        each = self.room / self.machines
+        edges, numbers = [self.start], []
+        for count, amount in self._thinned():
+            edges.append(edges[-1] + each * count)
+            numbers.append(amount)
+        return edges, numbers
+
+    def _thinned(self) -> list[tuple[float, float]]:
+        """Return not too many steps: how many machines each stands for, and their number."""
+        if len(self.amounts) <= MOST_STEPS:
+            return [(float(count), number) for count, number in self.amounts]
+        step, seen = self.machines / MOST_STEPS, 0
+        kept: list[tuple[float, float]] = []
+        for count, amount in self.amounts:
+            seen += count
+            while len(kept) < MOST_STEPS and len(kept) * step < seen:
+                kept.append((step, amount))
+        return kept
+
+
+# When each machine is done and what it takes, for some points along a front.
+#
+# A few machines are bars; many are steps, so that 10^12 of them are as many steps as there are different
+# loads. By machine type each type is as broad as any other, with its machines from left to right by falling
+# completion time; in falling order all machines stand together, whatever their type. The points are lettered
+# from A, the least energy, and the front is above them with the letters at its points. All panels of one kind
+# have one scale, so that heights can be compared.
+#
+# Source: Friese, thesis of 2015, figures 6.6 to 6.8 (by machine type), 6.4 and 6.5 (falling).
+MOST_NAMES: Final = 12  # of machine types below the picture
+SLOT: Final = 0.86  # of the room of a machine type that its machines take
+FRONT_INCHES: Final = 2.6
+ROW_INCHES: Final = 1.05
+NAMES_INCHES: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One of the two numbers of a machine: its name, colour, unit and size of the unit."""
+
+    name: str
+    colour: str
+    unit: style.Unit
+    number_of: Callable[[MachineLoad], float]
+
+    def highest(self, points: Sequence[MachinePoint]) -> float:
+        """Return the largest number of all."""
+        return max(self.number_of(load) for point in points for load in point.loads) / self.unit.size
+
+    def amounts(self, loads: Iterable[MachineLoad]) -> list[tuple[int, float]]:
+        """Return how many machines have which number each."""
+        return [(load.machines, self.number_of(load) / self.unit.size) for load in loads]
+
+
+def machine_picture(
+    result: FrontResult | FrontComparison, points: Sequence[MachinePoint], *, falling: bool = False
+) -> Figure:
+    """Draw the loads of all machines at points of a front, by machine type or all in falling order."""
+    with drawing_style():
+        figure = style.blank_picture(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
+        heights = [FRONT_INCHES / ROW_INCHES, *(1.0 for _ in points)]
+        grid = figure.add_gridspec(len(points) + 1, 2, height_ratios=heights)
+        top = figure.add_subplot(grid[0, :])
+        shown: FrontResult | FrontComparison = result
+        if isinstance(result, FrontComparison):  # without what is a point or two, and may be far away
+            shown = replace(result, entries=tuple(each for each in result.entries if each.generations is not None))
+        _letter(top, draw_front(top, shown), points)
+        style.legend_above(figure, top)
+        for column, kind in enumerate(_kinds(points)):
+            below = [figure.add_subplot(grid[row + 1, column]) for row in range(len(points))]
+            below[0].set_title(f"{kind.name}, {kind.unit.name}")
+            for axes, point in zip(below, points, strict=True):
+                (_draw_falling if falling else _draw_types)(axes, point, kind, named=axes is below[-1])
+                axes.set_ylim(0.0, 1.08 * kind.highest(points) or 1.0)
+                axes.locator_params(axis="y", nbins=3)
+                if column == 0:
+                    axes.set_ylabel(point.letter, rotation=0, fontweight="bold", fontsize=10, labelpad=10)
+        return figure
+
+
+def _kinds(points: Sequence[MachinePoint]) -> tuple[_Kind, _Kind]:
+    """Return completion time and energy, in units that fit."""
+    one = style.Unit("", 1.0)
+    seconds = _Kind("completion time of each machine", style.BLUE, one, lambda load: load.completion_seconds)
+    joules = _Kind("energy of each machine", style.ORANGE, one, lambda load: load.energy_joules or 0.0)
+    return (
+        replace(seconds, unit=style.fitting(style.SECONDS, seconds.highest(points))),
+        replace(joules, unit=style.fitting(style.JOULES, joules.highest(points))),
     )
-    axes.annotate(
-        style.lettered("no schedule is here"),
-        (0.015, 0.02),
-        xycoords="axes fraction",
-        color=style.INK,
-        fontsize=style.SMALL_LETTERS,
-        style="italic",
-    )
+
+
+def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) -> None:
+    """Draw the machines of each type in a place of its own."""
+    of_type: dict[str, list[MachineLoad]] = {}
+    for load in point.loads:
+        of_type.setdefault(load.machine_type, []).append(load)
+    bars = sum(load.machines for load in point.loads) <= MOST_BARS
+    for place, loads in enumerate(of_type.values()):
+        if place % 2:
+            axes.axvspan(place, place + 1, color=style.STRIPE, linewidth=0, zorder=0)
+        row = MachineRow(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT)
+        _draw_row(axes, row, kind.colour, bars=bars)
+    axes.set_xlim(0.0, len(of_type))
+    _name_types(axes, list(of_type) if named else [])
+
+
+def _name_types(axes: Axes, names: Sequence[str]) -> None:
+    """Write machine types below their places, aslant, as many as there is room for."""
+    shown = range(0, len(names), -(-len(names) // MOST_NAMES) or 1)
+    axes.set_xticks([place + 0.5 for place in shown], [style.lettered(names[place]) for place in shown])
+    axes.tick_params(axis="x", length=0)
+    style.slant(axes, "right")
+
+
+def _draw_falling(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) -> None:
+    """Draw all machines together, those with most to the left."""
+    amounts = sorted(kind.amounts(point.loads), key=lambda each: -each[1])
+    machines = sum(count for count, _ in amounts)
+    row = MachineRow(amounts, 0.0, float(machines))
+    _draw_row(axes, row, kind.colour, bars=machines <= MOST_BARS)
+    axes.set_xlim(0.0, machines)
+    if named:
+        axes.set_xlabel("machines, in falling order")
+    else:
+        axes.set_xticks([])
+
+
+def _draw_row(axes: Axes, row: MachineRow, colour: str, *, bars: bool) -> None:
+    """Draw a bar for each machine, or steps."""
+    if bars:
+        lefts, heights, width = row.bars()
+        axes.bar(lefts, heights, width, align="edge", color=colour, linewidth=0)
+    else:
+        edges, heights = row.steps()
+        axes.stairs(heights, edges, fill=True, color=colour, linewidth=0)
+
+
+def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:
+    """Mark the points on the front with their letters."""
+    for each, spot in zip(points, frame.spots([each.point for each in points]), strict=True):
+        axes.plot(*spot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=style.INK, zorder=5)
+        look: style.Look = {"fontweight": "bold", "fontsize": 9, "bbox": style.paper(0.1, alpha=0.8), "zorder": 6}
+        axes.annotate(each.letter, spot, (7, 5), textcoords="offset points", **look)

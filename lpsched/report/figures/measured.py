@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.evidence import COMPANIONS
-from lpsched.measure.measurements import class_rank
+from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_words, with_half
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.measure.evidence import Measured, Spread
-    from lpsched.measure.measurements import MeasuredApplication, Measurements
 
 
 # What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
@@ -41,25 +40,16 @@ MOST_SERIES: Final = 12  # of a picture; more cannot be told apart
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Settings of one application, whose companions are of one kind.
+    """Settings of one application, whose companions are of one kind."""
 
-    Attributes
-    ----------
-    label
-        What runs beside it, in words.
-    together
-        How many run at once: 1 is alone.
-    """
-
-    label: str
-    together: int
+    label: str  # what runs beside it, in words
+    together: int  # how many run at once: 1 is alone
     measured: tuple[Measured, ...]
 
     def at(self, mhz: float | None, quantity: Quantity) -> Point | None:
         """Return the point at a clock; `None` where nothing was measured."""
-        found = [each for each in self.measured if each.setting.mhz == mhz]
-        spreads = [each for each in found if getattr(each, quantity) is not None]
-        return _point(self.label, spreads, quantity) if spreads else None
+        known = [each for each in self.measured if each.setting.mhz == mhz and getattr(each, quantity) is not None]
+        return _point(self.label, known, quantity) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +161,6 @@ FEW_CLOCKS: Final = 5  # then each has a tick
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
 LONGEST: Final = 40  # letters of an application or its companions
 APART: Final = 0.35  # of the distance between clocks, for the marks of one
-UNITS: Final = {
-    "misses_per_instruction": (style.Unit("misses per instruction", 1.0),),
-    "seconds": (style.Unit("seconds", 1.0),),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +192,9 @@ def panels_of(
     """Return a row of panels, one for each quantity, in units that fit its numbers."""
     joules = [each.joules.mean for several in series for each in several.measured if each.joules is not None]
     energy = style.fitting(style.JOULES, max(joules, default=0.0))
-    units = UNITS | {"joules": (style.Unit(f"energy of all, {energy.name}", energy.size),)}
-    return tuple(Panel(titled(application), each, units[each][0], series) for each in quantities)
+    units = {each: style.Unit(_named(each), 1.0) for each in quantities}
+    units["joules"] = style.Unit(f"energy of all, {energy.name}", energy.size)
+    return tuple(Panel(titled(application), each, units[each], series) for each in quantities)
 
 
 def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
@@ -243,19 +230,10 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
         below = [(point.mean - point.low) / panel.unit.size for _, point in own]
         above = [(point.high - point.mean) / panel.unit.size for _, point in own]
         place = marks[series.label]
-        axes.errorbar(
-            [x for x, _ in own],
-            means,
-            yerr=(below, above),
-            color=LEVELS[min(series.together, len(LEVELS)) - 1],
-            marker=MARKS[place % len(MARKS)],
-            linestyle=DASHES[place % len(DASHES)],
-            linewidth=style.CURVE_LINE / 1.4,
-            markersize=4,
-            capsize=2,
-            elinewidth=0.8,
-            label=style.lettered(series.label, LONGEST),
-        )
+        look: style.Look = {"marker": MARKS[place % len(MARKS)], "linestyle": DASHES[place % len(DASHES)]}
+        look |= {"linewidth": style.CURVE_LINE / 1.4, "markersize": 4, "capsize": 2, "elinewidth": 0.8}
+        look |= {"color": _colour(series), "label": style.lettered(series.label, LONGEST)}
+        axes.errorbar([x for x, _ in own], means, yerr=(below, above), **look)
     clocks = [mhz / 1000.0 for mhz in measurements.frequencies_mhz]
     if len(clocks) <= FEW_CLOCKS:
         axes.set_xticks(clocks, [number(each, 3) for each in clocks])
@@ -266,6 +244,10 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
         style.write_numbers(axes.yaxis)
     axes.set_ylabel(panel.unit.name)
     style.draw_grid(axes, "y")
+
+
+def _colour(series: Series) -> str:
+    return LEVELS[min(series.together, len(LEVELS)) - 1]
 
 
 def bars_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
@@ -286,8 +268,7 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
     places = {series.label: place for place, series in enumerate(panel.series)}
     size = panel.unit.size
     for series, _, point in panel.points(measurements):
-        level = min(series.together, len(LEVELS)) - 1
-        axes.barh(places[series.label], point.mean / size, height=0.7, color=LEVELS[level])
+        axes.barh(places[series.label], point.mean / size, height=0.7, color=_colour(series))
         whisker = ([(point.mean - point.low) / size], [(point.high - point.mean) / size])
         axes.errorbar(point.mean / size, places[series.label], xerr=whisker, color=style.INK, capsize=2, elinewidth=0.8)
     axes.set_ylim(len(places) - 0.4, -0.6)

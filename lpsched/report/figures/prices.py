@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.compare.result import along
-from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.units import number, upper_text
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.bag.pricing.result import PriceCurve, PricePiece
+    from lpsched.bag.pricing.result import ElectricityNeed, MachineNeed, PriceCurve, PricePiece, Sensitivity
 
 
 # Bands behind a curve that say what is best: not to run, to run at a loss, or to run for profit.
@@ -35,15 +34,6 @@ BANDS: Final = {  # the regime: its words, its shade, its hatch
 }
 UPRIGHT: Final = 0.035  # of the width, from which on a band has words
 FLAT: Final = 0.28  # and from which on they lie flat
-
-
-def words_of(regime: str) -> str:
-    """Return what a regime says.
-
-    >>> words_of("loss")
-    'run at a loss'
-    """
-    return BANDS[regime][0]
 
 
 def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> None:
@@ -60,23 +50,9 @@ def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> Non
             axes.axvspan(start, stop, facecolor=shade, edgecolor="white", hatch=hatch, linewidth=0, zorder=0)
             share = (stop - start) / (right - left)
             if share > UPRIGHT:
-                _write(axes, words, (start + stop) / 2, flat=share > FLAT)
-
-
-def _write(axes: Axes, words: str, place: float, *, flat: bool) -> None:
-    axes.annotate(
-        words,
-        (place, 0.97),
-        xycoords=("data", "axes fraction"),
-        ha="center",
-        va="top",
-        rotation=0 if flat else 90,
-        fontsize=style.SMALL_LETTERS,
-        style="italic",
-        color=style.INK,
-        bbox={"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.2", "alpha": 0.85},
-        zorder=5,
-    )
+                look: style.Look = {"rotation": 0 if share > FLAT else 90, "bbox": style.paper(0.2, alpha=0.85)}
+                at, across = ((start + stop) / 2, 0.97), ("data", "axes fraction")
+                axes.annotate(words, at, xycoords=across, ha="center", va="top", **style.ASIDE, **look, zorder=5)
 
 
 # The most profit at every price: the bound as a line, our schedules below it, and where running pays.
@@ -140,10 +116,7 @@ def price_picture(curve: PriceCurve) -> Figure:
     The first axes of the figure show the whole curve; the second, if any, the prices at which what is best
     changes.
     """
-    with drawing_style():
-        figure = style.blank_picture(INCHES)
-        draw_price(figure, curve)
-        return figure
+    return style.stacked((INCHES, lambda figure: draw_price(figure, curve)))
 
 
 def draw_price(figure: Figure | SubFigure, curve: PriceCurve) -> None:
@@ -179,20 +152,14 @@ def price_spots(curve: PriceCurve) -> tuple[Spot, ...]:
 def _words(curve: PriceCurve, axis: Along, piece: PricePiece) -> str:
     """Return the beginning of a piece in a sentence."""
     name = "price" if axis.gamma is None else "profit ratio"
-    value = (
-        "no schedule is known"
-        if piece.value_at_from is None
-        else f"a schedule earns {number(piece.value_at_from, 5)} {curve.unit}"
-    )
+    value = "no schedule is known"
+    if piece.value_at_from is not None:
+        value = f"a schedule earns {number(piece.value_at_from, 5)} {curve.unit}"
     largest = max(abs(each.bound_at_from) for each in curve.pieces)
     bound = f"at most {upper_text(piece.bound_at_from, 5, largest=largest)} {curve.unit}"
-    return f"{name} {axis.words(piece.from_price)}: {_proved(piece)}; {bound}, {value}"
-
-
-def _proved(piece: PricePiece) -> str:
-    """Return what the bound says of a piece; to run for profit only where a schedule does."""
-    earns = piece.value_at_from is not None and piece.value_at_from > 0
-    return words_of(piece.regime) if earns or piece.regime == "do-not-run" else UNSURE[piece.regime]
+    earns = piece.value_at_from is not None and piece.value_at_from > 0  # only then it is to run for profit
+    proved = BANDS[piece.regime][0] if earns or piece.regime == "do-not-run" else UNSURE[piece.regime]
+    return f"{name} {axis.words(piece.from_price)}: {proved}; {bound}, {value}"
 
 
 def _whole(curve: PriceCurve, axis: Along) -> tuple[float, float]:
@@ -218,36 +185,31 @@ def _near(curve: PriceCurve, axis: Along) -> tuple[float, float] | None:
 def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float]) -> None:
     """Draw one panel: bands, changes, bound, schedules."""
     low, high = ends
-    pieces = _pieces_between(curve.pieces, axis, low, high)
+    seen = [
+        piece
+        for piece in curve.pieces
+        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
+    ]
+    pieces = [seen[place] for place in along(len(seen), MOST_PIECES)]
     bound, value = _bound_line(curve, axis, pieces), _value_line(curve, axis, pieces)
     axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
-    starts = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
-    _dots(axes, axis, [(piece.from_price, piece.bound_at_from) for piece in starts if piece.from_price > 0])
+    few = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
+    dots = [(axis.place(piece.from_price), piece.bound_at_from) for piece in few if piece.from_price > 0]
+    if dots:
+        words = "another way to run is best from here"
+        style.draw_dots(axes, dots, "o", style.BLUE, ms=2.6, zorder=3, label=words)
     axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="our schedules")
     _set_ends(axes, ends, [bound, value])
     _draw_changes(axes, curve, axis)
-    draw_bands(axes, [(piece.regime, axis.place(piece.from_price), _end(axis, piece)) for piece in curve.pieces])
+    starts = [axis.place(piece.from_price) for piece in curve.pieces]
+    stops = [math.inf if piece.to_price is None else axis.place(piece.to_price) for piece in curve.pieces]
+    draw_bands(axes, zip((piece.regime for piece in curve.pieces), starts, stops, strict=True))
     style.write_numbers(axes.xaxis)
     style.write_numbers(axes.yaxis)
     style.draw_grid(axes, "y")
-    axes.set_xlabel(axis.label)
-    axes.set_ylabel(f"profit, {style.lettered(curve.unit)}")
+    axes.set(xlabel=axis.label, ylabel=f"profit, {style.lettered(curve.unit)}")
     if axis.gamma is not None:
         _add_prices(axes, axis, axis.gamma)
-
-
-def _end(axis: Along, piece: PricePiece) -> float:
-    return math.inf if piece.to_price is None else axis.place(piece.to_price)
-
-
-def _pieces_between(pieces: Sequence[PricePiece], axis: Along, low: float, high: float) -> list[PricePiece]:
-    """Return the pieces that can be seen; of very many, some."""
-    seen = [
-        piece
-        for piece in pieces
-        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
-    ]
-    return [seen[place] for place in along(len(seen), MOST_PIECES)]
 
 
 def _bound_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) -> Line:
@@ -275,21 +237,6 @@ def _value_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) ->
     return places, money
 
 
-def _dots(axes: Axes, axis: Along, spots: Sequence[tuple[float, float]]) -> None:
-    if not spots:
-        return
-    axes.plot(
-        [axis.place(price) for price, _ in spots],
-        [money for _, money in spots],
-        linestyle="none",
-        marker="o",
-        markersize=2.6,
-        color=style.BLUE,
-        zorder=3,
-        label="another way to run is best from here",
-    )
-
-
 def _draw_changes(axes: Axes, curve: PriceCurve, axis: Along) -> None:
     """Draw the two prices that matter most."""
     changes = (
@@ -310,8 +257,7 @@ def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> N
     known = [y for y in seen if y is not None and math.isfinite(y)] or [0.0]
     bottom, top = min(*known, 0.0), max(*known, 0.0)
     room = ROOM * (top - bottom) or 1.0
-    axes.set_xlim(low, high)
-    axes.set_ylim(bottom - room, top + room)
+    axes.set(xlim=(low, high), ylim=(bottom - room, top + room))
 
 
 def _height(line: Line, place: float) -> float | None:
@@ -331,3 +277,200 @@ def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
     top.spines["top"].set_color(style.GREY)
     top.spines["top"].set_visible(True)
     style.write_numbers(top.xaxis)
+
+
+# Sensitivities, alone and below the price curve.
+# What the most profit depends on: the price of electricity, and the number of machines of each type.
+#
+#     electricity   the bound over the price of a kilowatt-hour: it falls, straight between breakpoints; bands
+#                   say what is best, lines where that changes
+#     machines      the bound over the number of machines of a type, all others as they are: it bends down, so
+#                   that each more adds less, and ends where it is highest
+#
+# A ring is the bag as it is; a diamond is a verified schedule with more machines that earns more than any
+# now. Panels of machine types stand in the order of what one more adds, with one scale of profit.
+COLUMNS: Final = 4
+MOST_PANELS: Final = 12
+ELECTRICITY_INCHES: Final = 2.8
+ROW_INCHES: Final = 1.6
+AROUND_INCHES: Final = 0.5
+BEYOND: Final = 1.12  # times the last breakpoint: what is best from there on goes on for ever
+FAR: Final = 3.0  # times the last breakpoint: beyond, the price as it is would leave no room for the line
+MOST_TICKS: Final = 6
+HEIGHT_ROOM: Final = 0.1  # of the height, below and above
+LONGEST_NAME: Final = 20  # letters of a machine type
+Spots = list[tuple[float, float]]
+
+
+def electricity_line(need: ElectricityNeed, bound: float | None) -> Spots:
+    """Return the bound at the breakpoints of the price of electricity, and at the present price beyond them.
+
+    `bound` is that at the present price.
+    """
+    line = [(piece.from_price_per_kwh, piece.bound_at_from) for piece in need.pieces]
+    last = need.pieces[-1]
+    if last.to_price_per_kwh is not None and last.bound_at_to is not None:
+        line.append((last.to_price_per_kwh, last.bound_at_to))
+    elif bound is not None and need.price_per_kwh > last.from_price_per_kwh:
+        far = FAR * last.from_price_per_kwh or math.inf
+        line += [(need.price_per_kwh, bound)] if need.price_per_kwh <= far else []
+    return line
+
+
+def machine_line(need: MachineNeed) -> Spots:
+    """Return the bound at the breakpoints of the number of machines of a type, and where it is highest."""
+    line = [(piece.from_count, piece.bound_at_from) for piece in need.pieces]
+    last = need.pieces[-1]
+    end = last.bound_at_from + (last.to_count - last.from_count) * last.adds_per_hour
+    return [*line, (last.to_count, end)]
+
+
+def shown_machines(sensitivity: Sensitivity) -> tuple[MachineNeed, ...]:
+    """Return the machine types that are drawn: those of which more raise the bound, the best first."""
+    known = [need for need in sensitivity.machines if need.pieces]
+    return tuple(sorted(known, key=lambda need: -(need.adds_per_hour or 0.0))[:MOST_PANELS])
+
+
+def sensitivity_picture(sensitivity: Sensitivity) -> Figure | None:
+    """Draw what the most profit depends on; nothing without a price, for then there is no profit.
+
+    The first axes of the figure show the price of electricity, if that is known; the others machine types.
+    """
+    inches = sensitivity_inches(sensitivity)
+    return style.stacked((inches, lambda figure: draw_sensitivity(figure, sensitivity))) if inches else None
+
+
+def sensitivity_inches(sensitivity: Sensitivity) -> float:
+    """Return how high the picture is; 0 where there is none."""
+    heights = _heights(sensitivity)
+    return sum(heights) + AROUND_INCHES if heights else 0.0
+
+
+def _heights(sensitivity: Sensitivity) -> list[float]:
+    rows = -(-len(shown_machines(sensitivity)) // COLUMNS)
+    return [ELECTRICITY_INCHES] * (sensitivity.electricity is not None) + [ROW_INCHES] * rows
+
+
+def draw_sensitivity(figure: Figure | SubFigure, sensitivity: Sensitivity) -> None:
+    """Draw all panels into a picture or a part of one."""
+    heights = _heights(sensitivity)
+    grid = figure.add_gridspec(len(heights), COLUMNS, height_ratios=heights)
+    several = []
+    if sensitivity.electricity is not None:
+        several.append(figure.add_subplot(grid[0, :]))
+        _draw_electricity(several[0], sensitivity, sensitivity.electricity)
+    first, needs = len(several), shown_machines(sensitivity)
+    for place, need in enumerate(needs):
+        axes = figure.add_subplot(grid[first + place // COLUMNS, place % COLUMNS])
+        _draw_machines(axes, need)
+        several.append(axes)
+    _share_scale(several[first:], sensitivity, needs)
+    style.legend_above(figure, *several)
+
+
+def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNeed) -> None:
+    """Draw the bound over the price of electricity, where it is now, and where what is best changes."""
+    line = electricity_line(need, sensitivity.bound)
+    _draw_line(axes, line, "no schedule earns more, proved")
+    for words, price, dashes in (
+        ("no schedule earns from", need.no_profit_from, "--"),
+        ("waiting is best from", need.do_not_run_from, ":"),
+        ("waiting is best to", need.do_not_run_to, ":"),
+    ):
+        if price is not None:
+            label = f"{words} {number(price, 4)} {style.lettered(sensitivity.currency)}/kWh"
+            axes.axvline(price, color=style.INK, linewidth=1.0, linestyle=dashes, zorder=2, label=label)
+    last, _ = line[-1]
+    if sensitivity.bound is not None and need.price_per_kwh <= last:
+        style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="as it is")
+    axes.set_xlim(0.0, BEYOND * last or 1.0)
+    axes.locator_params(axis="x", nbins=MOST_TICKS)
+    ends = [math.inf if (to := piece.to_price_per_kwh) is None else to for piece in need.pieces]
+    starts = [(piece.regime, piece.from_price_per_kwh) for piece in need.pieces]
+    draw_bands(axes, [(*start, end) for start, end in zip(starts, ends, strict=True)])
+    axes.set_xlabel(f"electricity, {style.lettered(sensitivity.currency)}/kWh")
+    axes.set(ylabel=f"profit, {style.lettered(sensitivity.unit)}", title="If electricity costs more or less")
+    _finish(axes)
+
+
+def _draw_machines(axes: Axes, need: MachineNeed) -> None:
+    """Draw the bound over the number of machines of a type."""
+    line = machine_line(need)
+    _draw_line(axes, line, "no schedule earns more, proved")
+    style.draw_ring(axes, line[0], ms=7, zorder=4, label="as it is")
+    if need.sure_more and need.value_at_sure is not None:
+        spot, words = (need.count + need.sure_more, need.value_at_sure), "a verified schedule with more, worthwhile"
+        style.draw_dots(axes, [spot], "D", style.VERMILION, ms=5, mec=style.INK, mew=0.5, zorder=4, label=words)
+    axes.set_title(style.lettered(need.name, LONGEST_NAME), fontsize=style.SMALL_LETTERS + 1)
+    axes.set_xlabel(_more_in_words(need), fontsize=style.SMALL_LETTERS)
+    axes.locator_params(axis="x", nbins=4, integer=True)
+    axes.locator_params(axis="y", nbins=4)
+    _finish(axes)
+
+
+def _more_in_words(need: MachineNeed) -> str:
+    """Return how many more machines are worthwhile, in words."""
+    if need.sure_more == need.most_more:
+        return f"machines; worthwhile: {need.most_more:,} more"
+    if need.most_more is None:
+        return f"machines; worthwhile: {need.sure_more:,} more or above"
+    return f"machines; worthwhile: {need.sure_more:,} to {need.most_more:,} more"
+
+
+def _draw_line(axes: Axes, line: Spots, label: str) -> None:
+    look: style.Look = {
+        "color": style.BLUE,
+        "linewidth": style.CURVE_LINE,
+        "marker": "o",
+        "markersize": 2.6,
+        "zorder": 3,
+    }
+    axes.plot([x for x, _ in line], [y for _, y in line], label=label, **look)
+
+
+def _finish(axes: Axes) -> None:
+    style.write_numbers(axes.xaxis)
+    style.write_numbers(axes.yaxis)
+    style.draw_grid(axes, "y")
+
+
+def _share_scale(panels: Sequence[Axes], sensitivity: Sensitivity, needs: Sequence[MachineNeed]) -> None:
+    """Give all panels of machines one scale, and write it at the left ones only."""
+    if not panels:
+        return
+    heights = [y for need in needs for _, y in machine_line(need)]
+    heights += [need.value_at_sure for need in needs if need.sure_more and need.value_at_sure is not None]
+    for place, axes in enumerate(panels):
+        axes.set_ylim(style.room_about(heights, HEIGHT_ROOM))
+        if place % COLUMNS:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(f"profit, {style.lettered(sensitivity.unit)}", fontsize=style.SMALL_LETTERS)
+
+
+def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
+    """Return what to tell about each breakpoint."""
+    unit, electricity = sensitivity.unit, sensitivity.electricity
+    spots: list[Spot] = []
+    if electricity is not None:
+        line = electricity_line(electricity, sensitivity.bound)
+        for x, y in (line[place] for place in along(len(line), style.MOST_SPOTS // 2)):
+            price = f"electricity at {number(x, 4)} {sensitivity.currency}/kWh"
+            spots.append(Spot(x, y, f"{price}: at most {upper_text(y, 5)} {unit}"))
+    needs = shown_machines(sensitivity)
+    for panel, need in enumerate(needs, start=len(spots) > 0):
+        for place in along(len(need.pieces), max(2, style.MOST_SPOTS // 2 // len(needs))):
+            piece = need.pieces[place]
+            adds = f"one more adds {number(piece.adds_per_hour, 4)} {unit} to the bound"
+            most = f"at most {upper_text(piece.bound_at_from, 5)} {unit}"
+            told = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
+            spots.append(Spot(piece.from_count, piece.bound_at_from, told, panel))
+    return tuple(spots)
+
+
+def pricing_picture(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
+    """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
+    return style.stacked(
+        (INCHES, lambda figure: draw_price(figure, curve)),
+        (sensitivity_inches(sensitivity), lambda figure: draw_sensitivity(figure, sensitivity)),
+    )

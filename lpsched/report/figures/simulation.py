@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lpsched.io.pictures import drawing_style
 from lpsched.model.provenance import estimate_of
-from lpsched.online.result.policy import Judged, shown
+from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown
 from lpsched.report.figures import style
 from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
@@ -17,14 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.model.provenance import Estimate
-    from lpsched.online.result.policy import PolicyEntry, Traces
     from lpsched.online.result.simulation import Simulation
-    from lpsched.report.figures.style import PriorityMark
 
 
 # A lane for each policy, one below the other: what pictures of priorities and of waits have in common.
 MOST_LANES: Final = 40
+LANES: Final = 0.62  # of the room of a policy
+_Series: TypeAlias = "tuple[str, str, str, list[float | None]]"  # label, mark, colour, a number for each policy
 
 
 def lanes_of(result: Simulation) -> list[PolicyEntry]:
@@ -32,8 +29,12 @@ def lanes_of(result: Simulation) -> list[PolicyEntry]:
     return [entry for entry in result.policies if entry.answers][:MOST_LANES]
 
 
-def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
-    """Name the lanes, and draw a line between each two."""
+def _draw_lanes(axes: Axes, entries: list[PolicyEntry], series: Sequence[_Series]) -> None:
+    """Draw the marks of each series, and name the lanes, with a line between each two."""
+    for place, (label, mark, colour, values) in enumerate(series):
+        lane = LANES * ((place + 0.5) / len(series) - 0.5)  # each a little lower, so that none hides another
+        spots = [(value, row + lane) for row, value in enumerate(values) if value is not None]
+        style.draw_dots(axes, spots, mark, colour, ms=5, mec=style.INK, mew=0.4, label=label, clip_on=False)
     for row in range(1, len(entries)):
         axes.axhline(row - 0.5, color=style.RULE, linewidth=0.6, zorder=0)
     axes.set_yticks(range(len(entries)), [style.lettered(entry.name) for entry in entries])
@@ -48,7 +49,6 @@ def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
 # it is quickest. More than all of it can be earned: by tasks of the warm-up that run in the period.
 MOST_PRIORITIES: Final = len(style.SHAPES)
 ROW_INCHES: Final = 0.3
-LANES: Final = 0.62  # of the room of a policy
 AROUND_INCHES: Final = 1.2
 
 
@@ -60,47 +60,27 @@ def priorities_of(result: Simulation) -> tuple[str, ...]:
 
 def priorities_picture(result: Simulation) -> Figure:
     """Draw the share that each policy earned of the naive figure of each priority."""
-    with drawing_style():
-        figure = style.blank_picture(inches(result))
-        draw_priorities(figure, result)
-        return figure
+    return style.stacked((inches(result), lambda figure: draw_priorities(figure, result)))
 
 
-def inches(result: Simulation) -> float:
-    """Return how high the picture is."""
-    return AROUND_INCHES + ROW_INCHES * max(4, len(lanes_of(result)))
+def inches(result: Simulation, least: int = 4) -> float:
+    """Return how high the picture is: room for that many policies at least."""
+    return AROUND_INCHES + ROW_INCHES * max(least, len(lanes_of(result)))
 
 
 def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a picture or a part of one."""
-    entries = lanes_of(result)
-    axes = figure.subplots()
-    names = priorities_of(result)
-    for place, (name, mark) in enumerate(zip(names, style.priority_marks(len(names)), strict=True)):
-        lane = LANES * ((place + 0.5) / len(names) - 0.5)  # each a little lower, so that none hides another
-        _draw_priority(axes, name, mark, lane, entries)
-    draw_lanes(axes, entries)
+    entries, axes, names = lanes_of(result), figure.subplots(), priorities_of(result)
+    series: list[_Series] = []
+    for name, mark in zip(names, style.priority_marks(len(names)), strict=True):
+        shares = [next((each.share for each in entry.earned if each.name == name), None) for entry in entries]
+        percents = [None if share is None else 100.0 * share for share in shares]
+        series.append((style.lettered(name), mark.shape, mark.colour, percents))
+    _draw_lanes(axes, entries, series)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
     style.draw_grid(axes, "x")
     style.legend_above(figure, axes)
-
-
-def _draw_priority(axes: Axes, name: str, mark: PriorityMark, lane: float, entries: Sequence[PolicyEntry]) -> None:
-    shares = [next((each.share for each in entry.earned if each.name == name), None) for entry in entries]
-    spots = [(100.0 * share, row + lane) for row, share in enumerate(shares) if share is not None]
-    axes.plot(
-        [x for x, _ in spots],
-        [y for _, y in spots],
-        linestyle="none",
-        marker=mark.shape,
-        markersize=5,
-        color=mark.colour,
-        markeredgecolor=style.INK,
-        markeredgewidth=0.4,
-        label=style.lettered(name),
-        clip_on=False,
-    )
 
 
 def priority_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -110,12 +90,9 @@ def priority_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, 
     for entry in result.policies:
         share = {each.name: each.share for each in entry.earned}
         if entry.answers:
-            rows.append((entry.name, *(_percent(share.get(name)) for name in names)))
+            known = [share.get(name) for name in names]
+            rows.append((entry.name, *("-" if each is None else f"{100 * each:.1f} %" for each in known)))
     return ("policy", *names), rows
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 # How long tasks waited on clusters: a row for each policy, marks for median, mean, 95 % and longest.
@@ -140,54 +117,27 @@ TICKS: Final = (
 
 def waits_picture(result: Simulation) -> Figure:
     """Draw how long tasks waited."""
-    with drawing_style():
-        figure = style.blank_picture(waits_inches(result))
-        draw_waits(figure, result)
-        return figure
-
-
-def waits_inches(result: Simulation) -> float:
-    """Return how high the picture is."""
-    return AROUND_INCHES + ROW_INCHES * max(3, len(lanes_of(result)))
+    return style.stacked((inches(result, 3), lambda figure: draw_waits(figure, result)))
 
 
 def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a picture or a part of one."""
-    entries = lanes_of(result)
-    axes = figure.subplots()
-    longest = 0.0
-    for place, (kind, label) in enumerate(KINDS):
-        longest = max(longest, _draw_kind(axes, entries, place, kind, label))
-    draw_lanes(axes, entries)
+    entries, axes = lanes_of(result), figure.subplots()
+    series: list[_Series] = []
+    for (kind, label), (colour, mark) in zip(KINDS, style.MARKS, strict=False):
+        means = [entry.mean(f"wait_seconds.{kind}") for entry in entries]
+        series.append((label, mark, colour, [None if mean is None else mean.mean for mean in means]))
+    _draw_lanes(axes, entries, series)
+    longest = max((value for *_, values in series for value in values if value is not None), default=0.0)
+    end = max(1.3 * longest, MINUTE)
     axes.set_xscale("symlog", linthresh=MINUTE)
-    axes.set_xlim(0.0, max(1.3 * longest, MINUTE))
-    ticks = [(at, label) for at, label in TICKS if at <= max(1.3 * longest, MINUTE)]
+    axes.set_xlim(0.0, end)
+    ticks = [(at, label) for at, label in TICKS if at <= end]
     axes.set_xticks([at for at, _ in ticks], [label for _, label in ticks])
     axes.minorticks_off()
     axes.set_xlabel("wait from arrival to start")
     style.draw_grid(axes, "x")
     style.legend_above(figure, axes)
-
-
-def _draw_kind(axes: Axes, entries: list[PolicyEntry], place: int, kind: str, label: str) -> float:
-    """Draw one mark in each row; return the rightmost."""
-    lane = LANES * ((place + 0.5) / len(KINDS) - 0.5)  # each a little lower, so that none hides another
-    means = [(row + lane, entry.mean(f"wait_seconds.{kind}")) for row, entry in enumerate(entries)]
-    spots = [(mean.mean, height) for height, mean in means if mean is not None]
-    colour, mark = style.MARKS[place]
-    axes.plot(
-        [x for x, _ in spots],
-        [y for _, y in spots],
-        linestyle="none",
-        marker=mark,
-        markersize=5,
-        color=colour,
-        markeredgecolor=style.INK,
-        markeredgewidth=0.4,
-        label=label,
-        clip_on=False,
-    )
-    return max((x for x, _ in spots), default=0.0)
 
 
 def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -231,58 +181,34 @@ def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEn
 
 def traces_picture(result: Simulation) -> Figure:
     """Draw utility and energy counted by each time of the period."""
-    with drawing_style():
-        figure = style.blank_picture(INCHES)
-        draw_traces(figure, result)
-        return figure
+    return style.stacked((INCHES, lambda figure: draw_traces(figure, result)))
 
 
 def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
-    """Draw utility on the left and energy on the right, into a picture or a part of one."""
+    """Draw utility, or the cost, on the left and energy on the right, into a picture or a part of one."""
     entries = [entry for entry in drawn_policies(result) if entry.traces is not None]
     every = [trace for entry in entries for trace in _traces(entry)]
     span = style.fitting(style.SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
     known = any(entry.mean("energy_joules") is not None for entry in entries) or not entries
     panels = figure.subplots(1, 2 if known else 1, squeeze=False)[0]
-    _draw_earned(panels[0], result, entries, span)
-    if known:
-        _draw_energy(panels[1], result, entries, span)
-    style.legend_above(figure, *panels)
-
-
-def _draw_earned(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: style.Unit) -> None:
-    """Draw the utility earned so far, or the cost."""
     costs = result.judged is Judged.WAITING
     unit = style.Unit("", -1.0 if costs else 1.0)
     for place, entry in enumerate(entries):
-        _draw(axes, _Line(entry, place, lambda trace: trace.utility), span, unit)
+        _draw(panels[0], entry, place, lambda trace: trace.utility, (span, unit))
+    limit = {"linestyle": "--", "linewidth": style.LIMIT_LINE}
     if result.bound is not None:
         label = "no schedule below, proved" if costs else "bound, proved"
-        height = result.bound.mean / unit.size
-        axes.axhline(height, color=style.OURS, linestyle="--", linewidth=style.LIMIT_LINE, label=label)
-    _name_axes(axes, "cost of the tasks done so far" if costs else "utility earned so far", span)
-
-
-def _draw_energy(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: style.Unit) -> None:
-    """Draw the energy taken so far."""
-    limit = result.energy_constraint_joules
-    lasts = [trace.energy_joules[-1] for entry in entries for trace in _traces(entry)]
-    joules = style.fitting(style.JOULES, max([*lasts, limit or 0.0]))
-    for place, entry in enumerate(entries):
-        _draw(axes, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
-    if limit is not None:
-        height = limit / joules.size
-        axes.axhline(height, color=style.RED, linestyle="--", linewidth=style.LIMIT_LINE, label="energy constraint")
-    _name_axes(axes, f"energy taken so far, {joules.name}", span)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One policy, its place among those drawn, and which of its traces."""
-
-    entry: PolicyEntry
-    place: int
-    number_of: Callable[[Traces], Sequence[float]]
+        panels[0].axhline(result.bound.mean / unit.size, color=style.OURS, label=label, **limit)
+    _name_axes(panels[0], "cost of the tasks done so far" if costs else "utility earned so far", span)
+    if known:
+        most = result.energy_constraint_joules
+        unit = style.fitting(style.JOULES, max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
+        for place, entry in enumerate(entries):
+            _draw(panels[1], entry, place, lambda trace: trace.energy_joules, (span, unit))
+        if most is not None:
+            panels[1].axhline(most / unit.size, color=style.RED, label="energy constraint", **limit)
+        _name_axes(panels[1], f"energy taken so far, {unit.name}", span)
+    style.legend_above(figure, *panels)
 
 
 def _traces(entry: PolicyEntry) -> list[Traces]:
@@ -291,36 +217,31 @@ def _traces(entry: PolicyEntry) -> list[Traces]:
     return [trace for trace in known if trace.seconds == known[0].seconds]
 
 
-def _draw(axes: Axes, line: _Line, span: style.Unit, unit: style.Unit) -> None:
+def _draw(
+    axes: Axes,
+    entry: PolicyEntry,
+    place: int,
+    numbers_of: Callable[[Traces], Sequence[float]],
+    units: tuple[style.Unit, style.Unit],
+) -> None:
     """Draw the line of one policy, its band, and marks that begin elsewhere on each line."""
-    traces = _traces(line.entry)
-    estimates = [estimate_of(values) for values in zip(*map(line.number_of, traces), strict=True)]
+    (span, unit), traces = units, _traces(entry)
+    estimates = [estimate_of(values) for values in zip(*map(numbers_of, traces), strict=True)]
     times = [seconds / span.size for seconds in traces[0].seconds]
-    colour, mark = style.MARKS[line.place % len(style.MARKS)]
+    colour, mark = style.MARKS[place % len(style.MARKS)]
     step = max(1, len(times) // MARKS_ON_A_LINE)
-    axes.plot(
-        times,
-        [each.mean / unit.size for each in estimates],
-        color=colour,
-        linewidth=style.CURVE_LINE,
-        marker=mark,
-        markersize=4,
-        markevery=((line.place * step) // MOST_LINES, step),
-        label=style.lettered(line.entry.name),
-    )
+    means, every = [each.mean / unit.size for each in estimates], ((place * step) // MOST_LINES, step)
+    label = style.lettered(entry.name)
+    axes.plot(times, means, color=colour, lw=style.CURVE_LINE, marker=mark, ms=4, markevery=every, label=label)
     if len(traces) > 1:
-        low, high = zip(*(_interval(each, unit) for each in estimates), strict=True)
+        halves = [(each.half_width or 0.0) / abs(unit.size) for each in estimates]
+        low = [mean - half for mean, half in zip(means, halves, strict=True)]
+        high = [mean + half for mean, half in zip(means, halves, strict=True)]
         axes.fill_between(times, low, high, color=colour, alpha=BAND, linewidth=0)
 
 
-def _interval(estimate: Estimate, unit: style.Unit) -> tuple[float, float]:
-    half, mean = (estimate.half_width or 0.0) / abs(unit.size), estimate.mean / unit.size
-    return mean - half, mean + half
-
-
 def _name_axes(axes: Axes, label: str, span: style.Unit) -> None:
-    axes.set_xlabel(f"{span.name} of the period")
-    axes.set_ylabel(label)
+    axes.set(xlabel=f"{span.name} of the period", ylabel=label)
     axes.margins(x=0.0)
     axes.set_ylim(bottom=0.0)
     style.write_numbers(axes.yaxis)
@@ -339,11 +260,7 @@ def quarters(axes: Axes, unit: style.Unit, end: float) -> None:
 # Where tasks are judged by what they wait: its cost over time, and below how long they waited.
 def simulation_picture(result: Simulation) -> Figure:
     """Draw the policies of a simulation."""
-    with drawing_style():
-        waits = result.judged is Judged.WAITING
-        heights = INCHES, waits_inches(result) if waits else inches(result)
-        figure = style.blank_picture(sum(heights))
-        parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
-        draw_traces(parts[0, 0], result)
-        (draw_waits if waits else draw_priorities)(parts[1, 0], result)
-        return figure
+    below = (inches(result), lambda figure: draw_priorities(figure, result))
+    if result.judged is Judged.WAITING:
+        below = (inches(result, 3), lambda figure: draw_waits(figure, result))
+    return style.stacked((INCHES, lambda figure: draw_traces(figure, result)), below)

@@ -6,21 +6,23 @@ import math
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from lpsched.bag.compare.result import along
-from lpsched.io.pictures import load_matplotlib
+from lpsched.io.pictures import drawing_style, load_matplotlib
 from lpsched.units import GIGA, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.path import Path
 
     from lpsched.facility.model import Facility
+    from lpsched.model.arrays import Floats
 
 
 # What all pictures share: their width, their colours, and how numbers and names get into them.
@@ -51,6 +53,7 @@ FORBIDDEN: Final = "#e6e6e6"  # where no schedule is
 LIMIT_LINE: Final = 1.2  # points
 CURVE_LINE: Final = 1.4
 SMALL_LETTERS: Final = 7
+ASIDE: Final[dict[str, Any]] = {"color": INK, "fontsize": SMALL_LETTERS, "style": "italic"}  # words in a picture
 MOST_TICK_DIGITS: Final = 12
 MOST_SPOTS: Final = 250  # of a picture on a page: more cannot be pointed at
 LONGEST_LABEL: Final = 24  # letters of a name in a picture
@@ -60,6 +63,7 @@ LETTERS_PER_INCH: Final = 16
 HANDLE_LETTERS: Final = 8  # that the sign before a legend's label takes
 
 Entry = TypeVar("Entry")
+Look: TypeAlias = dict[str, Any]  # of something drawn, as Matplotlib's functions take it
 
 
 def blank_picture(height_inches: float) -> Figure:
@@ -68,6 +72,19 @@ def blank_picture(height_inches: float) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
     return Figure(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
+
+
+def stacked(*parts: tuple[float, Callable[[Figure | SubFigure], object]]) -> Figure:
+    """Return a picture of parts one below the other: how many inches high each is (0: left out), and what draws it."""
+    with drawing_style():
+        shown = [part for part in parts if part[0]]
+        heights = [inches for inches, _ in shown]
+        figure = blank_picture(sum(heights))
+        several = len(shown) > 1
+        places = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0] if several else [figure]
+        for place, (_, draw) in zip(places, shown, strict=True):
+            draw(place)
+        return figure
 
 
 def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
@@ -187,23 +204,80 @@ def fitting(units: Sequence[Unit], largest: float) -> Unit:
     return max((unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0])
 
 
+def draw_dots(axes: Axes, spots: Iterable[tuple[float, float]], marker: str, colour: Any, **look: Any) -> None:  # noqa: ANN401
+    """Draw marks with no line between them; `look` is what Matplotlib knows of the marks of a line.
+
+    Without a colour, the look has that of faces (`mfc`) and of edges (`mec`).
+    """
+    places = list(spots)
+    axes.plot([x for x, _ in places], [y for _, y in places], linestyle="none", marker=marker, color=colour, **look)
+
+
+def draw_ring(axes: Axes, spot: tuple[float, float], **look: Any) -> None:  # noqa: ANN401
+    """Draw a ring of ink about a spot."""
+    draw_dots(axes, [spot], "o", INK, markerfacecolor="none", **look)
+
+
 def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], place: int) -> None:
     """Draw the points of one method."""
     colour, mark = MARKS[place % len(MARKS)]
     shown = [spots[each] for each in along(len(spots), MOST_MARKS)]
-    few = len(spots) == 1
-    axes.plot(
-        [x for x, _ in shown],
-        [y for _, y in shown],
-        linestyle="none",
-        marker=mark,
-        markersize=2 * MARK_SIZE if few else MARK_SIZE,
-        markerfacecolor=colour,
-        markeredgecolor="white" if few else colour,
-        markeredgewidth=0.5,
-        zorder=3,
-        label=lettered(name),
-    )
+    size, edge = (2 * MARK_SIZE, "white") if len(spots) == 1 else (MARK_SIZE, colour)
+    draw_dots(axes, shown, mark, None, mfc=colour, ms=size, mec=edge, mew=0.5, zorder=3, label=lettered(name))
+
+
+def write_beside(axes: Axes, words: str, spot: tuple[float, float], points: float, **look: Any) -> None:  # noqa: ANN401
+    """Write words so many points to the right of a spot."""
+    look = {"fontsize": SMALL_LETTERS} | look
+    axes.annotate(words, spot, (points, 0), textcoords="offset points", va="center", **look)
+
+
+def outline(corners: Sequence[tuple[float, float]]) -> Path:
+    """Return rectangles as one path: of each its four corners, and the first once more."""
+    from matplotlib.path import Path  # noqa: PLC0415 - optional
+
+    return Path(corners, [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (len(corners) // 5))
+
+
+def paper(pad: float, **look: Any) -> Look:  # noqa: ANN401
+    """Return the white ground of letters that stand on something else."""
+    return {"facecolor": "white", "edgecolor": "none", "boxstyle": f"round,pad={pad}", **look}
+
+
+def draw_cells(axes: Axes, percents: Floats, shades: str, top: float, *, many: bool) -> None:
+    """Shade the cells of a map from 0 to `top`, white where there is no number; if there are many, as pixels."""
+    rows, columns = percents.shape
+    edges = [range(count + 1) for count in (columns, rows)]
+    edge = "none" if many else RULE
+    scale: Look = {"cmap": shades, "vmin": 0.0, "vmax": top}
+    axes.pcolormesh(*edges, percents, edgecolors=edge, linewidth=0.3, rasterized=many, **scale)
+    axes.set(xlim=(0, columns), ylim=(rows, 0))
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=RULE)
+
+
+def add_scale(figure: Figure | SubFigure, axes: Axes, label: str, **look: Any) -> None:  # noqa: ANN401
+    """Say below a map what its shades mean."""
+    figure.colorbar(axes.collections[0], ax=axes, location="bottom", shrink=0.5, aspect=40, label=label, **look)
+
+
+def slant(axes: Axes, side: Literal["left", "right"]) -> None:
+    """Write the names along the x axis aslant, that side of them at their ticks."""
+    for label in axes.get_xticklabels():
+        label.set(rotation=40, rotation_mode="anchor", horizontalalignment=side)
+
+
+def draw_legend(
+    place: Figure | SubFigure | Axes,
+    handles: Sequence[Artist],
+    labels: Sequence[str],
+    loc: str,
+    **look: Any,  # noqa: ANN401
+) -> None:
+    """Draw a legend of as many columns as fit into `width_inches`, read line by line."""
+    columns = legend_columns(labels, look.pop("width_inches", WIDTH_INCHES))
+    look |= {"loc": loc, "ncols": columns}
+    place.legend(line_by_line(handles, columns), line_by_line(labels, columns), **look)
 
 
 def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
@@ -212,10 +286,7 @@ def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
         label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if handles:
-        columns = legend_columns(handles)
-        entries = line_by_line(list(handles.items()), columns)
-        labels, marks = [label for label, _ in entries], [mark for _, mark in entries]
-        figure.legend(marks, labels, loc="outside upper left", ncols=columns)
+        draw_legend(figure, list(handles.values()), list(handles), "outside upper left")
 
 
 def room_about(values: Iterable[float], share: float = ROOM) -> tuple[float, float]:

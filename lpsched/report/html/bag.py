@@ -1,38 +1,27 @@
-"""The page of a solve, a front or a price curve."""
+"""The page of a solve, a front or a price curve, and the slider along its prices."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.pricing.result import PricePoint
-from lpsched.bag.result import Point
-from lpsched.report.figures.fronts import frame_of, front_picture, front_spots
+from lpsched.bag.pricing.result import PricePoint, PriceStretch
+from lpsched.bag.result import KILOWATT, Point, Result, machine_heading, task_heading
+from lpsched.report.figures.fronts import Frame, exact_of, front_picture, front_spots
 from lpsched.report.figures.prices import price_picture, price_spots
-from lpsched.report.html.bag_sections import (
-    answer_section,
-    corner_count,
-    front_lead,
-    pieces_section,
-    price_lead,
-    result_lead,
-    risk_section,
-    schedule_sections,
-    sensitivity_sections,
-    vertices_section,
-)
-from lpsched.report.html.page import Paragraph, Picture, Section, page
-from lpsched.report.html.price_slider import CURVE, FRONT, point_of, price_slider
+from lpsched.report.html import bag_sections
+from lpsched.report.html.page import FollowingTable, Mark, Paragraph, Picture, Reading, Section, Slider, Stretch, page
 from lpsched.units import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lpsched.bag.compare.result import Overview
-    from lpsched.bag.pricing.result import PriceStretch
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import TaskType
     from lpsched.model.provenance import Provenance
-    from lpsched.report.html.page import Part, Slider
+    from lpsched.report.html.page import Part
 
 
 # What moves on a bag's page: the curve over the price, the front, and the slider whose marks move in both.
@@ -50,7 +39,7 @@ def price_sections(overview: Overview) -> list[Section]:
     front, curve = _front(overview), _curve(overview)
     slider = _slider(overview, curve)
     if slider is None:
-        return [Section(AT_EVERY_PRICE, _still(overview, curve)), Section(FRONT_HEADING, (front,))]
+        return [Section(AT_EVERY_PRICE, _still_curve(overview, curve)), Section(FRONT_HEADING, (front,))]
     return [Section(AT_EVERY_PRICE, (curve, front, slider))]
 
 
@@ -59,7 +48,7 @@ def front_sections(overview: Overview) -> list[Section]:
     front, curve = _front(overview), _curve(overview)
     slider = _slider(overview, curve)
     if slider is None:
-        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, _still(overview, curve))]
+        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, _still_curve(overview, curve))]
     return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
 
 
@@ -81,7 +70,7 @@ def _curve(overview: Overview) -> Picture | Paragraph:
     )
 
 
-def _still(overview: Overview, curve: Part) -> tuple[Part, ...]:
+def _still_curve(overview: Overview, curve: Part) -> tuple[Part, ...]:
     """Return the curve and why nothing moves along it; without a curve that has been said."""
     if isinstance(overview.curve, str) or not isinstance(overview.stretches, str):
         return (curve,)
@@ -91,11 +80,13 @@ def _still(overview: Overview, curve: Part) -> tuple[Part, ...]:
 def _slider(overview: Overview, drawn: Picture | Paragraph) -> Slider | None:
     if isinstance(overview.stretches, str) or isinstance(drawn, Paragraph):
         return None
-    frame = None if isinstance(overview.front, str) else frame_of(overview.front, _room(overview))
+    frame = None if isinstance(overview.front, str) else Frame(overview.front, _room(overview))
+    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
+    first = overview.stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
     return price_slider(
         overview.bag,
         overview.stretches,
-        begins_at=_first_price(overview, overview.stretches),
+        begins_at=first if overview.price is None else overview.price,
         frame=frame,
         panels=len(drawn.figure.axes),
     )
@@ -106,14 +97,13 @@ def _front(overview: Overview) -> Part:
     found = overview.front
     if isinstance(found, str):
         return Paragraph(f"The front of energy and makespan: {_lower(found)}")
-    chosen = _chosen(overview)
-    exact = found.front if isinstance(found, FrontComparison) else found
+    chosen = point_of(overview.result)
     star = "" if chosen is None else " The star is the answer."
     moving = "" if isinstance(overview.stretches, str) else " The diamond follows the slider."
     return Picture(
         front_picture(found, chosen=chosen, also=_room(overview)),
         "The front of energy and makespan of the linear program, which may split tasks, with "
-        f"{corner_count(exact)}, and verified schedules.",
+        f"{bag_sections.corner_count(exact_of(found))}, and verified schedules.",
         f"Below the line is no schedule: proved. Whole tasks may not reach it.{star}{moving}",
         name=FRONT,
         spots=front_spots(found, _room(overview)),
@@ -124,31 +114,13 @@ def _room(overview: Overview) -> list[Point]:
     """Return the answer and the slider's schedules near the front: for these there is room."""
     if isinstance(overview.front, str):
         return []
-    exact = overview.front.front if isinstance(overview.front, FrontComparison) else overview.front
-    joules = NEAR * exact.vertices[-1].energy_joules
-    seconds = NEAR * exact.vertices[0].makespan_seconds
+    vertices = exact_of(overview.front).vertices
+    joules, seconds = NEAR * vertices[-1].energy_joules, NEAR * vertices[0].makespan_seconds
     along = () if isinstance(overview.stretches, str) else overview.stretches
     points = [point for each in along if (point := point_of(each)) is not None]
     near = [each for each in points if each.energy_joules <= joules and each.makespan_seconds <= seconds]
-    chosen = _chosen(overview)
+    chosen = point_of(overview.result)
     return near if chosen is None else [*near, chosen]
-
-
-def _chosen(overview: Overview) -> Point | None:
-    """Return energy and makespan of the answer."""
-    if overview.result is None:
-        return None
-    measured = overview.result.measured
-    joules, seconds = measured.energy_joules, measured.makespan_seconds
-    return None if joules is None or seconds is None else Point(joules, seconds)
-
-
-def _first_price(overview: Overview, stretches: Sequence[PriceStretch]) -> float:
-    """Return where the slider stands at first: at the price there is, else where running begins to pay."""
-    if overview.price is not None:
-        return overview.price
-    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
-    return stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
 
 
 def _lower(sentence: str) -> str:
@@ -159,11 +131,11 @@ def solve_page(overview: Overview) -> str:
     """Return the page of an answer."""
     result = overview.result
     assert result is not None, "the answer is what the page is about"
-    sections = [answer_section(overview, result)]
-    sections += [] if result.risk is None else [risk_section(result.risk)]
+    sections = [bag_sections.answer_section(overview, result)]
+    sections += [] if result.risk is None else [bag_sections.risk_section(result.risk)]
     sections += price_sections(overview)
-    sections += schedule_sections(overview.bag, result.schedule, result)
-    return _page(result_lead(overview, result), sections, result.provenance, result.timings)
+    sections += bag_sections.schedule_sections(overview.bag, result.schedule, result)
+    return _page(bag_sections.result_lead(overview, result), sections, result.provenance, result.timings)
 
 
 def price_page(overview: Overview) -> str:
@@ -171,18 +143,18 @@ def price_page(overview: Overview) -> str:
     curve = overview.curve
     assert not isinstance(curve, str), "the curve is what the page is about"
     sections = price_sections(overview)
-    sections += [] if overview.sensitivity is None else sensitivity_sections(overview.sensitivity)
-    sections.append(pieces_section(curve, overview.sensitivity))
-    return _page(price_lead(curve), sections, curve.provenance, curve.timings)
+    sections += [] if overview.sensitivity is None else bag_sections.sensitivity_sections(overview.sensitivity)
+    sections.append(bag_sections.pieces_section(curve, overview.sensitivity))
+    return _page(bag_sections.price_lead(curve), sections, curve.provenance, curve.timings)
 
 
 def front_page(overview: Overview) -> str:
     """Return the page of a front."""
     found = overview.front
     assert not isinstance(found, str), "the front is what the page is about"
-    exact = found.front if isinstance(found, FrontComparison) else found
-    sections = [*front_sections(overview), vertices_section(found)]
-    return _page(front_lead(found), sections, exact.provenance, exact.timings)
+    exact = exact_of(found)
+    sections = [*front_sections(overview), bag_sections.vertices_section(found)]
+    return _page(bag_sections.front_lead(found), sections, exact.provenance, exact.timings)
 
 
 def _page(lead: str, sections: Sequence[Section], made: Provenance, timings: Mapping[str, float]) -> str:
@@ -194,3 +166,153 @@ def footer_of(made: Provenance, timings: Mapping[str, float], kind: str) -> str:
     took = ", ".join(f"{name} {number(seconds, 3)} s" for name, seconds in timings.items())
     found = f"; {took}" if took else ""
     return f"lpsched {made.lpsched}, {made.solver}; {kind} {made.instance_hash}{found}."
+
+
+# The slider of a bag: what is best at every price, read off the schedules along its price curve.
+FRONT: Final = "front"  # the picture in which a mark moves
+CURVE: Final = "curve"
+MOST_CELLS: Final = 30_000  # of tables that follow: some million letters
+EXPLANATION: Final = (
+    "Move it, or type a number: the value is what a verified schedule earns at that price, the bound what no "
+    "schedule passes, proved. Nothing is drawn between samples: between two breakpoints everything is "
+    "constant or a line. At the bag's own price it was searched as hard as 'lpsched solve' does; at other "
+    "prices 'lpsched solve' may prove a lower bound and find a better schedule. At a breakpoint two "
+    "schedules are equally good. Marginal values are derivatives of the LP bound for one more; where "
+    "they bend between two breakpoints, there is a '-', and 'lpsched solve' has them."
+)
+
+
+def price_slider(
+    bag: Bag, stretches: Sequence[PriceStretch], *, begins_at: float, frame: Frame | None = None, panels: int = 0
+) -> Slider:
+    """Return the slider over the profit ratio, or over the price where energy costs nothing.
+
+    It stands at the price `begins_at` at first. A mark shows the schedule in the `frame` of the front's picture,
+    and one what it earns in each of the `panels` of the curve's.
+    """
+    currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
+    first, last = _ends(stretches[0])[0], _ends(stretches[-1])[1]
+    gamma = stretches[-1].to_price / last  # the price at the ratio 1
+    rounded = float(f"{begins_at / gamma:.12g}")  # a ratio of 1.2 is 1.2, whatever rounding made of it
+    capped = (KILOWATT,) if bag.site.average_power_cap_watts is not None else ()
+    headers = ("machine type", "machines", "used", "tasks", "busy", machine_heading(unit))
+    tables = [FollowingTable("Machine types", headers, tuple(each.name for each in bag.machine_types))]
+    shown = _shown_tasks(bag, len(stretches))
+    if shown:
+        title = "Task types" if len(shown) == len(bag.task_types) else f"The {len(shown):,} largest task types"
+        names = tuple(task.name for task in shown)
+        tables.append(FollowingTable(title, ("task type", "tasks", task_heading(unit)), names))
+    return Slider(
+        label=f"price, {currency}" if stretches[-1].to_ratio is None else "profit ratio",
+        explanation=EXPLANATION,
+        begins_at=min(max(rounded, first), last),
+        labels=("price", "regime", "bound", "value", "gap", "makespan", "energy", "average power", *capped),
+        stretches=tuple(
+            Stretch(*ends, _readings(bag, each), _tables(bag, each, shown), _marks(each, ends, frame, panels))
+            for each in stretches
+            if (ends := _ends(each))[0] < ends[1]
+        ),
+        tables=tuple(tables),
+    )
+
+
+def _ends(stretch: PriceStretch) -> tuple[float, float]:
+    """Return where a stretch begins and ends on the slider."""
+    if stretch.from_ratio is None or stretch.to_ratio is None:
+        return stretch.from_price, stretch.to_price
+    return stretch.from_ratio, stretch.to_ratio
+
+
+def _shown_tasks(bag: Bag, stretches: int) -> list[TaskType]:
+    """Return the task types that follow the slider: all, or the largest where that would fill the page."""
+    left = MOST_CELLS // max(1, stretches) - 5 * len(bag.machine_types)
+    sizes = [task.count for task in bag.task_types]
+    largest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[: max(0, left)]
+    return [bag.task_types[i] for i in sorted(largest)]
+
+
+def _still(value: float | str | None, unit: str = "") -> Reading:
+    """Return what does not change along a stretch."""
+    return Reading(value, value, unit)
+
+
+def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
+    """Return one reading for each label; the bound does not change its sign along a stretch."""
+    currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
+    measured = stretch.measured
+    seconds = None if measured is None else measured.makespan_seconds
+    joules = None if measured is None else measured.energy_joules
+    bound = stretch.bound_at_from, stretch.bound_at_to
+    value, gap = _still("none found"), _still("-")
+    if stretch.value_at_from is not None and stretch.value_at_to is not None:
+        earned = stretch.value_at_from, stretch.value_at_to
+        value = Reading(*earned, unit)
+        apart = abs(bound[0] - earned[0]), abs(bound[1] - earned[1])
+        gap = Reading(*apart, over=(abs(bound[0]), abs(bound[1])))
+    readings = [
+        Reading(stretch.from_price, stretch.to_price, currency),
+        _still(_regime_words(stretch)),
+        Reading(*bound, unit, upper=True),
+        value,
+        gap,
+        _still(seconds, "seconds"),
+        _still(joules, "joules"),
+        _still(joules / seconds if joules is not None and seconds else None, "watts"),
+    ]
+    if bag.site.average_power_cap_watts is not None:
+        low, high = stretch.worth_at_from.kilowatt_per_hour, stretch.worth_at_to.kilowatt_per_hour
+        readings.append(Reading(low, high, unit))
+    return tuple(readings)
+
+
+def _regime_words(stretch: PriceStretch) -> str:
+    """Return the regime of the value; where the bound leaves room for another, that too."""
+    if stretch.regime is None:
+        return "no schedule was found that keeps the limits"
+    if stretch.regime == stretch.bound_regime:
+        return stretch.regime.value
+    return f"{stretch.regime.value}; the bound leaves room for {stretch.bound_regime.value}"
+
+
+def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple[tuple[tuple[Reading, ...], ...], ...]:
+    """Return how many machines of each type work, on how many tasks, for which share of the time; and tasks."""
+    used: Counter[str] = Counter()
+    run: Counter[str] = Counter()
+    for group in () if stretch.schedule is None else stretch.schedule.groups:
+        used[group.machine_type] += group.machines
+        run[group.machine_type] += group.machines * sum(each.count for each in group.runs)
+    busy = bag_sections.busy_shares(bag, stretch.schedule)
+    low, high = stretch.worth_at_from.machine_types, stretch.worth_at_to.machine_types
+    rows = tuple(
+        (
+            *(_still(float(count)) for count in (each.count, used[each.name], run[each.name])),
+            _still(busy[each.name], "%"),
+            Reading(low[each.name], high[each.name]),
+        )
+        for each in bag.machine_types
+    )
+    low, high = stretch.worth_at_from.task_types, stretch.worth_at_to.task_types
+    tasks = tuple((_still(float(task.count)), Reading(low[task.name], high[task.name])) for task in shown)
+    return (rows, tasks) if shown else (rows,)
+
+
+def _marks(stretch: PriceStretch, ends: tuple[float, float], frame: Frame | None, panels: int) -> tuple[Mark, ...]:
+    """Return where the schedule is among the points of the front, and where its price is on the curve."""
+    marks = []
+    if stretch.value_at_from is not None and stretch.value_at_to is not None:
+        earns = (stretch.value_at_from, stretch.value_at_to)
+        marks += [Mark(CURVE, ends, earns, "", panel) for panel in range(panels)]
+    point = point_of(stretch)
+    if frame is not None and point is not None:
+        ((x, y),) = frame.spots([point])
+        told = f"the schedule at this price: {frame.words(point)}"
+        marks.append(Mark(FRONT, (x, x), (y, y), told))
+    return tuple(marks)
+
+
+def point_of(found: Result | PriceStretch | None) -> Point | None:
+    """Return energy and makespan of the schedule that was found, if anything runs and there are watts."""
+    measured = None if found is None else found.measured
+    if measured is None or measured.energy_joules is None or measured.makespan_seconds is None:
+        return None
+    return Point(measured.energy_joules, measured.makespan_seconds)

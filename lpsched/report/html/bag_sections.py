@@ -7,26 +7,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
-from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.result import FRONT_HEADERS, KILOWATT, TWO_SIDED, machine_heading, task_heading
-from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
-from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots
-from lpsched.report.figures.shares import share_map, share_spots
-from lpsched.report.html.page import Paragraph, Picture, Section, Table
-from lpsched.report.html.price_slider import busy_shares
+from lpsched.bag.compare.result import FrontComparison, Overview, machine_loads
+from lpsched.bag.result import (
+    FRONT_HEADERS,
+    KILOWATT,
+    TWO_SIDED,
+    FrontResult,
+    Point,
+    Result,
+    machine_heading,
+    task_heading,
+)
+from lpsched.report.figures.fronts import exact_of
+from lpsched.report.figures.prices import sensitivity_picture, sensitivity_spots
+from lpsched.report.figures.schedule import bag_loads, loads_picture, loads_spots, share_map, share_spots
+from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table
 from lpsched.report.tables import UNFINISHED
 from lpsched.units import JOULES_PER_KWH, ROUNDING, gap_text, lower_text, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import FrontResult, Point, Result
     from lpsched.bag.schedule import Schedule
     from lpsched.model.risk import Risk
-    from lpsched.report.html.page import Part
 
 
 # The answer about a bag in one sentence: what is proved, and what a schedule reaches.
@@ -38,7 +43,8 @@ def result_lead(overview: Overview, result: Result) -> str:
     """Return the answer of a solve."""
     if result.regime is None:
         return _least(result)
-    at = "" if overview.price is None else f" at a price of {number(overview.price)} {_currency(result)}"
+    currency = result.unit.removesuffix("/hour")
+    at = "" if overview.price is None else f" at a price of {number(overview.price)} {currency}"
     if result.regime == DO_NOT_RUN:
         return _not_run(result, at)
     takes = _takes(result)
@@ -63,17 +69,13 @@ def result_lead(overview: Overview, result: Result) -> str:
 
 def _least(result: Result) -> str:
     """Return the answer where less is better."""
-    energy = result.measured.energy_joules
+    energy, makespan = result.measured.energy_joules, result.measured.makespan_seconds
     if result.objective == "makespan":
-        takes = "" if energy is None else f", with {number(energy / JOULES_PER_KWH)} kWh"
-        return (
-            f"This bag takes at least {result.bound_text()} seconds, proved; here is a schedule that takes "
-            f"{number(result.value)}, {_apart(result)}{takes}."
-        )
-    makespan = result.measured.makespan_seconds
-    takes = "" if makespan is None else f", in {number(makespan)} seconds"
+        unit, takes = "seconds", "" if energy is None else f", with {number(energy / JOULES_PER_KWH)} kWh"
+    else:
+        unit, takes = "joules", "" if makespan is None else f", in {number(makespan)} seconds"
     return (
-        f"This bag takes at least {result.bound_text()} joules, proved; here is a schedule that takes "
+        f"This bag takes at least {result.bound_text()} {unit}, proved; here is a schedule that takes "
         f"{number(result.value)}, {_apart(result)}{takes}."
     )
 
@@ -104,14 +106,13 @@ def _takes(result: Result) -> str:
     return f", in {number(makespan)} seconds{joules}"
 
 
-def _currency(result: Result) -> str:
-    return result.unit.removesuffix("/hour")
-
-
 def front_lead(result: FrontResult | FrontComparison) -> str:
     """Return what a front says."""
-    front = result.front if isinstance(result, FrontComparison) else result
-    first, last = (_split(front.vertices[place]) for place in (0, -1))
+    front = exact_of(result)
+    first, last = (
+        f"{lower_text(vertex.energy_joules)} joules in {lower_text(vertex.makespan_seconds)} seconds"
+        for vertex in (front.vertices[0], front.vertices[-1])
+    )
     least = front.least_text()
     proved = f"{least[:1].upper()}{least[1:]}, proved. " if least else ""
     if len(front.vertices) == 1:
@@ -135,10 +136,6 @@ def corner_count(front: FrontResult) -> str:
     """Return how many corners a front has."""
     count = len(front.vertices)
     return f"{count:,} corner{'s' if count > 1 else ''}"
-
-
-def _split(vertex: Point) -> str:
-    return f"{lower_text(vertex.energy_joules)} joules in {lower_text(vertex.makespan_seconds)} seconds"
 
 
 def _is_best(front: FrontResult, point: Point) -> bool:
@@ -287,7 +284,7 @@ def _drawn(found: Sensitivity, words: str) -> tuple[Part, ...]:
 
 def vertices_section(found: FrontResult | FrontComparison) -> Section:
     """Show every corner of the front, and methods beside it."""
-    exact = found.front if isinstance(found, FrontComparison) else found
+    exact = exact_of(found)
     parts: list[Part] = []
     if isinstance(found, FrontComparison):
         parts += [Paragraph(ABOVE), Table(METHOD_HEADERS, tuple(found.rows()), numbers=True)]
@@ -346,6 +343,20 @@ def _machines(bag: Bag, schedule: Schedule, result: Result | None) -> Table:
         row += [] if worth is None else [worth.machine_text(machine.name)]
         rows.append(tuple(row))
     return _cut(tuple(headers), rows)
+
+
+def busy_shares(bag: Bag, schedule: Schedule | None) -> dict[str, float]:
+    """Return the share of the makespan for which the machines of each type work."""
+    shares = dict.fromkeys((machine.name for machine in bag.machine_types), 0.0)
+    if schedule is None or not schedule.groups:
+        return shares
+    loads = machine_loads(bag, schedule)
+    makespan = schedule.makespan_seconds or max(load.completion_seconds for load in loads)
+    counts = {machine.name: machine.count for machine in bag.machine_types}
+    for load in loads:
+        whole = counts[load.machine_type] * makespan
+        shares[load.machine_type] += load.machines * load.completion_seconds / whole
+    return {name: min(1.0, share) for name, share in shares.items()}
 
 
 def _worths(result: Result) -> Section:

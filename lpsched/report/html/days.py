@@ -5,30 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lpsched.online.day import Day
-from lpsched.online.result.fronts import HEADERS
-from lpsched.online.result.policy import COLUMNS, Judged
+from lpsched.online.result.fronts import HEADERS, DayFront
+from lpsched.online.result.policy import COLUMNS, Judged, PolicyEntry
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
+from lpsched.report.figures import simulation
 from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
-from lpsched.report.figures.nodes import node_picture, node_times
-from lpsched.report.figures.simulation import (
-    drawn_policies,
-    priorities_picture,
-    priority_rows,
-    traces_picture,
-    wait_rows,
-    waits_in_words,
-    waits_picture,
-)
-from lpsched.report.figures.timeline import timeline_of, timeline_picture
+from lpsched.report.figures.timeline import node_picture, node_times, timeline_of, timeline_picture
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
 from lpsched.units import MEGA, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lpsched.online.clusters import Clusters
-    from lpsched.online.result.fronts import DayFront
-    from lpsched.online.result.policy import PolicyEntry, Traces
     from lpsched.online.result.simulation import Simulation
 
 
@@ -79,25 +70,23 @@ def _answer(result: Simulation) -> Section:
 
 def _over_time(result: Simulation) -> Section:
     """Show utility and energy as the period goes on, or cost, in a picture and in numbers."""
-    drawn = drawn_policies(result)
+    drawn = simulation.drawn_policies(result)
     costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
     worse = "cost more" if costs else "earn less"
     caption = "Lines end where the table says." + (
         f" {left} more policies, which {worse}, are not drawn." if left else ""
     )
-    words = "; ".join(_end_in_words(entry, each) for entry in drawn if (each := entry.traces) is not None)
+    ends = []
+    for entry in drawn:
+        if entry.traces is not None:
+            utility, joules = entry.traces.utility[-1], number(entry.traces.energy_joules[-1] / MEGA, 4)
+            end = f"{number(utility, 4)} for {joules} MJ"
+            ends.append(f"{entry.name} ends with {f'a cost of {number(0.0 - utility, 4)}' if costs else end}")
+    words = "; ".join(ends)
     title = "Cost over time" if costs else "Utility and energy over the period"
-    picture = Picture(traces_picture(result), f"{title}: {words}.", caption)
+    picture = Picture(simulation.traces_picture(result), f"{title}: {words}.", caption)
     return Section(title, (picture, _trace_table(drawn, costs=costs)))
-
-
-def _end_in_words(entry: PolicyEntry, traces: Traces) -> str:
-    """Return where the lines of a policy end."""
-    if entry.judged is Judged.WAITING:
-        return f"{entry.name} ends with a cost of {number(0.0 - traces.utility[-1], 4)}"
-    joules = number(traces.energy_joules[-1] / MEGA, 4)
-    return f"{entry.name} ends with {number(traces.utility[-1], 4)} for {joules} MJ"
 
 
 def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
@@ -117,7 +106,7 @@ def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
 
 def _by_priority(result: Simulation) -> Section:
     """Show what tasks of each priority earned."""
-    headers, rows = priority_rows(result)
+    headers, rows = simulation.priority_rows(result)
     caption = (
         "Of what the tasks of each priority would earn if each began on arrival where it is quickest; "
         "those of the warm-up that run in the period come on top."
@@ -126,15 +115,15 @@ def _by_priority(result: Simulation) -> Section:
         f"{row[0]}: " + ", ".join(f"{name} {share}" for name, share in zip(headers[1:], row[1:], strict=True))
         for row in rows
     )
-    picture = Picture(priorities_picture(result), f"Share earned by priority. {described}.", caption)
+    picture = Picture(simulation.priorities_picture(result), f"Share earned by priority. {described}.", caption)
     return Section("Utility by priority", (picture, Table(headers, tuple(rows), numbers=True)))
 
 
 def _waits(result: Simulation) -> Section:
     """Show how long tasks waited."""
-    headers, rows = wait_rows(result)
+    headers, rows = simulation.wait_rows(result)
     caption = "Of tasks that arrive in the period and start."
-    picture = Picture(waits_picture(result), f"Waits: {waits_in_words(result)}.", caption)
+    picture = Picture(simulation.waits_picture(result), f"Waits: {simulation.waits_in_words(result)}.", caption)
     return Section("How long tasks waited", (picture, Table(headers, tuple(rows), numbers=True)))
 
 
@@ -147,11 +136,8 @@ def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
     small = "" if times.is_exact else " Tasks too small to see are joined with their neighbours."
     caption = f"A rectangle is a task on some nodes; white is idle.{small}{some}"
     nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
-    rows = tuple((name, f"{nodes[name]:,}", percent(share)) for name, share in entry.busy)
-    busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption)
-    table = Table(("cluster", "nodes", "busy"), rows, numbers=True)
-    return Section(f"What the nodes run under {entry.name}", (picture, table))
+    words = "What nodes run", "What the nodes run", caption
+    return _busy(node_picture(times, entry.name), entry, ("cluster", "nodes", "busy"), nodes, words)
 
 
 def _machines(day: Day, entry: PolicyEntry) -> Section:
@@ -165,13 +151,20 @@ def _machines(day: Day, entry: PolicyEntry) -> Section:
         f"are joined with their neighbours.{some}"
     )
     counts = {machine.name: machine.count for machine in day.machine_types}
+    words = "What each machine runs", "What the machines run", caption
+    headers = ("machine type", "machines", "busy")
+    return _busy(timeline_picture(timeline, entry.name), entry, headers, counts, words)
+
+
+def _busy(
+    figure: Figure, entry: PolicyEntry, headers: tuple[str, ...], counts: dict[str, int], words: tuple[str, str, str]
+) -> Section:
+    """Show a picture of what ran, and how busy each cluster or machine type was."""
+    described, title, caption = words
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(
-        timeline_picture(timeline, entry.name), f"What each machine runs under {entry.name}. Busy: {busiest}.", caption
-    )
-    table = Table(("machine type", "machines", "busy"), rows, numbers=True)
-    return Section(f"What the machines run under {entry.name}", (picture, table))
+    picture = Picture(figure, f"{described} under {entry.name}. Busy: {busiest}.", caption)
+    return Section(f"{title} under {entry.name}", (picture, Table(headers, rows, numbers=True)))
 
 
 # The page of fronts of a day: utility against energy below the line that no schedule passes.

@@ -6,11 +6,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from lpsched.facility.parts import CoreAllocation
-from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult
-from lpsched.model.provenance import Estimate
-from lpsched.report.figures.cores import core_shares_picture
-from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
-from lpsched.report.figures.room import room_picture
+from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult, FacilityValidation, MethodResult
+from lpsched.model.provenance import Estimate, Provenance
+from lpsched.report.figures.facility import MethodReward, core_shares_picture, reward_bars_picture, room_picture
 from lpsched.report.html.page import Picture, Section, Table, page
 from lpsched.units import gap_text, number, upper_text
 
@@ -20,9 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.result import FacilityValidation, MethodResult
-    from lpsched.model.provenance import Provenance
-    from lpsched.report.figures.room import Measured
+    from lpsched.report.figures.facility import Measured
 
 
 # Pages of a facility: one allocation with its room, or several methods side by side.
@@ -108,30 +104,17 @@ def room_page(  # noqa: PLR0913 - options are keyword-only
     *,
     lead: str,
     facts: Sequence[tuple[str, str, str]],
-    methods: Table | None = None,
-    more: Sequence[Section] = (),
     footer: str = "",
 ) -> str:
-    """Return the page of an allocation as HTML.
-
-    Parameters
-    ----------
-    measured, cores
-        What the verifier measured, and the allocation core by core.
-    lead
-        The answer in one sentence.
-    facts
-        Rows of a word, a number with its unit, and how it is known.
-    methods
-        A row for each method, if several were tried.
-    more
-        Sections that follow.
-    """
+    """Return the page of an allocation as HTML; facts are rows of a word, a number with its unit, how it is known."""
     picture = Picture(room_picture(facility, measured, cores), room_in_words(facility, measured), CAPTION)
-    sections = [Section("The answer", (Table(("what", "how much", "how we know"), tuple(facts)),))]
-    if methods is not None:
-        sections.append(Section("Methods side by side", (methods,)))
-    sections += [Section("The room", (picture, _units(facility, measured, cores))), *more]
+    units = tuple(
+        (unit.name, number(outlet, 5), number(watts, 5))
+        for unit, outlet, watts in zip(facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True)
+    )
+    of_units = Table(("CRAC unit", "outlet, °C", "power, W"), units, numbers=True)
+    answer = Table(("what", "how much", "how we know"), tuple(facts))
+    sections = [Section("The answer", (answer,)), Section("The room", (picture, of_units))]
     return page(facility.name, lead, sections, footer=footer)
 
 
@@ -147,11 +130,3 @@ def room_in_words(facility: Facility, measured: Measured) -> str:
         f"{drawn}, {number(cooling, 4)} of them for cooling. "
         "Bars show how the cores of a few nodes divide their time between task types."
     )
-
-
-def _units(facility: Facility, measured: Measured, cores: CoreAllocation) -> Table:
-    rows = tuple(
-        (unit.name, number(outlet, 5), number(watts, 5))
-        for unit, outlet, watts in zip(facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True)
-    )
-    return Table(("CRAC unit", "outlet, °C", "power, W"), rows, numbers=True)

@@ -5,37 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from lpsched.measure.evidence import Setting
-from lpsched.report.figures.degradation import (
-    degradation_map,
-    degradation_spots,
-    drawn_savings,
-    has_gaps,
-    mapped,
-    savings_picture,
-    savings_spots,
-    static_joules,
-)
+from lpsched.measure.evidence import Measured, Saving, Setting
+from lpsched.report import measured_tables as tables
+from lpsched.report.figures import degradation
 from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_picture, measure_spots
 from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
-from lpsched.report.measured_tables import (
-    additive_in_words,
-    additive_table,
-    class_degradation_table,
-    classes_table,
-    degradation_table,
-    failures_table,
-    in_counts,
-    meters_table,
-    savings_table,
-    settings_table,
-    share_text,
-    times_table,
-)
 from lpsched.units import number
 
 if TYPE_CHECKING:
-    from lpsched.measure.evidence import Measured, Saving
     from lpsched.measure.measurements import Measurements
 
 
@@ -73,14 +50,16 @@ def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> lis
         return ["No slowdown beside another is clear of noise." if found else "None takes longer beside another."]
     share, name, other = max(clear, key=lambda pair: pair[0])
     beside = "a copy of it" if name == other else other
-    return [f"{name} suffers most: it takes {share_text(share)} longer for each core that runs {beside}."]
+    return [f"{name} suffers most: it takes {tables.share_text(share)} longer for each core that runs {beside}."]
 
 
 def _saving(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
     clear = [each for each in measurements.savings if each.share_saved > 0 and (not found or _less(found, each))]
     if clear:
         best = max(clear, key=lambda saving: saving.share_saved)
-        return [f"{in_counts(best.together)} together save the most energy: {share_text(best.share_saved)}."]
+        return [
+            f"{tables.in_counts(best.together)} together save the most energy: {tables.share_text(best.share_saved)}."
+        ]
     return ["No saving by running together is clear of noise."] if measurements.savings else []
 
 
@@ -125,31 +104,29 @@ SAVED: Final = (
 
 def measure_page(measurements: Measurements) -> str:
     """Return the page of measurements as HTML."""
-    sections = [_times(measurements)]
+    times = (*_cut(tables.times_table(measurements)), *_cut(tables.classes_table(measurements)))
+    sections = [Section("Times, powers and memory intensity", times)]
     sections += _together(measurements)
     sections += _degradation(measurements)
     sections += _savings(measurements)
     if measurements.additive:
-        words = Paragraph(f"{additive_in_words(measurements)} {MODEL}")
-        sections.append(Section("How well pairs predict groups", (words, *_cut(additive_table(measurements)))))
+        words = Paragraph(f"{tables.additive_in_words(measurements)} {MODEL}")
+        sections.append(Section("How well pairs predict groups", (words, *_cut(tables.additive_table(measurements)))))
     if measurements.failed or measurements.absent:
-        told = (*(Paragraph(_sentence(words)) for words in measurements.absent), *_cut(failures_table(measurements)))
+        told = (
+            *(Paragraph(_sentence(words)) for words in measurements.absent),
+            *_cut(tables.failures_table(measurements)),
+        )
         sections.append(Section("What could not be measured", told))
     sections.append(_how(measurements))
     if measurements.measured:
-        sections.append(Section("Every setting", _cut(settings_table(measurements))))
+        sections.append(Section("Every setting", _cut(tables.settings_table(measurements))))
     sections.append(Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),)))
     version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
     taken = f", {measurements.taken}" if measurements.taken else ""
     on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
     footer = f"{measurements.name}: measured{on}{version}{taken}."
     return page(f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer)
-
-
-def _times(measurements: Measurements) -> Section:
-    classes = classes_table(measurements)
-    parts: tuple[Part, ...] = _cut(times_table(measurements))
-    return Section("Times, powers and memory intensity", (*parts, *_cut(classes)))
 
 
 def _together(measurements: Measurements) -> list[Section]:
@@ -159,7 +136,7 @@ def _together(measurements: Measurements) -> list[Section]:
         return []
     told = [
         f"{'Marks' if has_clocks(measurements) else 'Bars'} are means.",
-        f"Whiskers are {share_text(measurements.confidence)} confidence intervals of the mean;",
+        f"Whiskers are {tables.share_text(measurements.confidence)} confidence intervals of the mean;",
         "where several settings are joined, they go from the lowest end of these to the highest.",
     ]
     told.append(ENERGY if measurements.meters.energy else "No energy was measured, so none is drawn.")
@@ -168,20 +145,16 @@ def _together(measurements: Measurements) -> list[Section]:
     left = len(measurements.applications) - len(drawn)
     if left:
         told.append(f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all.")
+    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
     pictures = [
         Picture(
             measure_picture(measurements, each.name),
-            f"{each.name} alone and together: {_described(measurements)}.",
+            f"{each.name} alone and together: what was measured of memory intensity, time and energy, {along}.",
             spots=measure_spots(measurements, each.name),
         )
         for each in drawn
     ]
     return [Section("Alone and together", (Paragraph(" ".join(told)), *pictures))]
-
-
-def _described(measurements: Measurements) -> str:
-    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
-    return f"what was measured of memory intensity, time and energy, {along}"
 
 
 def _degradation(measurements: Measurements) -> list[Section]:
@@ -193,45 +166,47 @@ def _degradation(measurements: Measurements) -> list[Section]:
             "as a share of its time alone; between classes, the mean over their pairs."
         )
     ]
-    shown = mapped(measurements)
+    shown = degradation.mapped(measurements)
     if shown:
-        every = len(mapped(measurements, None))
-        told = ["Hatched pairs were not measured."] if has_gaps(measurements) else []
+        every = len(degradation.mapped(measurements, None))
+        told = ["Hatched pairs were not measured."] if degradation.has_gaps(measurements) else []
         told += [f"Drawn are {len(shown):,} of {every:,} applications."] if every > len(shown) else []
         picture = Picture(
-            degradation_map(measurements),
+            degradation.degradation_map(measurements),
             "How much longer each application takes beside each other one, in percent.",
             " ".join(told),
-            spots=degradation_spots(measurements),
+            spots=degradation.degradation_spots(measurements),
         )
         parts.append(picture)
-    full = degradation_table(measurements)
+    full = tables.degradation_table(measurements)
     if len(full.headers) <= MOST_MATRIX + 1:
         parts += _cut(full)
-    parts += _cut(class_degradation_table(measurements))
+    parts += _cut(tables.class_degradation_table(measurements))
     return [Section("Who slows whom", tuple(parts))]
 
 
 def _savings(measurements: Measurements) -> list[Section]:
-    drawn = drawn_savings(measurements)
+    drawn = degradation.drawn_savings(measurements)
     if not drawn:
         return []
-    static = [static_joules(measurements, each) for each in drawn]
+    static = [degradation.static_joules(measurements, each) for each in drawn]
     left = len(measurements.savings) - len(drawn)
     caption = f"Drawn are those that save most and least; the table has {left:,} more." if left else ""
     picture = Picture(
-        savings_picture(drawn, static),
+        degradation.savings_picture(drawn, static),
         "Energy of groups of applications one after another and all at once.",
         caption,
-        spots=savings_spots(drawn, static),
+        spots=degradation.savings_spots(drawn, static),
     )
-    return [Section("What running together saves", (Paragraph(SAVED), picture, *_cut(savings_table(measurements))))]
+    return [
+        Section("What running together saves", (Paragraph(SAVED), picture, *_cut(tables.savings_table(measurements))))
+    ]
 
 
 def _how(measurements: Measurements) -> Section:
     """Tell machine, meters and commands."""
     about = (Paragraph(measurements.description),) if measurements.description else ()
-    meters = Table(("what", "how"), meters_table(measurements).rows)
+    meters = Table(("what", "how"), tables.meters_table(measurements).rows)
     commands = tuple((each.name, shlex.join(each.command)) for each in measurements.applications if each.command)
     return Section("How it was measured", (*about, meters, *_cut(Table(("application", "command"), commands))))
 
@@ -255,7 +230,7 @@ def _cut(table: Table) -> tuple[Part, ...]:
 
 
 def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
-    confidence = share_text(measurements.confidence)
+    confidence = tables.share_text(measurements.confidence)
     return (
         ("±", f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution."),
         ("seconds", "From the start of the application until it ended."),

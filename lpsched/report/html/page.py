@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.io.pictures import inline_svg
 from lpsched.units import gap_text, html_table, number, percent, upper_text
@@ -101,17 +101,16 @@ def _spots_html(picture: Picture) -> str:
     """Return the list of what the spots say; those outside the picture have no place, but are told."""
     if not picture.spots:
         return ""
-    rows = "".join(f"<li{_place(picture, spot)}>{html.escape(spot.label)}</li>" for spot in picture.spots)
+    rows = ""
+    for spot in picture.spots:
+        left, top = place_of(picture.figure.axes[spot.axes], spot.x, spot.y)
+        inside = all(0.0 <= percent <= WHOLE for percent in (left, top))  # false for what is no number, too
+        place = f' data-left="{left:.2f}" data-top="{top:.2f}"' if inside else ""
+        rows += f"<li{place}>{html.escape(spot.label)}</li>"
     count = len(picture.spots)
     words = "One point" if count == 1 else f"All {count:,} points"
     opened = f'\n<details class="spots"><summary>{words} of the picture in words</summary>'
     return f"{opened}<ul>{rows}</ul></details>"
-
-
-def _place(picture: Picture, spot: Spot) -> str:
-    left, top = place_of(picture.figure.axes[spot.axes], spot.x, spot.y)
-    inside = all(0.0 <= percent <= WHOLE for percent in (left, top))  # false for what is no number, too
-    return f' data-left="{left:.2f}" data-top="{top:.2f}"' if inside else ""
 
 
 # A table on a page; the browser lets it be sorted and copied.
@@ -132,18 +131,18 @@ class Table:
 def table_html(table: Table) -> str:
     """Return the table as an element, in a box that scrolls where it is too wide, or has many rows."""
     kind = "table numbers" if table.numbers else "table"
-    rows = [_unbroken(row) for row in table.rows] if table.numbers else table.rows
+    rows = table.rows
+    if table.numbers:  # a number and its unit stay on one line, in all columns but the first
+        rows = tuple(
+            (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
+            for row in rows
+        )
     return box_html(f"{kind}{' long' if len(rows) > MANY else ''}", table.headers, rows)
 
 
 def box_html(kind: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in a box of these classes."""
     return f'<div class="{kind}">{html_table(headers, rows)}</div>'
-
-
-def _unbroken(row: tuple[str, ...]) -> tuple[str, ...]:
-    """Keep a number and its unit on one line, in all columns but the first."""
-    return (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
 
 
 # A slider on a page: numbers that follow a position exactly, because they are lines between breakpoints.
@@ -301,8 +300,14 @@ def slider_html(slider: Slider, element: str) -> str:
         for name, reading in zip(slider.labels, here.readings, strict=True)
     )
     tables = "".join(
-        f"<h3>{html.escape(table.title)}</h3>\n{box_html(_classes(table), table.headers, _cells(slider, at))}\n"
-        for at, table in enumerate(slider.tables)
+        f"<h3>{html.escape(table.title)}</h3>\n"
+        + box_html(
+            f"table numbers following{' long' if len(table.names) > SLIDER_MANY else ''}",
+            table.headers,
+            [(name, *(written(each, here, x) for each in row)) for name, row in zip(table.names, rows, strict=True)],
+        )
+        + "\n"
+        for table, rows in zip(slider.tables, here.tables, strict=True)
     )
     return (
         f'<div class="slider" id="{element}" data-key="{_key(slider.label)}" data-label="{label}">\n'
@@ -311,19 +316,6 @@ def slider_html(slider: Slider, element: str) -> str:
         f'<dl class="readings">{readings}</dl>\n{tables}'
         f'<script type="application/json">{_json(slider)}</script>\n</div>'
     )
-
-
-def _classes(table: FollowingTable) -> str:
-    return f"table numbers following{' long' if len(table.names) > SLIDER_MANY else ''}"
-
-
-def _cells(slider: Slider, at: int) -> list[tuple[str, ...]]:
-    """Return the rows of one of the tables where the slider begins."""
-    here = slider.stretch_at(slider.begins_at)
-    return [
-        (name, *(written(reading, here, slider.begins_at) for reading in row))
-        for name, row in zip(slider.tables[at].names, here.tables[at], strict=True)
-    ]
 
 
 def _key(label: str) -> str:
@@ -348,7 +340,7 @@ def _json(slider: Slider) -> str:
             each.stop,
             [place(reading) for reading in each.readings],
             [[[place(reading) for reading in row] for row in table] for table in each.tables],
-            [_mark(mark) for mark in each.marks],
+            [[mark.picture, mark.axes, mark.x, mark.y, mark.label] for mark in each.marks],
         ]
         for each in slider.stretches
     ]
@@ -364,10 +356,6 @@ def _encoded(reading: Reading, formats: dict[tuple[str, int, bool], int]) -> Enc
         return None
     kind = formats.setdefault((reading.unit, reading.digits, reading.upper), len(formats))
     return (kind, reading.at_start, reading.at_stop, *(reading.over or ()))
-
-
-def _mark(mark: Mark) -> list[Any]:
-    return [mark.picture, mark.axes, mark.x, mark.y, mark.label]
 
 
 # A page: one HTML file that needs nothing else, and asks nothing of a network.
@@ -464,30 +452,23 @@ def _sections(sections: Sequence[Section]) -> list[str]:
 
     In that box the slider stays in view.
     """
-    told = [_section(at, section) for at, section in enumerate(sections)]
+    told = []
     for at, section in enumerate(sections):
-        moved = _moved(section)
-        followed = [place for place, other in enumerate(sections) if moved & _drawn(other)]
+        heading = f'<h2 id="section-{at + 1}">{html.escape(section.heading)}</h2>'
+        parts = [_element(part, f"s{at}p{place}") for place, part in enumerate(section.parts)]
+        told.append("\n".join(["<section>", heading, *parts, "</section>"]))
+    for at, section in enumerate(sections):
+        sliders = [part for part in section.parts if isinstance(part, Slider)]
+        moved = {mark.picture for each in sliders for stretch in each.stretches for mark in stretch.marks}
+        followed = [
+            place
+            for place, other in enumerate(sections)
+            if any(isinstance(part, Picture) and part.name in moved for part in other.parts)
+        ]
         if followed and followed[-1] > at:
             told[at] = f'<div class="followed">\n{told[at]}'
             told[followed[-1]] += "\n</div>"
     return told
-
-
-def _section(at: int, section: Section) -> str:
-    heading = f'<h2 id="section-{at + 1}">{html.escape(section.heading)}</h2>'
-    parts = [_element(part, f"s{at}p{place}") for place, part in enumerate(section.parts)]
-    return "\n".join(["<section>", heading, *parts, "</section>"])
-
-
-def _moved(section: Section) -> set[str]:
-    """Return the names of pictures in which the section's sliders move marks."""
-    sliders = [part for part in section.parts if isinstance(part, Slider)]
-    return {mark.picture for each in sliders for stretch in each.stretches for mark in stretch.marks}
-
-
-def _drawn(section: Section) -> set[str]:
-    return {part.name for part in section.parts if isinstance(part, Picture)}
 
 
 def _element(part: Part, element: str) -> str:

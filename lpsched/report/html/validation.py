@@ -5,77 +5,44 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.result import Validation
+from lpsched.bag.compare.result import Entry, Validation
 from lpsched.online.result.validation import ClustersValidation, DayValidation
-from lpsched.report.figures.studies import (
-    MOST_LINES,
-    MOST_ROWS,
-    described,
-    drawn_groups,
-    lines_of,
-    study_picture,
-    study_spots,
-    swept,
-)
-from lpsched.report.figures.validation import validation_picture, validation_spots
+from lpsched.report.figures import comparisons
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.bag_sections import schedule_sections
-from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
-from lpsched.report.studies import (
-    FAILURE_HEADERS,
-    detail_headers,
-    detail_rows,
-    failure_rows,
-    in_words,
-    overview_headers,
-    overview_rows,
-    plainly,
-    shown,
-    titled,
-)
-from lpsched.studies.report import GAP, SECONDS
+from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
+from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, in_words, overview, plainly, shown, titled
+from lpsched.studies.report import GAP, SECONDS, StudyReport
 from lpsched.units import ROUNDING, gap_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.compare.result import Entry
     from lpsched.bag.model import Bag
     from lpsched.model.risk import Risk
-    from lpsched.report.html.page import Part
-    from lpsched.studies.report import StudyReport
 
 
 # The page of a validation: schedulers against the bound, of a bag, of a day or of clusters.
 Judged = Validation | DayValidation | ClustersValidation
 
-VALIDATION_MOST_ROWS: Final = 1_000
+MOST_BROKEN: Final = 1_000
 DRAWN: Final = "What each schedule achieves, and how far it is from the bound that none can pass."
 OF_DAY: Final = "'of bound' is the share of the most utility possible with the same energy, if no task ever waited."
 KINDS: Final = {Validation: "bag", DayValidation: "day", ClustersValidation: "clusters"}
 
 
 def validation_page(result: Judged, bag: Bag | None = None) -> str:
-    """Return the page of schedulers held against the bound.
-
-    Parameters
-    ----------
-    bag
-        If it is a bag: then the best of the schedules is shown machine by machine.
-    """
+    """Return the page of schedulers held against the bound; of a bag with the best schedule machine by machine."""
     sections = [_answer(result)]
     risks = [] if isinstance(result, ClustersValidation) else _risks(result)
     if risks:
         sections.append(Section("If times and powers scatter", tuple(risks)))
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
     if broken:
-        more = (
-            f" The first {VALIDATION_MOST_ROWS:,} of {len(broken):,} are shown."
-            if len(broken) > VALIDATION_MOST_ROWS
-            else ""
-        )
+        first = f" The first {MOST_BROKEN:,} of {len(broken):,} are shown."
+        more = first if len(broken) > MOST_BROKEN else ""
         told = Paragraph(f"A schedule that breaks a rule is not measured.{more}")
-        table = Table(("schedule", "violation", "what it says"), tuple(broken[:VALIDATION_MOST_ROWS]))
+        table = Table(("schedule", "violation", "what it says"), tuple(broken[:MOST_BROKEN]))
         sections.append(Section("Rules that are broken", (told, table)))
     if bag is not None and isinstance(result, Validation):
         best = _best(result)
@@ -88,23 +55,23 @@ def validation_page(result: Judged, bag: Bag | None = None) -> str:
 
 def _answer(result: Judged) -> Section:
     """Show the table and the picture."""
-    parts: list[Part] = [Table(result.headers(), tuple(result.rows()), numbers=True)]
+    parts: list[Part] = []
+    if result.entries:
+        parts.append(Picture(comparisons.validation_picture(result), DRAWN, spots=comparisons.validation_spots(result)))
+    parts.append(Table(result.headers(), tuple(result.rows()), numbers=True))
     if isinstance(result, DayValidation):
         parts.append(Paragraph(OF_DAY))
-    if result.entries:
-        picture = Picture(validation_picture(result), DRAWN, spots=validation_spots(result))
-        parts.insert(0, picture)
     return Section("Against the bound", tuple(parts))
 
 
 def _risks(result: Validation | DayValidation) -> list[Part]:
     """Return how schedules fare if times and powers scatter; nothing where nobody asked."""
-    parts: list[Part] = []
     known: Sequence[tuple[str, Risk]] = [(each.name, each.risk) for each in result.entries if each.risk is not None]
-    for name, risk in known:
-        parts.append(Paragraph(f"{name}: {risk.heading()}"))
-        parts.append(Table(risk.headers(), tuple(risk.rows()), numbers=True))
-    return parts
+    return [
+        part
+        for name, risk in known
+        for part in (Paragraph(f"{name}: {risk.heading()}"), Table(risk.headers(), tuple(risk.rows()), numbers=True))
+    ]
 
 
 def _lead(result: Judged) -> str:
@@ -172,8 +139,8 @@ MEANINGS: Final = (
 
 def study_page(report: StudyReport) -> str:
     """Return the page of a study as HTML."""
-    sections = [_picture(report)] if drawn_groups(report) else []
-    sections.append(_groups(report))
+    sections = [_picture(report)] if comparisons.drawn_groups(report) else []
+    sections.append(Section("Groups of runs", (Table(*overview(report), numbers=True),)))
     sections += [_detail(report, quantity) for quantity in report.quantities if quantity != SECONDS]
     if report.failures:
         failures = Table(FAILURE_HEADERS, failure_rows(report))
@@ -204,23 +171,20 @@ def lead_of(report: StudyReport) -> str:
     return f"{runs} quickest: {how} seconds."
 
 
-def _groups(report: StudyReport) -> Section:
-    overview = Table(overview_headers(report), overview_rows(report), numbers=True)
-    return Section("Groups of runs", (overview,))
-
-
 def _picture(report: StudyReport) -> Section:
-    caption = ROWS if swept(report) is None else LINES
-    if swept(report) is None and len(report.groups) > MOST_ROWS:
-        caption += f" Drawn are the first {MOST_ROWS} groups; the tables have all."
-    elif swept(report) is not None and len(lines_of(report)) > MOST_LINES:
-        caption += f" Drawn are the first {MOST_LINES} lines; the tables have all groups."
-    drawn = Picture(study_picture(report), described(report), caption, spots=study_spots(report))
+    caption = ROWS if comparisons.swept(report) is None else LINES
+    if comparisons.swept(report) is None and len(report.groups) > comparisons.MOST_GROUPS:
+        caption += f" Drawn are the first {comparisons.MOST_GROUPS} groups; the tables have all."
+    elif comparisons.swept(report) is not None and len(comparisons.lines_of(report)) > comparisons.MOST_LINES:
+        caption += f" Drawn are the first {comparisons.MOST_LINES} lines; the tables have all groups."
+    drawn = Picture(
+        comparisons.study_picture(report), comparisons.described(report), caption, spots=comparisons.study_spots(report)
+    )
     return Section("In a picture", (drawn,))
 
 
 def _detail(report: StudyReport, quantity: str) -> Section:
-    table = Table(detail_headers(report, quantity), detail_rows(report, quantity), numbers=True)
+    table = Table(*detail(report, quantity), numbers=True)
     note = Paragraph("Over the runs of each group that have such a number.")
     title = plainly(titled(report, quantity))
     return Section(f"{title[:1].upper()}{title[1:]}, in detail", (note, table))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
 from lpsched.model.provenance import Estimate
-from lpsched.report.figures.rewards import draw_bound
+from lpsched.report.figures.facility import draw_bound
 from lpsched.report.figures.style import (
     GREEN,
     INK,

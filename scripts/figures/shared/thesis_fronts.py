@@ -14,8 +14,7 @@ from lpsched.evolve.running import Evolving
 from lpsched.io.pictures import write_picture
 from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
 from lpsched.report.figures.day_fronts import NamedFront, Panel, populations_picture
-from lpsched.report.figures.fronts import front_picture
-from lpsched.report.figures.machine_bars import machine_picture
+from lpsched.report.figures.fronts import front_picture, machine_picture
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lpsched.facility.parts import CoreAllocation, CoreFraction
-from lpsched.report.figures.cores import core_shares_picture, shown_nodes
+from lpsched.report.figures.facility import core_shares_picture, shown_nodes
 from tests.report.rooms import plain_room, small_room
 
 

@@ -9,7 +9,7 @@ from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.table import Table
-from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
+from lpsched.report.figures.schedule import bag_loads, loads_picture, loads_spots
 from tests.report.bags import BAG, SCHEDULE
 
 

@@ -6,7 +6,7 @@ import pytest
 from lpsched.bag.compare.result import MachineLoad, MachinePoint, along
 from lpsched.bag.result import Point
 from lpsched.io.pictures import picture_bytes
-from lpsched.report.figures.machine_bars import machine_picture
+from lpsched.report.figures.fronts import machine_picture
 from tests.report.fronts import EVOLVED, EXACT, compared
 
 POINTS = (

@@ -7,7 +7,7 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.provenance import Estimate
-from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
+from lpsched.report.figures.facility import MethodReward, reward_bars_picture
 from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_picture
 
 METHODS = (

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from lpsched.errors import MissingExtraError
 from lpsched.facility.solve import facility as solve
 from lpsched.io.pictures import drawing_style, picture_bytes
-from lpsched.report.figures.room import PowerRow, power_rows, room_picture
+from lpsched.report.figures.facility import PowerRow, power_rows, room_picture
 from tests.paper_facility import paper_facility
 from tests.report.rooms import awkward_room, plain_room, small_room
 

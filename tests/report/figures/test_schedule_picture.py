@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lpsched.report.figures.pricing import pricing_picture
-from lpsched.report.figures.shares import schedule_picture
+from lpsched.report.figures.prices import pricing_picture
+from lpsched.report.figures.schedule import schedule_picture
 from tests.report.bags import BAG, SCHEDULE, usual
 from tests.report.figures.test_sensitivity_picture import ALL
 

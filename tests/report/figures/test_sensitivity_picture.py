@@ -14,7 +14,7 @@ from lpsched.bag.pricing.result import (
 )
 from lpsched.bag.relaxation import Regime
 from lpsched.model.fields import FrozenDict
-from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots, shown_machines
+from lpsched.report.figures.prices import sensitivity_picture, sensitivity_spots, shown_machines
 from tests.report.bags import PROVENANCE
 
 BOUND = "no schedule earns more, proved"

@@ -8,7 +8,7 @@ from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.table import Table
-from lpsched.report.figures.shares import share_map, share_spots, shares_of
+from lpsched.report.figures.schedule import share_map, share_spots, shares_of
 from tests.report.bags import BAG, SCHEDULE
 
 

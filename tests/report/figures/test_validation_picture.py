@@ -11,7 +11,7 @@ from lpsched.facility.result import FacilityValidation
 from lpsched.facility.result import Judged as FacilityEntry
 from lpsched.model.violation import Violation
 from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
-from lpsched.report.figures.validation import validation_picture, validation_spots, verdicts_of
+from lpsched.report.figures.comparisons import validation_picture, validation_spots, verdicts_of
 from tests.report.bags import PROVENANCE
 
 OnlineEntry: Any = ScheduleEntry  # of whatever measures

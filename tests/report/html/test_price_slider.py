@@ -14,10 +14,11 @@ from lpsched.bag.overview import price_stretches
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
-from lpsched.report.figures.fronts import frame_of
-from lpsched.report.html import price_slider as module
+from lpsched.report.figures.fronts import Frame
+from lpsched.report.html import bag as module
+from lpsched.report.html.bag import price_slider
+from lpsched.report.html.bag_sections import busy_shares
 from lpsched.report.html.page import written
-from lpsched.report.html.price_slider import busy_shares, price_slider
 from lpsched.units import number
 
 pytestmark = pytest.mark.rotate_tests(3)
@@ -109,7 +110,7 @@ def test_machines_are_busy_for_their_share_of_the_makespan():
 
 def test_a_mark_is_where_the_schedule_is_and_none_where_nothing_runs():
     stretches = price_stretches(TINY, price_curve(TINY))
-    frame = frame_of(front(TINY))
+    frame = Frame(front(TINY))
     slider = price_slider(TINY, stretches, begins_at=0.0, frame=frame, panels=2)
     waiting, *_, fast = slider.stretches
     assert [(mark.picture, mark.axes) for mark in waiting.marks] == [("curve", 0), ("curve", 1)]

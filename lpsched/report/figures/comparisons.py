@@ -1,24 +1,19 @@
-"""The figure of a study: the first quantity of its report, along a parameter or group by group.
-
-Where a parameter takes three numbers or more, a line for each of the other groups leads along it: means, with
-the 95 % confidence interval about them. Else every group is a row: a thin line from the least run to the
-most, a bar over the middle half of them, a tick at the median, a diamond at the mean, and the runs themselves
-as dots.
-"""
+"""Figures of comparisons: schedulers of a validation against the bound, and the groups of a study."""
 
 from __future__ import annotations
 
 import math
 import statistics
 import textwrap
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
-from lpsched.studies.report import GAP
-from lpsched.units import number
+from lpsched.studies.report import GAP, Group, StudyReport
+from lpsched.units import bound_text, gap_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,27 +22,148 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.model.provenance import Estimate
-    from lpsched.studies.report import Group, StudyReport
+    from lpsched.model.results import Comparison
 
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One scheduler. It has no value where it breaks a rule or found nothing; `refused` then says so."""
+
+    name: str
+    value: float | None
+    bound: float | None
+    gap: float | None
+    refused: str = ""
+    at_most: bool = True  # whether the bound is from above
+
+    @property
+    def bound_words(self) -> str:
+        """The bound, rounded to the side on which it stays true."""
+        return bound_text(self.bound, upper=self.at_most, digits=5)
+
+    @property
+    def words(self) -> str:
+        """What it achieves, and how far that is from the bound."""
+        if self.value is None:
+            return self.refused or "no answer"
+        value = number(self.value, 4)
+        return value if self.gap is None else f"{value}, {gap_text(self.gap)} from the bound"
+
+
+def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
+    """Return what a validation says of each scheduler: of rules that are broken, the first and how many more."""
+    rows = []
+    for each in result.entries:
+        failure, codes = getattr(each, "failure", None), [rule.code for rule in each.violations]
+        more = f" and {len(codes) - 1:,} more" if len(codes) > 1 else ""
+        refused = f"invalid: {codes[0]}{more}" if codes else ""
+        refused = refused if failure is None else f"no answer: {failure}"
+        rows.append(Verdict(each.name, *result.score(each), refused, result.is_upper))
+    return tuple(rows)
+
+
+# Schedulers against the bound: a mark for what each achieves, and a line to what nobody can pass.
+#
+# The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
+# that breaks a rule has no mark but the word.
+MOST_ROWS: Final = 50
+ROW_INCHES: Final = 0.24
+AROUND_INCHES: Final = 1.15
+FAR: Final = 30.0  # times the least; then the axis is logarithmic
+WORDS_ROOM: Final = 0.34  # of the width, right of all marks
+ROOM: Final = 0.04
+MOST_TICKS: Final = 6
+
+
+def validation_picture(result: Comparison[Any]) -> Figure:
+    """Draw what each scheduler achieves, and how far it is from the bound."""
+    with drawing_style():
+        verdicts = verdicts_of(result)
+        shown = verdicts[:MOST_ROWS]
+        figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
+        axes = figure.subplots()
+        _set_ends(axes, result.common_bound, shown)
+        _draw_bounds(axes, result.common_bound, shown)
+        for row, verdict in enumerate(shown):
+            _draw_row(axes, row, verdict)
+        axes.set_yticks(range(len(shown)), [style.lettered(each.name) for each in shown])
+        axes.set_ylim(max(1, len(shown)) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        left = len(verdicts) - len(shown)
+        axes.set_xlabel(style.lettered(result.quantity, 60) + (f"; {left:,} more are not drawn" if left else ""))
+        style.legend_above(figure, axes)
+        return figure
+
+
+def validation_spots(result: Comparison[Any]) -> tuple[Spot, ...]:
+    """Return what to tell about each mark."""
+    verdicts = verdicts_of(result)
+    return tuple(
+        Spot(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
+        for row, each in enumerate(verdicts[:MOST_ROWS])
+        if each.value is not None
+    )
+
+
+def _set_ends(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
+    """Let the axis hold all marks, with room for words on the right; logarithmic where marks are far."""
+    known = [x for each in rows for x in (each.value, each.bound) if each.value is not None and x is not None]
+    known += [] if bound is None else [bound]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low > 0.0 and high > FAR * low:
+        axes.set_xscale("log")
+        span = high / low
+        axes.set_xlim(low / span**ROOM, high * span ** (WORDS_ROOM / (1 - WORDS_ROOM)))
+    else:
+        span = high - low or abs(high) or 1.0
+        axes.set_xlim(low - ROOM * span, high + span * WORDS_ROOM / (1 - WORDS_ROOM))
+        axes.locator_params(axis="x", nbins=MOST_TICKS)
+        style.write_numbers(axes.xaxis)
+    style.draw_grid(axes, "x")
+
+
+def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
+    """Draw the bound as a line through all rows, or each row's own."""
+    label = "bound, proved"
+    if bound is not None:
+        axes.axvline(bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=2, label=label)
+        return
+    own = [(each.bound, row) for row, each in enumerate(rows) if each.bound is not None and each.value is not None]
+    look: style.Look = {"ms": 11, "mew": style.CURVE_LINE, "zorder": 2, "label": f"{label}, at the same energy"}
+    style.draw_dots(axes, own, "|", style.BLUE, **look)
+
+
+def _draw_row(axes: Axes, row: int, verdict: Verdict) -> None:
+    """Draw one scheduler: its mark, its distance, and the words."""
+    axes.axhline(row, color=style.RULE, linewidth=0.4, zorder=0)
+    if verdict.value is None:
+        place, colour = axes.get_xlim()[0] if verdict.bound is None else verdict.bound, style.RED
+    else:
+        if verdict.bound is not None:
+            axes.plot([verdict.bound, verdict.value], [row, row], color=style.VERMILION, linewidth=2.0, zorder=1)
+        look: style.Look = {"ms": 5, "mec": style.INK, "mew": 0.5, "zorder": 3, "label": "what a schedule achieves"}
+        style.draw_dots(axes, [(verdict.value, row)], "o", style.VERMILION, **look)
+        place, colour = max(verdict.value, verdict.bound or verdict.value), style.INK
+    words = style.lettered(verdict.words, 60)
+    style.write_beside(axes, words, (place, row), 7, color=colour, bbox=style.paper(0.15), zorder=4)
+
+
+# The figure of a study: the first quantity of its report, along a parameter or group by group.
+#
+# Where a parameter takes three numbers or more, a line for each of the other groups leads along it: means, with
+# the 95 % confidence interval about them. Else every group is a row: a thin line from the least run to the
+# most, a bar over the middle half of them, a tick at the median, a diamond at the mean, and the runs themselves
+# as dots.
 FEWEST: Final = 3  # numbers of a parameter that make a line
 MOST_LINES: Final = 8
-MOST_ROWS: Final = 40
+MOST_GROUPS: Final = 40
 MOST_DOTS: Final = 300  # of one row
-FAR: Final = 300.0  # times the least; then the axis is logarithmic
+FAR_GROUPS: Final = 300.0  # times the least; then the axis is logarithmic
 LONGEST: Final = 80  # letters of a group's name
 LINE_INCHES: Final = 3.6
-ROW_INCHES: Final = 0.32
-AROUND_INCHES: Final = 1.0
-COLOURS: Final = (
-    style.BLUE,
-    style.VERMILION,
-    style.GREEN,
-    style.PURPLE,
-    style.ORANGE,
-    style.SKY,
-    style.BROWN,
-    style.INK,
-)
+GROUP_INCHES: Final = 0.32
+AROUND_GROUPS_INCHES: Final = 1.0
+COLOURS: Final = (style.BLUE, *(colour for colour, _ in style.MARKS[:5]), style.BROWN, style.INK)
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 QUARTERS: Final = 4
@@ -61,7 +177,7 @@ def study_picture(report: StudyReport) -> Figure:
         parameter = swept(report)
         if parameter is None:
             rows = drawn_groups(report)
-            figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(rows)))
+            figure = style.blank_picture(AROUND_GROUPS_INCHES + GROUP_INCHES * max(2, len(rows)))
             axes = figure.subplots()
             if rows:
                 _draw_rows(axes, report, rows)
@@ -82,7 +198,8 @@ def swept(report: StudyReport) -> str | None:
     numbers = {
         name: len(values)
         for name, values in taken.items()
-        if len(values) >= FEWEST and all(_is_number(value) for value in values)
+        if len(values) >= FEWEST
+        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     }
     return max(numbers, key=lambda name: numbers[name]) if numbers else None
 
@@ -118,7 +235,7 @@ def described(report: StudyReport) -> str:
 
 def drawn_groups(report: StudyReport) -> Sequence[Group]:
     """Return the groups that have rows; the table has all."""
-    return _known(report)[:MOST_ROWS]
+    return _known(report)[:MOST_GROUPS]
 
 
 def _known(report: StudyReport) -> list[Group]:
@@ -137,11 +254,10 @@ def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
         above = [mean + half for mean, half in zip(means, halves, strict=True)]
         if any(halves):
             axes.fill_between(at, below, above, color=colour, alpha=0.18, linewidth=0)
-        mark = MARKS[place] if len(at) <= MOST_ROWS else ""
+        mark = MARKS[place] if len(at) <= MOST_GROUPS else ""
         dashes = DASHES[place]
         axes.plot(at, means, dashes, marker=mark, markersize=4, lw=style.CURVE_LINE, color=colour, label=name)
-    axes.set_xlabel(style.lettered(plainly(parameter), LONGEST))
-    axes.set_ylabel(f"mean {_label(report)}")
+    axes.set(xlabel=style.lettered(plainly(parameter), LONGEST), ylabel=f"mean {_label(report)}")
     style.draw_grid(axes, "y")
     style.write_numbers(axes.xaxis)
     style.write_numbers(axes.yaxis)
@@ -164,14 +280,13 @@ def _draw_rows(axes: Axes, report: StudyReport, rows: Sequence[Group]) -> None:
     quantity = report.quantities[0]
     for row, group in enumerate(rows):
         numbers = sorted(_scaled(quantity, each) for each in group.numbers[quantity])
-        _draw_row(axes, row, numbers)
+        _draw_group(axes, row, numbers)
     axes.set_yticks(range(len(rows)), [_in_two_lines(in_words(group)) for group in rows])
     axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
-    axes.set_ylim(max(1, len(rows)) - 0.4, -0.6)
-    axes.set_xlabel(_label(report))
+    axes.set(ylim=(max(1, len(rows)) - 0.4, -0.6), xlabel=_label(report))
     axes.set_title(SIGNS, fontsize=style.SMALL_LETTERS, fontweight="normal")
     every = [_scaled(quantity, each) for group in rows for each in group.numbers[quantity]]
-    if every and min(every) > 0 and max(every) > FAR * min(every):
+    if every and min(every) > 0 and max(every) > FAR_GROUPS * min(every):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _place: number(value, 3))
     else:
@@ -184,7 +299,7 @@ def _in_two_lines(words: str) -> str:
     return "\n".join(style.lettered(line, LONGEST // 2) for line in (lines[0], " ".join(lines[1:])) if line)
 
 
-def _draw_row(axes: Axes, row: int, numbers: Sequence[float]) -> None:
+def _draw_group(axes: Axes, row: int, numbers: Sequence[float]) -> None:
     """Draw the runs of one group."""
     if len(numbers) == 1:
         axes.plot(numbers, [row], "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
@@ -209,7 +324,3 @@ def _label(report: StudyReport) -> str:
 
 def _scaled(quantity: str, value: float) -> float:
     return 100.0 * value if quantity == GAP else value
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
