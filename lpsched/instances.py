@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
+from lpsched.io.instance_files import instance_of
 from lpsched.model.fields import describe
 from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
 from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
@@ -46,8 +47,8 @@ def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[
     found = format_of(document.value)
     kind = KINDS["bag"] if found is None else KINDS.get(name_of(found))
     if kind is not None and kind.name in kinds:
-        return kind.load("read")(document, path), kind
-    *first, last = (f"'{KINDS[name].load('format')}'" for name in INSTANCES)
+        return instance_of(kind.load("model"), document, path), kind
+    *first, last = (f"'{KINDS[name].load('model').FORMAT}'" for name in INSTANCES)
     command = COMMANDS.get(str(found).partition("/")[0])
     do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
     fault = Fault(("format",), describe(found), f"{', '.join(first)} or {last}", do)

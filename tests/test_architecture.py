@@ -59,7 +59,7 @@ CHECKED_BY = {  # all that a verifier or a certificate checker may use of its sl
     "facility": {"model", "parts"},
     "online": {"day", "clusters", "parts", "tasks", "utility", "schedule"},
 }
-MODELS_OF_CHECKS = {"model.violation", "model.fixed_point", "model.fields", "model.table"}
+MODELS_OF_CHECKS = {"model.violation", "model.fixed_point", "model.fields", "model.table", "model.answers"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -18,11 +18,10 @@ from lpsched.errors import Fault, InstanceError, OutputError, quote
 from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
-    Beside,
     TableForm,
     document_bytes,
     inline_table,
-    made_of,
+    instance_of,
     require_suffix,
     table_files,
     usual_form,
@@ -39,19 +38,7 @@ if TYPE_CHECKING:
     from lpsched.io.documents import Document
 
 
-def read_bag(path: Path | str) -> Bag:
-    """Read a bag from a YAML or JSON file, and the tables that it names.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
-    path = Path(path)
-    return bag_of(read_document(path), path)
-
-
-def bag_of(document: Document, path: Path) -> Bag:
-    """Make a bag of what the file at `path` says; see `read_bag`."""
-    beside = Beside(path, "bag")
-    return made_of(document, path, lambda raw: Bag.read(raw, str(path), context=beside))
+read_bag: Final = Bag.from_file
 
 
 def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -144,7 +131,7 @@ def read_schedule(path: Path | str) -> Schedule:
 
 def schedule_of(document: Document, path: Path) -> Schedule:
     """Make a schedule of what the file at `path` says."""
-    file = made_of(document, path, lambda raw: ScheduleFile.read(raw, str(path)))
+    file = instance_of(ScheduleFile, document, path)
     return Schedule(file.groups, file.makespan_seconds)
 
 

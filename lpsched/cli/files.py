@@ -45,7 +45,7 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
     """Print the JSON Schema of a kind of file."""
     from lpsched.model.kinds import KINDS
 
-    print_json(KINDS[kind].load("schema")())
+    print_json(KINDS[kind].load("model").model_json_schema())
 
 
 def show(

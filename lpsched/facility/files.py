@@ -13,12 +13,11 @@ from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, Ga
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
-    Beside,
     Contents,
     TableForm,
     document_bytes,
     inline_table,
-    made_of,
+    instance_of,
     require_suffix,
     table_files,
 )
@@ -41,19 +40,7 @@ MANY_PAIRS: Final = 10_000  # beyond, tables go into a file of their own
 RUN: Final = 5  # nodes of one type in a row, on average, from which runs are written
 
 
-def read_facility(path: Path | str) -> Facility:
-    """Read a facility from a YAML or JSON file, and the tables and matrix that it names.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
-    path = Path(path)
-    return facility_of(read_document(path), path)
-
-
-def facility_of(document: Document, path: Path) -> Facility:
-    """Make a facility of what the file at `path` says; see `read_facility`."""
-    beside = Beside(path, "facility")
-    return made_of(document, path, lambda raw: Facility.read(raw, str(path), context=beside))
+read_facility: Final = Facility.from_file
 
 
 def write_facility(facility: Facility, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -241,7 +228,7 @@ def allocation_of(document: Document, path: Path) -> GangAllocation | CoreAlloca
     """Make an allocation of what the file at `path` says."""
     form = document.value.get("form") if isinstance(document.value, dict) else None
     model = GangFile if form == "gang" else CoresFile if form == "cores" else AllocationFile
-    file = made_of(document, path, lambda raw: model.read(raw, str(path)))
+    file = instance_of(model, document, path)
     if isinstance(file, GangFile):
         return GangAllocation(
             file.outlets_celsius, tuple(each.patterns for each in file.nodes for _ in range(each.count))

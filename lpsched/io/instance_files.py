@@ -10,12 +10,14 @@ import warnings
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
-from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
+from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, read_document
 from lpsched.io.rows import gather_rows
 from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
+from lpsched.model.base import Instance
+from lpsched.model.kinds import name_of
 from lpsched.model.problems import in_file_order
 from lpsched.model.table import rows_of
 
@@ -41,14 +43,22 @@ _NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off",
 WIDTH: Final = 100  # characters of a line of words
 
 
-class _Instance(Protocol):
-    def remarks(self) -> tuple[str, ...]: ...
+Some = TypeVar("Some", bound=Instance)
 
 
-Instance = TypeVar("Instance", bound=_Instance)
+def read_as(model: type[Some], path: Path | str) -> Some:
+    """Read an instance from a YAML or JSON file, with the files that it names; its remarks come as warnings."""
+    path = Path(path)
+    return instance_of(model, read_document(path), path)
 
 
-def made_of(document: Document, path: Path, make: Callable[[object], Instance]) -> Instance:
+def instance_of(model: type[Some], document: Document, path: Path) -> Some:
+    """Make an instance of what the file at `path` says; see `read_as`."""
+    beside = Beside(path, name_of(model.FORMAT))
+    return made_of(document, path, lambda raw: model.read(raw, str(path), context=beside))
+
+
+def made_of(document: Document, path: Path, make: Callable[[object], Some]) -> Some:
     """Make an instance of what a file says; its remarks come as warnings."""
     found: tuple[Fault, ...] = ()
     try:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lpsched.errors import OutputError, quote
 from lpsched.io.content import one_fault, write_files
-from lpsched.io.documents import read_document
-from lpsched.io.instance_files import WIDTH, document_bytes, made_of, require_suffix, yaml_text
+from lpsched.io.instance_files import WIDTH, document_bytes, require_suffix, yaml_text
 from lpsched.io.lines import AddedLines, LineKind, Told, read_lines
 from lpsched.measure.bench import Bench
 from lpsched.measure.evidence import Sample, Setting
@@ -20,18 +19,8 @@ from lpsched.model.fields import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.io.documents import Document
 
-
-def read_bench(path: Path | str) -> Bench:
-    """Read a bench from a YAML or JSON file; what is legal but suspect comes as an `LpschedWarning`."""
-    path = Path(path)
-    return bench_of(read_document(path), path)
-
-
-def bench_of(document: Document, path: Path) -> Bench:
-    """Make a bench of what the file at `path` says; see `read_bench`."""
-    return made_of(document, path, lambda raw: Bench.read(raw, str(path)))
+read_bench: Final = Bench.from_file
 
 
 # Files of measurements: YAML and JSON; for people the columns first, the evidence after them.
@@ -55,15 +44,7 @@ NOTES: Final = {  # above these keys, in YAML
 }
 
 
-def read_measurements(path: Path | str) -> Measurements:
-    """Read what a bench found out from a YAML or JSON file; what is suspect comes as an `LpschedWarning`."""
-    path = Path(path)
-    return measurements_of(read_document(path), path)
-
-
-def measurements_of(document: Document, path: Path) -> Measurements:
-    """Make measurements of what the file at `path` says; see `read_measurements`."""
-    return made_of(document, path, lambda raw: Measurements.read(raw, str(path)))
+read_measurements: Final = Measurements.from_file
 
 
 def write_measurements(measurements: Measurements, path: Path | str) -> tuple[Path, ...]:

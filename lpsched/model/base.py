@@ -12,6 +12,7 @@ order of the file. `problems.py` translates Pydantic's errors into our messages.
 from __future__ import annotations
 
 import inspect
+import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +26,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.model.fields import Checked, describe, refusal
-from lpsched.model.kinds import COMMANDS, name_of, read_file
+from lpsched.model.kinds import COMMANDS, name_of
 from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Instance(Part):
     @classmethod
     def from_file(cls, path: Path | str) -> Self:
         """Return the instance in a YAML or JSON file, with the files that it names."""
-        made: Self = read_file(cls.FORMAT, path)
+        made: Self = pkgutil.resolve_name("lpsched.io.instance_files:read_as")(cls, path)  # a part above this one
         return made
 
     @classmethod

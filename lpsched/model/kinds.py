@@ -9,7 +9,6 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from string import Formatter
 from typing import Any, Final
 
@@ -18,12 +17,10 @@ from typing import Any, Final
 class Kind:
     """What can be done with one kind of file; of all functions the places, empty where there is none."""
 
-    name: str  # as in `lpsched-NAME/1`; the class of what is read is called so, too
+    name: str  # as in `lpsched-NAME/1`; the model is called so, too
     phrase: str  # what it is called in a sentence
     command: str  # the command it is made for
-    format: str  # with the version
-    schema: str  # returns the JSON Schema
-    read: str = ""  # from a document and its path to an instance
+    model: str  # the class of what is read, which has the format and the JSON Schema
     write: str = ""  # from an instance and a path to files
     show: str = ""  # from an instance to JSON and tables
     size: str = ""  # how large it is: a text with attributes of the instance in braces; see `size_of`
@@ -43,12 +40,6 @@ class Kind:
         return pkgutil.resolve_name(f"lpsched.{getattr(self, what)}")
 
 
-def read_file(format: str, path: Path | str) -> Any:  # noqa: A002, ANN401 - what the key is called; of that kind
-    """Return the instance in a file, which must have this format."""
-    document = pkgutil.resolve_name("lpsched.io.documents:read_document")(Path(path))
-    return KINDS[name_of(format)].load("read")(document, Path(path))
-
-
 _ON_MACHINES: Final = (
     "{tasks:,} tasks on {machines:,} machines ({task_types:,} task types, {machine_types:,} machine types)"
 )
@@ -57,9 +48,7 @@ _ALL: Final = (
         name="bag",
         phrase="a bag",
         command="lpsched solve",
-        format="bag.model:Bag.FORMAT",
-        schema="bag.model:Bag.model_json_schema",
-        read="bag.files:bag_of",
+        model="bag.model:Bag",
         write="bag.files:write_bag",
         show="report.answers:bag_shown",
         size=_ON_MACHINES,
@@ -76,9 +65,7 @@ _ALL: Final = (
         name="facility",
         phrase="a facility",
         command="lpsched facility",
-        format="facility.model:FORMAT",
-        schema="facility.model:Facility.model_json_schema",
-        read="facility.files:facility_of",
+        model="facility.model:Facility",
         write="facility.files:write_facility",
         show="report.facility:facility_shown",
         size="{nodes:,} nodes with {cores:,} cores, {crac_units:,} CRAC units "
@@ -92,9 +79,7 @@ _ALL: Final = (
         name="day",
         phrase="a day",
         command="lpsched validate",
-        format="online.day:FORMAT",
-        schema="online.day:Day.model_json_schema",
-        read="online.files:day_of",
+        model="online.day:Day",
         write="online.files:write_day",
         show="report.files:day_shown",
         size=_ON_MACHINES,
@@ -113,9 +98,7 @@ _ALL: Final = (
         name="clusters",
         phrase="clusters",
         command="lpsched simulate",
-        format="online.clusters:CLUSTERS_FORMAT",
-        schema="online.clusters:Clusters.model_json_schema",
-        read="online.files:clusters_of",
+        model="online.clusters:Clusters",
         write="online.files:write_clusters",
         show="report.files:clusters_shown",
         size="{tasks:,} tasks on {nodes:,} nodes with {cores:,} cores "
@@ -129,29 +112,19 @@ _ALL: Final = (
         examine="online.verify.clusters:examine",
         read_schedule="online.schedule_files:read_clusters_schedule",
     ),
-    Kind(
-        name="study",
-        phrase="a study",
-        command="lpsched study run",
-        format="studies.study:Study.FORMAT",
-        schema="studies.study:Study.model_json_schema",
-    ),
+    Kind(name="study", phrase="a study", command="lpsched study run", model="studies.study:Study"),
     Kind(
         name="bench",
         phrase="a bench",
         command="lpsched measure",
-        format="measure.bench:Bench.FORMAT",
-        schema="measure.bench:Bench.model_json_schema",
-        read="measure.files:bench_of",
+        model="measure.bench:Bench",
         show="report.facility:bench_shown",
     ),
     Kind(
         name="measurements",
         phrase="measurements",
         command="lpsched import measurements",
-        format="measure.measurements:Measurements.FORMAT",
-        schema="measure.measurements:Measurements.model_json_schema",
-        read="measure.files:measurements_of",
+        model="measure.measurements:Measurements",
         write="measure.files:write_measurements",
         show="report.measured_tables:measurements_shown",
         size="{seconds:,} applications on {machine_type} ({measured:,} settings measured, {failed:,} failed)",

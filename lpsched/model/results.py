@@ -5,7 +5,7 @@ The keys of a JSON object are declared in a text of words, in their order:
     value              an attribute, by its own name
     measured.cost      an attribute of an attribute, by the last name; null where there is nothing on the way
     unit=currency      by another name
-    risk?              left out where it is `None`
+    risk?              left out where it is `None` or an empty tuple
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def json_of(result: Any, keys: str, **computed: Any) -> dict[str, Any]:  # noqa:
             value = result
             for name in path:
                 value = None if value is None else getattr(value, name)
-        if value is not None or not is_optional:
+        if not is_optional or (value is not None and value != ()):
             found[key] = value if type(value) in SCALARS else plain(value)
     return found
 

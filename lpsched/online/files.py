@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.io.content import load_arrow, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
-    Beside,
     Contents,
     TableForm,
     document_bytes,
     inline_table,
-    made_of,
+    instance_of,
     require_suffix,
     table_files,
     usual_form,
@@ -32,7 +31,6 @@ from lpsched.online.utility import written_function
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpsched.io.documents import Document
     from lpsched.online.arriving import ArrivingInstance
 
 
@@ -67,19 +65,7 @@ def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
 FEW_TASKS: Final = 1_000  # up to here tasks are written inside the file
 
 
-def read_day(path: Path | str) -> Day:
-    """Read a day from a YAML or JSON file, and the tables and tasks that it names.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
-    path = Path(path)
-    return day_of(read_document(path), path)
-
-
-def day_of(document: Document, path: Path) -> Day:
-    """Make a day of what the file at `path` says; see `read_day`."""
-    beside = Beside(path, "day")
-    return made_of(document, path, lambda raw: Day.read(raw, str(path), context=beside))
+read_day: Final = Day.from_file
 
 
 def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -152,19 +138,7 @@ def _in_common(instance: Day | Clusters, task_file: str | None) -> dict[str, Any
 
 
 # Clusters files: YAML and JSON, with curves inside them, and tasks inside or beside them.
-def read_clusters(path: Path | str) -> Clusters:
-    """Read clusters from a YAML or JSON file, and the tasks that it names.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-    """
-    path = Path(path)
-    return clusters_of(read_document(path), path)
-
-
-def clusters_of(document: Document, path: Path) -> Clusters:
-    """Make clusters of what the file at `path` says; see `read_clusters`."""
-    beside = Beside(path, "clusters")
-    return made_of(document, path, lambda raw: Clusters.read(raw, str(path), context=beside))
+read_clusters: Final = Clusters.from_file
 
 
 def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -197,4 +171,5 @@ def read_arriving(path: Path | str) -> Day | Clusters:
     """Read a day or clusters, by the format that the file names."""
     path = Path(path)
     document = read_document(path)
-    return clusters_of(document, path) if format_of(document.value) == Clusters.FORMAT else day_of(document, path)
+    is_clusters = format_of(document.value) == Clusters.FORMAT
+    return instance_of(Clusters, document, path) if is_clusters else instance_of(Day, document, path)

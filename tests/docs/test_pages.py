@@ -96,7 +96,7 @@ def test_the_page_on_clusters_tells_keys_columns_rules_and_the_defaults_of_waiti
     assert WaitingCost(**waiting) == WaitingCost()
     code = "".join(
         (ROOT / "lpsched" / "online" / "verify" / f"{name}.py").read_text(encoding="utf-8")
-        for name in ("clusters", "counting")
+        for name in ("clusters", "accounts")
     )
     rules = set(re.findall(r"(?:return|Violation\(|broken =) ?\(?\"([a-z-]+)\"", code))
     assert len(rules) == 15

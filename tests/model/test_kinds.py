@@ -24,8 +24,8 @@ def test_every_place_that_a_kind_names_is_there(kind, what):
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_kind_has_the_name_that_its_format_and_its_template_have(kind):
-    assert name_of(kind.load("format")) == kind.name
-    assert template(kind.name).count(f"format: {kind.load('format')}") == 1
+    assert name_of(kind.load("model").FORMAT) == kind.name
+    assert template(kind.name).count(f"format: {kind.load('model').FORMAT}") == 1
     assert COMMANDS[f"lpsched-{kind.name}"] == kind.command
 
 

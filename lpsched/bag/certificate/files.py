@@ -15,7 +15,7 @@ from lpsched.bag.certificate.patterns import Interval, LeastMakespan
 from lpsched.bag.terms import Terms
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import made_of
+from lpsched.io.instance_files import instance_of
 from lpsched.model.answers import AnyName, Double, Exact, ExactPrices, Sealed, answer_text, checksum
 from lpsched.model.base import Part
 from lpsched.model.fields import Several
@@ -103,7 +103,7 @@ def read_certificate(path: Path | str) -> Certificate:
 def certificate_of(document: Document, path: Path) -> Certificate:
     """Make a certificate of what the file at `path` says; whether it proves its claim is for the checker to say."""
     model = FirstCertificateFile if format_of(document.value) == FORMATS[0] else CertificateFile
-    file = made_of(document, path, lambda raw: model.read(raw, str(path)))
+    file = instance_of(model, document, path)
     claim, paid = file.claim, file.multipliers
     terms = Terms(None, claim.price, None, claim.power_cap_watts, claim.deadline_seconds)
     terms.check()

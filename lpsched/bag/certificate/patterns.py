@@ -35,14 +35,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
 from lpsched.model.answers import AnyName, AnyWhole, Exact, ExactPrices, Piece
 from lpsched.model.fields import Several
-from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +72,8 @@ class LeastMakespan(Piece):
 class Interval(Piece):
     """Makespans from `start` to `end`, or from there on; a plain proof has no task prices and no cells."""
 
+    _KEYS: ClassVar[str] = "from=start to=end task_prices machine_prices cap_price cells=told_cells"
+
     start: Annotated[Exact, Field(alias="from")]
     end: Annotated[Exact | None, Field(alias="to")]
     task_prices: ExactPrices | None
@@ -80,10 +81,10 @@ class Interval(Piece):
     cap_price: Exact = Fraction(0)
     cells: Annotated[AnyWhole, BeforeValidator(lambda cells: 0 if cells is None else cells)] = 0  # null in files
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as it stands in a certificate."""
-        keys = "from=start to=end task_prices machine_prices cap_price cells"
-        return json_of(self, keys, cells=self.cells or None)
+    @property
+    def told_cells(self) -> int | None:
+        """Cells as a file tells them."""
+        return self.cells or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, TypeAlias
 
 from pydantic import Field
 from pydantic_core import core_schema
@@ -23,7 +23,6 @@ from lpsched.facility.model import Facility
 from lpsched.model.answers import AnyNumber, AnyWhole, Piece
 from lpsched.model.fields import OneOf, Several
 from lpsched.model.fixed_point import Verdict
-from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,13 +81,11 @@ class Cut(Piece):
 class Box(Piece):
     """Steps, and then a cut, or prices of a leaf, or neither if nothing is left."""
 
+    _KEYS: ClassVar[str] = "steps? cut? prices?"
+
     steps: Annotated[tuple[Step, ...], Several()] = ()
     cut: Cut | None = None
     prices: Prices | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as it stands in a proof."""
-        return json_of(self, "steps cut? prices?" if self.steps else "cut? prices?")
 
 
 @dataclass(frozen=True, slots=True)

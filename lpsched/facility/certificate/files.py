@@ -14,7 +14,7 @@ from pydantic import Field
 from lpsched.facility.certificate.boxes import EXACT_FORMAT, FORMAT, Box, FacilityCertificate
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import made_of
+from lpsched.io.instance_files import instance_of
 from lpsched.model.answers import About, Answer, AnyNumber, AnyNumbers, answer_text
 from lpsched.model.fields import Several, check_yes
 from lpsched.model.kinds import format_of
@@ -77,7 +77,7 @@ def read_proof(path: Path | str) -> FacilityCertificate:
 def proof_of(document: Document, path: Path) -> FacilityCertificate:
     """Make a proof of what the file at `path` says."""
     exact = format_of(document.value) == EXACT_FORMAT
-    file = made_of(document, path, lambda raw: (ExactProofFile if exact else ProofFile).read(raw, str(path)))
+    file = instance_of(ExactProofFile if exact else ProofFile, document, path)
     return FacilityCertificate(
         instance_name=file.instance.name,
         instance_hash=file.instance.hash,

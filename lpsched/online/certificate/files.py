@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lpsched.io.content import write_files
-from lpsched.io.instance_files import made_of
+from lpsched.io.instance_files import instance_of
 from lpsched.model.answers import Exact, Exacts, Sealed, answer_text, checksum
 from lpsched.model.base import Part
 from lpsched.model.fields import FrozenDict, OneOf, Several
@@ -111,8 +111,10 @@ def day_certificate_of(document: Document, path: Path) -> DayCertificate:
         If it is not one, or was changed since it was written.
     """
     of_nodes = format_of(document.value) == CLUSTERS_FORMAT
-    model = ClustersCertificateFile if of_nodes else DayCertificateFile
-    file: DayCertificateFile | ClustersCertificateFile = made_of(document, path, lambda raw: model.read(raw, str(path)))
+    model: type[DayCertificateFile | ClustersCertificateFile] = (
+        ClustersCertificateFile if of_nodes else DayCertificateFile
+    )
+    file = instance_of(model, document, path)
     claim, paid = file.claim, file.multipliers
     certificate = DayCertificate(
         instance_name=file.instance.name,
