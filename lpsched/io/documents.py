@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ import yaml
 
 from lpsched.errors import MOST_FAULTS, Fault, Place, quote
 from lpsched.io.content import as_text, one_fault, read_bytes
-from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,36 +253,3 @@ def read_document(path: Path) -> Document:
         raise one_fault(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
     text = as_text(path, read_bytes(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES))
     return read_json(path, text) if suffix == ".json" else read_yaml(path, text)
-
-
-# What stands in a file of answers, taken apart piece by piece; what is not as it should be becomes a fault.
-#
-# Each function returns something of the right kind in any case, so that one pass tells all faults. Whether a
-# number makes sense is for a verifier to say.
-def name(path: Place, value: object, faults: list[Fault]) -> str:
-    """Return a name."""
-    if isinstance(value, str):
-        return value
-    faults.append(Fault(path, describe(value), "a name", "put it in quotes"))
-    return ""
-
-
-def whole(path: Place, value: object, faults: list[Fault]) -> int:
-    """Return a whole number."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    faults.append(Fault(path, describe(value), "a whole number", "correct it"))
-    return 1
-
-
-def number(path: Place, value: object, faults: list[Fault]) -> float:
-    """Return a finite number."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf:
-        try:
-            return float(value)
-        except OverflowError:
-            pass  # a whole number of more than 308 digits
-    faults.append(Fault(path, describe(value), "a number", "correct it"))
-    return 0.0

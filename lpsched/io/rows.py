@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, LpschedError, OutputError, nearest, quote
 from lpsched.io.content import csv_bytes, load_arrow, one_fault, parquet_bytes, parquet_is_broken, write_files
 from lpsched.io.documents import SUFFIXES as DOCUMENTS
 from lpsched.io.documents import resolve
+from lpsched.model.problems import problems_of
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from lpsched.errors import Place
 
 
 # Tables of many rows in files of their own, `.csv` or `.parquet`, read piece by piece.
@@ -168,21 +169,26 @@ def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], widt
 Placed = TypeVar("Placed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlacedTable(Generic[Placed]):
     """What stands in the columns: `int64`, `string` or `float64`, as PyArrow calls them.
 
-    `task` makes one of a row's cells, in the order of `kinds`, and adds the faults that they have.
+    `task` is the data class that a row becomes (`model/answers.py`).
     """
 
     kinds: Mapping[str, str]
     optional: tuple[str, ...]
-    task: Callable[[Place, tuple[Any, ...], list[Fault]], Placed]
+    task: type[Placed]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of all columns."""
         return tuple(self.kinds)
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[list[Placed]]:
+        """What makes tasks of rows."""
+        return TypeAdapter(list[self.task])  # type: ignore[name-defined]
 
 
 def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -> tuple[Placed, ...]:
@@ -208,13 +214,14 @@ def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, faults: list[Fau
     if lines is not None:  # cells of a .csv are texts
         for key in (key for key, kind in table.kinds.items() if kind != "string"):
             columns[key] = [resolve(cell) if cell is not None else None for cell in columns[key]]
-    found = []
-    for n, cells in enumerate(zip(*(columns[key] for key in table.columns), strict=True)):
-        own: list[Fault] = []
-        found.append(table.task(("rows", before + n), cells, own))
-        if own and len(faults) < MOST_FAULTS:
-            faults += [replace(each, line=lines[n] if lines is not None else None) for each in own]
-    return found
+    cells = zip(*(columns[key] for key in table.columns), strict=True)
+    try:
+        return table.adapter.validate_python([dict(zip(table.columns, row, strict=True)) for row in cells])
+    except ValidationError as error:
+        for each in problems_of(error, BaseModel, (), ""):
+            n, column = int(each.path[0]), each.path[1]
+            faults.append(replace(each, path=("rows", before + n, column), line=lines[n] if lines else None))
+        return []
 
 
 def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path: Path) -> None:

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from lpsched.model.fields import Message
 
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,1200})?")  # a double, with room to spare
+_INTEGER: Final = core_schema.int_schema(strict=True)
 _KINDS: Final[dict[str, CoreSchema]] = {
     "a name": core_schema.str_schema(strict=True),
-    "a whole number": core_schema.no_info_before_validator_function(whole, core_schema.int_schema(strict=True)),
+    "a whole number": core_schema.union_schema(  # most are integers, which Pydantic alone is quick with
+        [_INTEGER, core_schema.no_info_before_validator_function(whole, _INTEGER)], mode="left_to_right"
+    ),
     "a number": core_schema.float_schema(strict=True, allow_inf_nan=False),
 }
 

@@ -196,7 +196,7 @@ class Instance(Part):
 
 def with_few_keys(raw: object) -> object:
     """Return what is given, unless it has so many keys that their problems would fill the memory."""
-    if isinstance(raw, Mapping) and len(raw) > MOST_KEYS:
+    if isinstance(raw, dict | Mapping) and len(raw) > MOST_KEYS:  # most are plain, which is quick to tell
         raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
     return raw
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+
+from pydantic_core import core_schema
+
+from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
+from lpsched.model.fields import Checked, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pydantic_core import CoreSchema
+
+    from lpsched.model.fields import Message
     from lpsched.online.day import Day
 
 
@@ -16,14 +25,14 @@ if TYPE_CHECKING:
 # Tasks are numbered from 0 in the order of the day's file, machines of a type from 1. A task that is not
 # placed is dropped: it earns nothing and takes no energy.
 @dataclass(frozen=True, slots=True)
-class PlacedTask:
+class PlacedTask(Piece):
     """One task on one machine; the P-state is `None` where the machine type has none."""
 
-    task: int
-    machine_type: str
-    machine: int
-    start_seconds: float
-    p_state: str | None = None
+    task: AnyWhole
+    machine_type: AnyName
+    machine: AnyWhole
+    start_seconds: AnyNumber
+    p_state: AnyName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +56,47 @@ def schedule_of_columns(day: Day, rows: Iterable[tuple[int, int, int, float]]) -
 # Tasks are numbered from 0 in the order of the file, nodes of a cluster from 1. A task that is not placed is
 # dropped: it earns nothing and takes no energy. How long a task runs, the instance says.
 Nodes: TypeAlias = tuple[tuple[int, int], ...]  # first and last node of each range
+RANGE: Final = re.compile(r"\s*([0-9]{1,18})\s*(?:-\s*([0-9]{1,18})\s*)?")
+BETWEEN: Final = re.compile("[;,]")
+
+
+class _Ranges(Checked[Nodes]):
+    """Ranges of nodes as they stand in files, such as 1-4;9."""
+
+    __slots__ = ()
+
+    def core(self) -> CoreSchema:
+        """Return what Pydantic checks."""
+        return core_schema.no_info_plain_validator_function(_ranges)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        return describe(value), "nodes as in 1-4;9", "correct it"
+
+
+def _ranges(value: object) -> Nodes:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1:
+        return ((int(value), int(value)),)
+    found = [RANGE.fullmatch(part) for part in BETWEEN.split(value)] if isinstance(value, str) else [None]
+    pairs = [each.groups() for each in found if each is not None]
+    if len(pairs) < len(found):
+        raise ValueError("no ranges")
+    return tuple(sorted((int(first), int(first if last is None else last)) for first, last in pairs))
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedOnNodes:
+class PlacedOnNodes(Piece):
     """One task on nodes of one cluster; the P-state is `None` where the cluster has none.
 
     >>> PlacedOnNodes(0, "fat", ((1, 4), (9, 9)), 60.0).count
     5
     """
 
-    task: int
-    cluster: str
-    nodes: Nodes  # rising
-    start_seconds: float
-    p_state: str | None = None
+    task: AnyWhole
+    cluster: AnyName
+    nodes: Annotated[Nodes, _Ranges()]  # rising
+    start_seconds: AnyNumber
+    p_state: AnyName | None = None
 
     @property
     def count(self) -> int:
