@@ -195,13 +195,15 @@ def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -
     """Read all rows of a schedule of at most so many tasks."""
     placed: list[Placed] = []
     faults: list[Fault] = []
+    seen = 0
     needed = [key for key in table.columns if key not in table.optional]
     for rows in read_pieces(path, table.columns, needed):
-        placed += _tasks(table, rows, len(placed), faults)
-        if len(placed) > most:
+        placed += _tasks(table, rows, seen, faults)
+        seen += len(next(iter(rows.columns.values())))
+        if seen > most:
             once = f"at most {most:,}: each task of {whose} once"
             faults.append(Fault((), f"more than {most:,} rows", once, "remove the others"))
-        if len(placed) > most or len(faults) >= MOST_FAULTS:
+        if seen > most or len(faults) >= MOST_FAULTS:
             break
     if faults:
         raise InstanceError(str(path), tuple(faults[:MOST_FAULTS]))
