@@ -17,17 +17,9 @@ from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow
 from lpsched.errors import Fault, InstanceError, OutputError, quote
 from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import (
-    TableForm,
-    document_bytes,
-    inline_table,
-    instance_of,
-    require_suffix,
-    table_files,
-    usual_form,
-)
+from lpsched.io.instance_files import TableForm, instance_of, table_files, told_tables, usual_form, write_document
 from lpsched.io.rows import SUFFIXES, read_pieces
-from lpsched.model.answers import Answer, answer_text
+from lpsched.model.answers import Answer, answer_head, answer_text
 from lpsched.model.fields import SMALLEST, Amount, Several
 from lpsched.model.results import json_of
 from lpsched.model.table import Axes
@@ -50,15 +42,10 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
         How to write the tables: by name or as a matrix inside the file, or in files beside it. If not
         given, by name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
     """
-    path = Path(path)
-    require_suffix(path)
-    form = form if form is not None else usual_form(bag.seconds)
+    path, form = Path(path), form if form is not None else usual_form(bag.seconds)
     held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
     contents = table_files(held, Axes(bag.task_types, bag.machine_types), path, form)
-    raw = as_dict(bag, form, {key: file.name for file, keys in contents.items() for key in keys[1]})
-    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
-    write_files(files)
-    return tuple(files)
+    return write_document(path, contents, lambda files: as_dict(bag, form, files))
 
 
 def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
@@ -66,13 +53,8 @@ def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] |
     raw: dict[str, Any] = {"format": FORMAT, "name": bag.name}
     raw["machine_types"] = [_said(machine) for machine in bag.machine_types]
     raw["task_types"] = [_said(task) for task in bag.task_types]
-    for key, table in (("seconds", bag.seconds), ("watts", bag.watts)):
-        if table is not None:
-            raw[key] = (
-                {"file": files[key]}
-                if files
-                else inline_table(table, bag.task_types, bag.machine_types, by_name=form is TableForm.NAMES)
-            )
+    axes = Axes(bag.task_types, bag.machine_types)
+    raw |= told_tables({"seconds": bag.seconds, "watts": bag.watts}, axes, form, files or {})
     for key, part in (("prices", bag.prices), ("site", bag.site)):
         if said := _said(part):
             raw[key] = said
@@ -101,9 +83,8 @@ class ScheduleFile(Answer):
 
 def schedule_as_dict(schedule: Schedule, bag: Bag, version: str) -> dict[str, Any]:
     """Return what the file says."""
-    head = {"format": ScheduleFile.FORMAT, "lpsched": version}
-    about = {"instance": {"name": bag.name, "hash": bag.content_hash}}
-    return head | about | json_of(schedule, "makespan_seconds groups")
+    head = answer_head(ScheduleFile.FORMAT, version, bag.name, bag.content_hash)
+    return head | json_of(schedule, "makespan_seconds groups")
 
 
 def write_schedule(schedule: Schedule, bag: Bag, path: Path | str, version: str) -> None:

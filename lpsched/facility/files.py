@@ -12,17 +12,9 @@ from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import (
-    Contents,
-    TableForm,
-    document_bytes,
-    inline_table,
-    instance_of,
-    require_suffix,
-    table_files,
-)
+from lpsched.io.instance_files import Contents, TableForm, instance_of, table_files, told_tables, write_document
 from lpsched.io.tables import write_csv_matrix, write_npz_matrix
-from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_text
+from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_head, answer_text
 from lpsched.model.base import Rule
 from lpsched.model.fields import OneOf, Several, Whole
 from lpsched.model.results import plain
@@ -54,12 +46,8 @@ def write_facility(facility: Facility, path: Path | str, *, form: TableForm | No
         10,000 pairs, else in an `.npz`; the matrix inside up to 20 nodes and units, else in an `.npz`.
     """
     path = Path(path)
-    require_suffix(path)
     contents = _table_files(facility, path, form) | _matrix_file(facility, path, form)
-    raw = as_dict(facility, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
-    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
-    write_files(files)
-    return tuple(files)
+    return write_document(path, contents, lambda files: as_dict(facility, form, files))
 
 
 def _table_files(facility: Facility, path: Path, form: TableForm | None) -> Contents:
@@ -94,12 +82,8 @@ def as_dict(
     raw["nodes"] = _nodes(facility)
     raw["crac_units"] = [said(unit) for unit in facility.crac_units]
     raw["task_types"] = [said(task) for task in facility.task_types]
-    for key, table in (("speeds", facility.speeds), ("watts", facility.watts)):
-        raw[key] = (
-            {"file": files[key]}
-            if key in files
-            else inline_table(table, facility.task_types, facility.node_types, by_name=by_name)
-        )
+    axes = Axes(facility.task_types, facility.node_types)
+    raw |= told_tables({"speeds": facility.speeds, "watts": facility.watts}, axes, form, files)
     if facility.degradation is not None:
         rows = [[x for x in row if x is not None] for row in facility.degradation]
         raw["degradation"] = _named(facility.memory_classes, rows) if by_name else rows
@@ -189,10 +173,7 @@ class CoresFile(AllocationFile):
 def allocation_as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, version: str) -> dict[str, Any]:
     """Return what the file says."""
     form, inside = ("gang", "patterns") if isinstance(allocation, GangAllocation) else ("cores", "cores")
-    return {
-        "format": AllocationFile.FORMAT,
-        "lpsched": version,
-        "instance": {"name": facility.name, "hash": facility.content_hash},
+    return answer_head(AllocationFile.FORMAT, version, facility.name, facility.content_hash) | {
         "form": form,
         "outlets_celsius": list(allocation.outlets_celsius),
         "nodes": [{"count": len(list(alike)), inside: plain(what)} for what, alike in groupby(allocation.nodes)],

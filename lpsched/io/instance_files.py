@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
+from lpsched.io.content import write_files
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, read_document
 from lpsched.io.rows import gather_rows
 from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
@@ -22,7 +23,7 @@ from lpsched.model.problems import in_file_order
 from lpsched.model.table import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lpsched.errors import Place
     from lpsched.io.documents import Document
@@ -95,6 +96,33 @@ def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[s
     if len(content) > most:
         raise OutputError(f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}")
     return content
+
+
+def write_document(
+    path: Path, contents: Contents, raw_of: Callable[[dict[str, str]], dict[str, Any]]
+) -> tuple[Path, ...]:
+    """Write a document and the files beside it; return all, the document last.
+
+    `raw_of` makes the document, given the names of the files by the keys whose values they hold.
+    """
+    require_suffix(path)
+    raw = raw_of({key: file.name for file, (_, keys) in contents.items() for key in keys})
+    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
+    write_files(files)
+    return tuple(files)
+
+
+def told_tables(
+    tables: Mapping[str, Table | None], axes: Axes, form: TableForm | None, files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a document says of tables that are there: the file of each, or its numbers."""
+    return {
+        key: {"file": files[key]}
+        if key in files
+        else inline_table(table, axes.rows, axes.columns, by_name=form is not TableForm.MATRIX)
+        for key, table in tables.items()
+        if table is not None
+    }
 
 
 def inline_table(

@@ -164,6 +164,11 @@ def checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def answer_head(format: str, version: str, name: str, content_hash: str) -> dict[str, Any]:  # noqa: A002 - the key
+    """Return the keys that a file of an answer begins with."""
+    return {"format": format, "lpsched": version, "instance": {"name": name, "hash": content_hash}}
+
+
 def answer_text(content: Mapping[str, Any], rows: str = "") -> bytes:
     """Return the bytes of a JSON file; of the list that comes last and is called `rows`, an entry to a line."""
     if not content.get(rows):

@@ -7,17 +7,16 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.io.content import load_arrow, write_files
+from lpsched.io.content import load_arrow
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
     Contents,
     TableForm,
-    document_bytes,
-    inline_table,
     instance_of,
-    require_suffix,
     table_files,
+    told_tables,
     usual_form,
+    write_document,
 )
 from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
@@ -79,22 +78,11 @@ def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> t
         all tasks where tables are beside the file, are in a `.csv` beside it, or in a `.parquet` if the
         tables are.
     """
-    path = Path(path)
-    require_suffix(path)
-    form = form if form is not None else usual_form(day.seconds)
+    path, form = Path(path), form if form is not None else usual_form(day.seconds)
     held = {"seconds": day.seconds, "watts": day.watts}
     axes = Axes(day.task_types, day.machine_types)
     contents = table_files(held, axes, path, form) | _task_file(day, path, form)
-    return _written(
-        path, contents, day_as_dict(day, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
-    )
-
-
-def _written(path: Path, contents: Contents, raw: dict[str, Any]) -> tuple[Path, ...]:
-    """Write a document and the files beside it; return all, the document last."""
-    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
-    write_files(files)
-    return tuple(files)
+    return write_document(path, contents, lambda files: day_as_dict(day, form, files))
 
 
 def _task_file(instance: ArrivingInstance, path: Path, form: TableForm) -> Contents:
@@ -111,12 +99,8 @@ def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, st
     raw: dict[str, Any] = {"format": FORMAT, "name": day.name}
     raw["machine_types"] = [each.model_dump(mode="json", exclude_defaults=True) for each in day.machine_types]
     raw["task_types"] = [{"name": task.name} for task in day.task_types]
-    for key, table in (("seconds", day.seconds), ("watts", day.watts)):
-        raw[key] = (
-            {"file": files[key]}
-            if key in files
-            else inline_table(table, day.task_types, day.machine_types, by_name=form is not TableForm.MATRIX)
-        )
+    axes = Axes(day.task_types, day.machine_types)
+    raw |= told_tables({"seconds": day.seconds, "watts": day.watts}, axes, form, files)
     return raw | _in_common(day, files.get("tasks"))
 
 
@@ -151,9 +135,8 @@ def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | No
         it, are in a `.csv`, or in a `.parquet` if the form is.
     """
     path = Path(path)
-    require_suffix(path)
     contents = _task_file(clusters, path, form if form is not None else TableForm.NAMES)
-    return _written(path, contents, clusters_as_dict(clusters, *(file.name for file in contents)))
+    return write_document(path, contents, lambda files: clusters_as_dict(clusters, files.get("tasks")))
 
 
 def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[str, Any]:

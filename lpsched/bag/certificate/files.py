@@ -16,7 +16,7 @@ from lpsched.bag.terms import Terms
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import instance_of
-from lpsched.model.answers import AnyName, Double, Exact, ExactPrices, Sealed, answer_text, checksum
+from lpsched.model.answers import AnyName, Double, Exact, ExactPrices, Sealed, answer_head, answer_text, checksum
 from lpsched.model.base import Part
 from lpsched.model.fields import Several
 from lpsched.model.kinds import format_of
@@ -66,10 +66,7 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
     terms = json_of(certificate.terms, "price power_cap_watts deadline_seconds")
     claim = json_of(certificate, "objective unit bound")
-    content = {
-        "format": FORMAT,
-        "lpsched": version,
-        "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
+    content = answer_head(FORMAT, version, certificate.instance_name, certificate.instance_hash) | {
         "claim": claim | {key: None if value is None else plain(Fraction(value)) for key, value in terms.items()},
         "multipliers": {"machine_types": plain(certificate.machine_prices), "cap": plain(certificate.cap_price)},
         **json_of(certificate, "least_makespan intervals"),

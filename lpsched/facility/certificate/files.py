@@ -15,7 +15,7 @@ from lpsched.facility.certificate.boxes import EXACT_FORMAT, FORMAT, Box, Facili
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import instance_of
-from lpsched.model.answers import About, Answer, AnyNumber, AnyNumbers, answer_text
+from lpsched.model.answers import About, Answer, AnyNumber, AnyNumbers, answer_head, answer_text
 from lpsched.model.fields import Several, check_yes
 from lpsched.model.kinds import format_of
 from lpsched.model.results import json_of
@@ -46,9 +46,9 @@ class ExactProofFile(ProofFile):
 
 def as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
-    head = {"format": FORMAT if certificate.granted else EXACT_FORMAT, "lpsched": version}
-    about = {"instance": {"name": certificate.instance_name, "hash": certificate.instance_hash}}
-    return head | about | json_of(certificate, "colocation outlets_celsius bound floor boxes")
+    written = FORMAT if certificate.granted else EXACT_FORMAT
+    head = answer_head(written, version, certificate.instance_name, certificate.instance_hash)
+    return head | json_of(certificate, "colocation outlets_celsius bound floor boxes")
 
 
 def write_proof(certificate: FacilityCertificate, path: Path | str, version: str) -> None:

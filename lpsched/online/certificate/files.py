@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lpsched.io.content import write_files
 from lpsched.io.instance_files import instance_of
-from lpsched.model.answers import Exact, Exacts, Sealed, answer_text, checksum
+from lpsched.model.answers import Exact, Exacts, Sealed, answer_head, answer_text, checksum
 from lpsched.model.base import Part
 from lpsched.model.fields import FrozenDict, OneOf, Several
 from lpsched.model.kinds import format_of
@@ -77,10 +77,8 @@ def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
     of_nodes = isinstance(certificate, ClustersCertificate)
     objective = certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
-    content = {
-        "format": CLUSTERS_FORMAT if of_nodes else FORMAT,
-        "lpsched": version,
-        "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
+    written = CLUSTERS_FORMAT if of_nodes else FORMAT
+    content = answer_head(written, version, certificate.instance_name, certificate.instance_hash) | {
         "claim": {"objective": objective, "bound": plain(certificate.bound)},
         "multipliers": {
             "edges_seconds": plain(certificate.edges),
