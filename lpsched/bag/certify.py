@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag import front, profit
-from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.certificate.bounds import Multipliers, Number, Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.patterns import (
     MOST_CELLS,
@@ -21,8 +21,8 @@ from lpsched.bag.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import MAKESPAN, ask
-from lpsched.bag.proving import prove, screen_of
+from lpsched.bag.problem import MAKESPAN, Question, ask
+from lpsched.bag.proving import Proved, prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lpsched.bag.certificate.bounds import Multipliers, Number
-    from lpsched.bag.problem import Question
-    from lpsched.bag.proving import Proved
     from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.lp.program import LinearProgram, Solver
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.compare.result import Overview
+from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
-from lpsched.bag.pricing.result import PriceStretch
+from lpsched.bag.pricing.result import PriceCurve, PricePiece, PriceStretch, Sensitivity
 from lpsched.bag.problem import PROFIT, ask, with_price
 from lpsched.bag.proving import prove
 from lpsched.bag.recovery.stages import choices
-from lpsched.bag.relaxation import Regime, scales_of
-from lpsched.bag.result import Worth
+from lpsched.bag.relaxation import Regime, Relaxation, scales_of
+from lpsched.bag.result import FrontResult, Result, Worth
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
 from lpsched.bag.solve import regime_of
@@ -32,11 +32,7 @@ from lpsched.model.fields import FrozenDict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpsched.bag.compare.result import FrontComparison
     from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, PricePiece, Sensitivity
-    from lpsched.bag.relaxation import Relaxation
-    from lpsched.bag.result import FrontResult, Result
     from lpsched.lp.program import Solver
 
 

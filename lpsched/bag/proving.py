@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import usable_arrays, usable_bag
+from lpsched.bag.arrays import BagArrays, usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.bag.problem import MAKESPAN
-from lpsched.bag.relaxation import least_makespan
-from lpsched.cancellation import timed
+from lpsched.bag.problem import MAKESPAN, Question
+from lpsched.bag.relaxation import Relaxation, least_makespan
+from lpsched.cancellation import Watch, timed
 from lpsched.errors import InfeasibleError, InfeasibleProgramError, NotFoundError
 from lpsched.model.fixed_point import rounded_down
 from lpsched.units import lower_text, number
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
-    from lpsched.bag.relaxation import Relaxation
-    from lpsched.cancellation import Watch
     from lpsched.lp.program import Solver
 
 

@@ -12,8 +12,8 @@ from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import MAKESPAN, Question, ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import MAKESPAN, Objective, Question, ask
+from lpsched.bag.proving import Proved, prove
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
     Recovered,
@@ -27,7 +27,7 @@ from lpsched.bag.recovery.stages import (
     waiting,
 )
 from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
-from lpsched.bag.relaxation import Regime
+from lpsched.bag.relaxation import Regime, Relaxation
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.search.frontier import best_rate
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lpsched.bag.problem import Objective
-    from lpsched.bag.proving import Proved
-    from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.search.makespan_intervals import IntervalSearch
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions

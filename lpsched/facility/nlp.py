@@ -21,8 +21,8 @@ from lpsched.facility.air import (
     total_watts,
 )
 from lpsched.facility.continuous_states import ContinuousPoint, CoreStates, core_states, count_variables
-from lpsched.facility.recovery import core_allocation
-from lpsched.lp.program import LpBuilder, require_optimal
+from lpsched.facility.recovery import Piece, core_allocation
+from lpsched.lp.program import Indices, LinearProgram, LpBuilder, LpSolution, Solver, require_optimal
 from lpsched.lp.smooth import SmoothStatus
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.facility.recovery import Piece
-    from lpsched.lp.program import Indices, LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from lpsched.errors import InstanceError, MeasureError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
-from lpsched.measure.bench import Bench, each_once
-from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Sample, Setting
+from lpsched.measure.bench import Bench, Repeats, each_once
+from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Measured, Sample, Setting
 from lpsched.measure.files import SampleLines, head_of
 from lpsched.measure.machine import MachineStage, faults_here, require_linux
 from lpsched.measure.summary import (
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.cancellation import Watch
-    from lpsched.measure.bench import Repeats
-    from lpsched.measure.evidence import Measured
     from lpsched.measure.measurements import Measurements
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
-from lpsched.traces.bags import bag_of, with_powers
+from lpsched.traces.bags import LoggedBag, bag_of, with_powers
 from lpsched.traces.jobs import (
     ONLY_TYPE,
     SIZE,
@@ -24,7 +24,7 @@ from lpsched.traces.jobs import (
     refused,
     require_jobs,
 )
-from lpsched.traces.swf import MISSING
+from lpsched.traces.swf import MISSING, SwfTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.online.clusters import Clusters
-    from lpsched.traces.bags import LoggedBag
-    from lpsched.traces.swf import SwfTrace
 
 
 # Which jobs of a Standard Workload Format log count, and how.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -16,7 +16,7 @@ import numpy as np
 from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
-from lpsched.bag.heuristics import heuristic, min_energy, min_min, names
+from lpsched.bag.heuristics import Heuristic, heuristic, min_energy, min_min, names
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
@@ -41,9 +41,6 @@ from lpsched.model.provenance import provenance_of, relative_gap
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpsched.bag.heuristics import Heuristic
     from lpsched.bag.result import Effort
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions

@@ -22,10 +22,10 @@ from lpsched.bag.recovery.stages import (
     is_close,
     repaired,
 )
-from lpsched.bag.search.makespan_intervals import IntervalSearch, Scoring, scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, Leaf, Scoring, scoring_of
 from lpsched.errors import SolverError
 from lpsched.lp.highs import whole_point
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LinearProgram, LpBuilder, Solver
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.problem import Question
     from lpsched.bag.schedule import Schedule
-    from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

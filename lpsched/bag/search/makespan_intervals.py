@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import Items, items_of
+from lpsched.bag.arrays import Items, Pattern, items_of
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
 from lpsched.bag.proving import prover_of
@@ -24,7 +24,6 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.bag.arrays import Pattern
     from lpsched.bag.model import Bag
     from lpsched.bag.problem import Question
     from lpsched.lp.program import Master, Solver
