@@ -21,8 +21,7 @@ from lpsched.bag.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import MAKESPAN, Question, ask
-from lpsched.bag.proving import Proved, prove, screen_of
+from lpsched.bag.problem import MAKESPAN, Proved, Question, ask, prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms

@@ -15,8 +15,7 @@ from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PriceStretch, Sensitivity
-from lpsched.bag.problem import PROFIT, ask, with_price
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import PROFIT, ask, prove, with_price
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, Relaxation, scales_of
 from lpsched.bag.result import FrontResult, Result, Worth

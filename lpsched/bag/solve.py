@@ -12,8 +12,7 @@ from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import MAKESPAN, Objective, Question, ask
-from lpsched.bag.proving import Proved, prove
+from lpsched.bag.problem import MAKESPAN, Objective, Proved, Question, ask, prove
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
     Recovered,

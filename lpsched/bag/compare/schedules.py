@@ -18,8 +18,7 @@ from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
 from lpsched.bag.heuristics import Heuristic, heuristic, min_energy, min_min, names
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import Question, ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import Question, ask, prove
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow

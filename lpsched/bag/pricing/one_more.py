@@ -11,8 +11,7 @@ from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import WhatIf
-from lpsched.bag.problem import Question, ask, with_price
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import Question, ask, prove, with_price
 from lpsched.bag.result import Between, Effort, OneMore, Result, changes_between
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.solve import DEFAULT_GAP, answer, answer_in_time, effort_named

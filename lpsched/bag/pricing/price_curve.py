@@ -14,8 +14,17 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
-from lpsched.bag.problem import PROFIT, Question, ask, energy_cost, missing_data, with_price
-from lpsched.bag.proving import prover_of, require_power, require_time
+from lpsched.bag.problem import (
+    PROFIT,
+    Question,
+    ask,
+    energy_cost,
+    missing_data,
+    prover_of,
+    require_power,
+    require_time,
+    with_price,
+)
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime

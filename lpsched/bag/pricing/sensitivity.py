@@ -19,8 +19,7 @@ from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
 from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import PROFIT, Question, ask
-from lpsched.bag.proving import Proved, prove, prover_of
+from lpsched.bag.problem import PROFIT, Proved, Question, ask, prove, prover_of
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, Relaxation, scales_of
 from lpsched.bag.result import Effort, Result

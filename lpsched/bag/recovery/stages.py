@@ -26,8 +26,7 @@ import numpy as np
 
 from lpsched.bag.arrays import Items, items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import ENERGY, Objective, Question
-from lpsched.bag.proving import proved_makespan
+from lpsched.bag.problem import ENERGY, Objective, Question, proved_makespan
 from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines, search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange, levelled
 from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule

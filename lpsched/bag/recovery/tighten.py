@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.proving import proved_makespan
+from lpsched.bag.problem import Question, proved_makespan
 from lpsched.bag.recovery.exchange import OVERLOAD, levelled, polish
 from lpsched.bag.recovery.plans import FIRST_ROUNDS, Cover, Plan, choose, dive, ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import place
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
     from lpsched.bag.schedule import Schedule
     from lpsched.cancellation import Watch
     from lpsched.model.arrays import Floats, Integers

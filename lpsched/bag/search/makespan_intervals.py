@@ -14,7 +14,7 @@ import numpy as np
 from lpsched.bag.arrays import Items, Pattern, items_of
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import Question, prover_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.knapsack import surely_most
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
     from lpsched.lp.program import Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
