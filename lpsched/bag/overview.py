@@ -131,7 +131,10 @@ def price_stretches(
     `to_price` is where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
     """
     solver = solver if solver is not None else default_solver()
-    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, _gamma(curve), curve.schedules)
+    last = curve.pieces[-1]
+    ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
+    gamma = next((price / ratio for price, ratio in ends if price and ratio), None)  # the price at the ratio 1
+    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, gamma, curve.schedules)
     return tuple(stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0)))
 
 
@@ -280,13 +283,6 @@ class _Walk:
 
     def _ratio(self, price: float) -> float | None:
         return None if self.gamma is None else price / self.gamma
-
-
-def _gamma(curve: PriceCurve) -> float | None:
-    """Return the price at the profit ratio 1, by the piece that goes furthest."""
-    last = curve.pieces[-1]
-    ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
-    return next((price / ratio for price, ratio in ends if price and ratio), None)
 
 
 def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:

@@ -342,7 +342,8 @@ def find(  # noqa: PLR0913 - the options of `solve`
         used = Effort.BALANCED
         with timed(timings, "balance"):
             found = balance(question, found, bound, gap, watch)
-    if _searches(question, effort, found, bound, gap):
+    pays = effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
+    if pays or (effort is Effort.TIGHT and not is_close(question, found, bound, gap)):
         used = Effort.TIGHT
         limit = watch.left()
         tight = TIGHT if limit is None else limit
@@ -354,13 +355,6 @@ def find(  # noqa: PLR0913 - the options of `solve`
         assert missed is not None
         raise missed
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
-
-
-def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
-    """Tell whether to search for a better bound and schedule."""
-    if effort is Effort.TIGHT:
-        return not is_close(question, found, bound, gap)
-    return effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:

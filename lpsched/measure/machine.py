@@ -22,14 +22,15 @@ from lpsched.measure.meters.machine import (
     CPUINFO,
     IS_LINUX,
     PROCESSORS,
+    PerfCounters,
     allowed_processors,
+    find_counters,
     missed_level,
     physical_cores,
     processor_name,
     siblings_of,
     system_name,
 )
-from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
 from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
