@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag import front, profit
-from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.certificate.bounds import Multipliers, Number, Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.patterns import (
     MOST_CELLS,
@@ -21,8 +21,7 @@ from lpsched.bag.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import MAKESPAN, ask
-from lpsched.bag.proving import prove, screen_of
+from lpsched.bag.problem import MAKESPAN, Proved, Question, ask, prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lpsched.bag.certificate.bounds import Multipliers, Number
-    from lpsched.bag.problem import Question
-    from lpsched.bag.proving import Proved
     from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.lp.program import LinearProgram, Solver
 
@@ -163,7 +159,11 @@ class _Choice:
         self, prover: IntervalProver, multipliers: Multipliers, leaves: Sequence[Leaf], bound: Fraction
     ) -> None:
         self.prover, self.leaves = prover, leaves
-        self.score = _score_of(prover, bound)
+        self.score = -bound
+        if prover.objective == "profit":
+            self.score = bound / SECONDS_PER_HOUR + prover.known.standing()
+        elif (step := prover.joules) is not None:  # of energy, just enough to be rounded up to the bound
+            self.score = -(math.ceil(bound / step) - 1 + ROUNDED_UP) * step
         machines = [machine.name for machine in prover.bag.machine_types]
         tasks = [task.name for task in prover.bag.task_types]
         always = Fraction(0), None, None  # from 0 on, without prices of tasks
@@ -183,25 +183,21 @@ class _Choice:
             chosen: list[Interval] = []
             end = self.prover.known.deadline
             while not chosen or chosen[-1].start > low:
-                best = min(self._candidates(end, low), key=lambda each: each.start, default=None)
-                if best is None:
+                starts = [(self._earliest(line, low, end), interval) for interval, line in self._lines(end)]
+                proving = [replace(interval, start=start) for start, interval in starts if start is not None]
+                if not proving:
                     break
-                chosen.append(best)
-                end = best.start
+                chosen.append(min(proving, key=lambda each: each.start))
+                end = chosen[-1].start
             else:
                 return tuple(reversed(chosen))
-            weaker = self._weaker(end, low)
-            if weaker is None:
+            start = self._below(end, low)  # go on with the best score that can be proved for the leaf below the end
+            scores = [self.prover.score(line, start, end) for _, line in self._lines(end) if line is not None]
+            known = [score for score in scores if score is not None and score > self.score]
+            if not known:
                 return None
-            self.score = weaker
+            self.score = min(known)
         return None
-
-    def _candidates(self, end: Fraction | None, low: Fraction) -> Iterator[Interval]:
-        """Yield intervals that end there and prove the bound, with the earliest start each."""
-        for interval, line in self._lines(end):
-            start = self._earliest(line, low, end)
-            if start is not None:
-                yield replace(interval, start=start)
 
     def _lines(self, end: Fraction | None) -> Iterator[tuple[Interval, Line | None]]:
         """Yield intervals from 0 to an end with the prices at hand, and what these say of such makespans."""
@@ -266,21 +262,6 @@ class _Choice:
     def _holds(self, line: Line, start: Fraction, end: Fraction | None) -> bool:
         score = self.prover.score(line, start, end)
         return score is None or score <= self.score
-
-    def _weaker(self, end: Fraction | None, low: Fraction) -> Fraction | None:
-        """Return the best score that can be proved for the leaf below an end; `None` if there is none."""
-        start = self._below(end, low)
-        scores = [self.prover.score(line, start, end) for _, line in self._lines(end) if line is not None]
-        known = [score for score in scores if score is not None and score > self.score]
-        return min(known, default=None)
-
-
-def _score_of(prover: IntervalProver, bound: Fraction) -> Fraction:
-    """Return the score to prove; of energy, just enough to be rounded up to the bound."""
-    if prover.objective == "profit":
-        return bound / SECONDS_PER_HOUR + prover.known.standing()
-    step = prover.joules
-    return -bound if step is None else -(math.ceil(bound / step) - 1 + ROUNDED_UP) * step
 
 
 def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:

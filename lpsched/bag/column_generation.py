@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag import front, profit
-from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
+from lpsched.bag.relaxation import DEAREST, Relaxation, Scales, scales_of
 from lpsched.cancellation import Watch
-from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import Columns, LpBuilder, LpStatus, array_module
+from lpsched.lp.columns import ColumnGeneration, Generated, Priced
+from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpStatus, Solver, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.relaxation import Scales
-    from lpsched.lp.columns import Generated
-    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

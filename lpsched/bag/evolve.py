@@ -11,21 +11,18 @@ import numpy as np
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.schedule import MachineGroup, Schedule, run_of
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
+from lpsched.evolve.genes import Genes, GeneSamples, Numbers, Pairs, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import task_draws
+from lpsched.model.risk import Draws, RiskOptions, task_draws
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.bag.schedule import Run
-    from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.risk import Draws, RiskOptions
 
 
 # From a schedule of a bag to a chromosome, and back.

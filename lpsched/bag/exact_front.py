@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import ask, missing_data
-from lpsched.bag.proving import prover_of, require_power, require_time
+from lpsched.bag.problem import ask, missing_data, prover_of, require_power, require_time
 from lpsched.bag.recovery.exchange import levelled
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule

@@ -33,11 +33,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, Relaxation, Scales, scales_of
-from lpsched.lp.program import LpBuilder, LpStatus
+from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.lp.program import LinearProgram, LpSolution
     from lpsched.model.arrays import Floats
 
 NAME: Final = "front"

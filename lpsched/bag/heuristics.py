@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.bag.arrays import arrays_of
+from lpsched.bag.arrays import BagArrays, arrays_of
 from lpsched.bag.ready_machines import Group, Lowest, PairTimes, ReadyMachines, Way, lowest, shift_of, streams_of
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.errors import Fault, InstanceError
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import TaskRow
     from lpsched.model.arrays import Floats, Integers
 
 

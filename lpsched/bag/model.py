@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
@@ -26,8 +26,6 @@ from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, d
 from lpsched.model.table import Cells, Table, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
     from numpy.typing import ArrayLike
 
     from lpsched.model.problems import AnyPart

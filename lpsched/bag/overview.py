@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.compare.result import Overview
+from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
-from lpsched.bag.pricing.result import PriceStretch
-from lpsched.bag.problem import PROFIT, ask, with_price
-from lpsched.bag.proving import prove
+from lpsched.bag.pricing.result import PriceCurve, PricePiece, PriceStretch, Sensitivity
+from lpsched.bag.problem import PROFIT, ask, prove, with_price
 from lpsched.bag.recovery.stages import choices
-from lpsched.bag.relaxation import Regime, scales_of
-from lpsched.bag.result import Worth
+from lpsched.bag.relaxation import Regime, Relaxation, scales_of
+from lpsched.bag.result import FrontResult, Result, Worth
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
 from lpsched.bag.solve import regime_of
@@ -32,11 +31,7 @@ from lpsched.model.fields import FrozenDict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpsched.bag.compare.result import FrontComparison
     from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, PricePiece, Sensitivity
-    from lpsched.bag.relaxation import Relaxation
-    from lpsched.bag.result import FrontResult, Result
     from lpsched.lp.program import Solver
 
 
@@ -136,7 +131,10 @@ def price_stretches(
     `to_price` is where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
     """
     solver = solver if solver is not None else default_solver()
-    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, _gamma(curve), curve.schedules)
+    last = curve.pieces[-1]
+    ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
+    gamma = next((price / ratio for price, ratio in ends if price and ratio), None)  # the price at the ratio 1
+    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, gamma, curve.schedules)
     return tuple(stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0)))
 
 
@@ -285,13 +283,6 @@ class _Walk:
 
     def _ratio(self, price: float) -> float | None:
         return None if self.gamma is None else price / self.gamma
-
-
-def _gamma(curve: PriceCurve) -> float | None:
-    """Return the price at the profit ratio 1, by the piece that goes furthest."""
-    last = curve.pieces[-1]
-    ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
-    return next((price / ratio for price, ratio in ends if price and ratio), None)
 
 
 def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:

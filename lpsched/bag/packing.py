@@ -45,13 +45,12 @@ import numpy as np
 
 from lpsched.lp.columns import Priced
 from lpsched.lp.knapsack import Grid, good_fillings
-from lpsched.lp.program import Columns, LpBuilder
+from lpsched.lp.program import Columns, LinearProgram, LpBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.arrays import Items, Pattern
-    from lpsched.lp.program import LinearProgram
     from lpsched.model.arrays import Floats
 
 NAME: Final = "packing"

@@ -30,12 +30,10 @@ from lpsched.model.fields import (
     WithPStates,
 )
 from lpsched.model.problems import MOST_ADVISED, repeats
-from lpsched.model.table import labels_differ
+from lpsched.model.table import Table, labels_differ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from lpsched.model.table import Table
 
 
 class MachineType(WithPStates, Part):

@@ -37,15 +37,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import DEAREST, SLACK, Relaxation
-from lpsched.lp.program import LpBuilder, LpStatus
+from lpsched.bag.relaxation import DEAREST, SLACK, Relaxation, Scales
+from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.relaxation import Scales
-    from lpsched.lp.program import LinearProgram, LpSolution
     from lpsched.model.arrays import Floats
 
 NAME: Final = "profit"

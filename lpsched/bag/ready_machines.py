@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.schedule import MachineGroup, Schedule, run_of
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import Run
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
-from lpsched.model.provenance import Status
+from lpsched.model.provenance import Provenance, Status
 from lpsched.model.results import JsonObject, frame_of, json_of
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, bound_text, gap_text, html_table, lower_text, number
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
-    from lpsched.model.provenance import Provenance
     from lpsched.model.risk import Risk
 
 

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import arrays_of
+from lpsched.bag.arrays import BagArrays, arrays_of
 from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import SOURCE, SPREADS, Risk, spread_of, told
+from lpsched.model.risk import SOURCE, SPREADS, Risk, RiskOptions, Spread, spread_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.arrays import Floats, Mask
-    from lpsched.model.risk import RiskOptions, Spread
 
 
 # What a schedule of a bag takes, drawn again and again: makespan, energy and profit of each sample.

@@ -12,8 +12,7 @@ from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import MAKESPAN, Question, ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import MAKESPAN, Objective, Proved, Question, ask, prove
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
     Recovered,
@@ -27,7 +26,7 @@ from lpsched.bag.recovery.stages import (
     waiting,
 )
 from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
-from lpsched.bag.relaxation import Regime
+from lpsched.bag.relaxation import Regime, Relaxation
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.search.frontier import best_rate
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lpsched.bag.problem import Objective
-    from lpsched.bag.proving import Proved
-    from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.search.makespan_intervals import IntervalSearch
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions
@@ -346,7 +342,8 @@ def find(  # noqa: PLR0913 - the options of `solve`
         used = Effort.BALANCED
         with timed(timings, "balance"):
             found = balance(question, found, bound, gap, watch)
-    if _searches(question, effort, found, bound, gap):
+    pays = effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
+    if pays or (effort is Effort.TIGHT and not is_close(question, found, bound, gap)):
         used = Effort.TIGHT
         limit = watch.left()
         tight = TIGHT if limit is None else limit
@@ -358,13 +355,6 @@ def find(  # noqa: PLR0913 - the options of `solve`
         assert missed is not None
         raise missed
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
-
-
-def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
-    """Tell whether to search for a better bound and schedule."""
-    if effort is Effort.TIGHT:
-        return not is_close(question, found, bound, gap)
-    return effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:

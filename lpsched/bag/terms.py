@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.bag.model import part_of
+from lpsched.bag.model import Bag, part_of
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import MOST, Amount, check_money, check_power, check_seconds, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from lpsched.bag.model import Bag
 
 
 # Under which terms a bag is solved: the objective, and another price, power cap or deadline than its file says.

@@ -8,14 +8,13 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.model.violation import LONGEST, UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import TaskRow
 
 
 @dataclass(frozen=True, slots=True)

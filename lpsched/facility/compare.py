@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -18,7 +18,7 @@ from lpsched.facility.model import Facility
 from lpsched.facility.nlp import three_stages
 from lpsched.facility.parts import CoreAllocation, GangAllocation
 from lpsched.facility.recovery import greedy
-from lpsched.facility.result import FacilityValidation, Judged, MethodResult
+from lpsched.facility.result import FacilityResult, FacilityValidation, Judged, MethodResult, Moment
 from lpsched.facility.solve import DEFAULT_GAP, facility, verified
 from lpsched.facility.verify import Examined, examine
 from lpsched.io.documents import read_document
@@ -28,10 +28,7 @@ from lpsched.model.provenance import Status, provenance_of, relative_gap
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.facility.genes import Population
-    from lpsched.facility.result import FacilityResult, Moment
     from lpsched.lp.program import Solver
 
 

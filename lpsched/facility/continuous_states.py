@@ -37,12 +37,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.facility.air import even_outlets
-from lpsched.lp.smooth import SmoothProgram
+from lpsched.facility.air import FacilityArrays, HeatMap, even_outlets
+from lpsched.lp.smooth import Expression, SmoothProgram, SmoothSolution
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import FacilityArrays, HeatMap
-    from lpsched.lp.smooth import Expression, SmoothSolution
     from lpsched.model.arrays import Floats, Integers
 
 

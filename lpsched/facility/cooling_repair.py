@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.facility.air import rooms
+from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps, rooms
 from lpsched.jit import compiled, compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.genes import Genes, States
     from lpsched.model.arrays import Floats, Integers
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.recovery import core_allocation
-from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, opened, write_archive
+from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, Checks, opened, write_archive
 from lpsched.jit import compiled
 from lpsched.model.fields import describe
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
 
     from numpy.typing import NDArray
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import Field, field_serializer
 
-from lpsched.errors import Fault, nearest, quote
+from lpsched.errors import Fault, Place, nearest, quote
 from lpsched.facility.parts import (
     MIXING_KEYS,
     MOST_CLASSES,
@@ -49,7 +49,6 @@ from lpsched.model.table import Axes, Cells, SparseMatrix, Table, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.errors import Place
 
 __all__ = ["FORMAT", "Air", "ArrivingType", "CracUnit", "Facility", "Mixing", "MixingForm", "NodeType", "SparseMatrix"]
 

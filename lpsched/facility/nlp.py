@@ -22,7 +22,7 @@ from lpsched.facility.air import (
 )
 from lpsched.facility.continuous_states import ContinuousPoint, CoreStates, core_states, count_variables
 from lpsched.facility.recovery import core_allocation
-from lpsched.lp.program import LpBuilder, require_optimal
+from lpsched.lp.program import Indices, LinearProgram, LpBuilder, LpSolution, Solver, require_optimal
 from lpsched.lp.smooth import SmoothStatus
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.facility.recovery import Piece
-    from lpsched.lp.program import Indices, LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -391,8 +389,12 @@ def three_stages(
     earned = continuous_states.reward_rate(arrays, states, first.point.times)
     fixed, overhead = best.fixed, arrays.overhead_watts[arrays.node_type]
     theta = largest_share(arrays, heat, overhead, fixed.node_watts(best.times), fixed.outlets)
+    pieces = [  # of each core
+        [(i, int(columns[i]), float(own[i])) for i in np.flatnonzero(own > LEAST_FRACTION).tolist()]
+        for columns, own in zip(fixed.column, theta * best.times, strict=True)
+    ]
     return ThreeStages(
-        allocation=core_allocation(instance, fixed.outlets, _pieces_of(fixed, theta * best.times)),
+        allocation=core_allocation(instance, fixed.outlets, pieces),
         ended=first.ended,
         continuous_reward_rate=earned if first.keeps_limits else None,
         rounded_reward_rate=fixed.reward_rate(rounded.times),
@@ -457,11 +459,3 @@ def _improved(fixed: CoreTimes, known: Floats, solver: Solver, watch: Watch) -> 
         if not gained or not fixed.arrays.degradation.any():
             break
     return replace(best, rounds=rounds)
-
-
-def _pieces_of(fixed: CoreTimes, times: Floats) -> list[list[Piece]]:
-    """Return what each core does."""
-    return [
-        [(i, int(columns[i]), float(own[i])) for i in np.flatnonzero(own > LEAST_FRACTION).tolist()]
-        for columns, own in zip(fixed.column, times, strict=True)
-    ]

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.lp.program import Columns, LpBuilder
+from lpsched.lp.program import Columns, Indices, LinearProgram, LpBuilder
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.facility.air import FacilityArrays
-    from lpsched.lp.program import Indices, LinearProgram
     from lpsched.model.arrays import Floats, Integers
 
 

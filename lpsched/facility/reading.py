@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import index
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, cast
+from typing import Annotated, Any, Final, Protocol, cast
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
 from lpsched.facility.parts import (
@@ -25,18 +25,10 @@ from lpsched.facility.parts import (
     NodeType,
     check_degradation,
 )
-from lpsched.model.base import INVALID, Entries, FieldReader, adapter_of
+from lpsched.model.base import INVALID, Entries, FieldReader, Reader, adapter_of
 from lpsched.model.fields import Amount, Name, Whole, WithPStates, check_name, describe, numbered
 from lpsched.model.problems import MOST_ADVISED, part_from, problems_of, too_many
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, in_a_file, name_in, table_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pydantic import GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
-
-    from lpsched.model.base import Reader
 
 
 class Nodes(FieldReader):

@@ -11,14 +11,13 @@ from itertools import pairwise
 from operator import lt
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from lpsched.errors import Fault, quote
+from lpsched.errors import Fault, Place, quote
 from lpsched.facility.parts import MIXING_KEYS, Air, CracUnit, Mixing, NodeType
 from lpsched.model.fields import SMALLEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.errors import Place
     from lpsched.model.table import SparseMatrix, Table
 
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so

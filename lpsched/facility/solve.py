@@ -8,14 +8,14 @@ import numpy as np
 
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError, SolverError
-from lpsched.facility.air import FacilityArrays, cop, facility_arrays, heat_map, inlet_mix
+from lpsched.facility.air import FacilityArrays, HeatMap, cop, facility_arrays, heat_map, inlet_mix
 from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, proved
 from lpsched.facility.certificate.facility import Prices, Proof
 from lpsched.facility.model import Facility
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
-from lpsched.facility.outlets.search import best_outlets
-from lpsched.facility.patterns import FacilityRelaxation
+from lpsched.facility.outlets.search import OutletAnswer, RecordedBox, best_outlets
+from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
 from lpsched.facility.result import FacilityResult, FacilityWorth
 from lpsched.facility.verify import Measurement, examine
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.outlets.search import OutletAnswer, RecordedBox
     from lpsched.facility.parts import CoreAllocation, GangAllocation
-    from lpsched.facility.patterns import FacilityPrices
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.facility.parts import GangAllocation
+from lpsched.facility.parts import CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.parts import CoreAllocation, CoreFraction, PatternShare
 
 
 KELVIN: Final = 1e-7

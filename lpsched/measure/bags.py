@@ -12,14 +12,12 @@ from pydantic import BaseModel, ValidationError
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, nearest, quote
-from lpsched.measure.measurements import class_rank
+from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements, class_rank
 from lpsched.model.problems import problems_of
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements
 
 
 # What joining measurements of several machines has to settle, whether a bag or a facility comes of it.

@@ -13,15 +13,15 @@ not let us count cache misses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field
 from pydantic import model_validator as validator
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault, nearest, quote
+from lpsched.errors import Fault, Place, nearest, quote
 from lpsched.measure.evidence import (
     HOW_MANY,
     LONGEST_TEXT,
@@ -40,7 +40,7 @@ from lpsched.measure.evidence import (
     Word,
     processors_twice,
 )
-from lpsched.model.base import MOST_KEYS, Entries, Instance, OpenPart
+from lpsched.model.base import MOST_KEYS, Entries, Instance, OpenPart, Rule
 from lpsched.model.fields import (
     Amount,
     Count,
@@ -56,12 +56,6 @@ from lpsched.model.fields import (
 )
 from lpsched.model.problems import MOST_ADVISED, problems
 from lpsched.model.provenance import LARGEST_SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from lpsched.errors import Place
-    from lpsched.model.base import Rule
 
 CLASS_BOUNDS: Final = (1e-5, 1e-3)  # misses per instruction: I below, II between, III from the last one up
 SHARE_BOUNDS: Final = (0.1, 0.5)  # of the memory companion's own interference, where misses are not counted

@@ -13,6 +13,7 @@ from pydantic import model_validator as validator
 from pydantic_core import CoreSchema, core_schema
 
 from lpsched.errors import LONGEST_NAME, Fault, quote
+from lpsched.errors import Place as PathInFile
 from lpsched.facility.parts import MOST_CORES
 from lpsched.model.base import OpenPart
 from lpsched.model.fields import (
@@ -36,7 +37,6 @@ from lpsched.model.problems import problems
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.errors import Place as PathInFile
     from lpsched.model.fields import Message
 
 

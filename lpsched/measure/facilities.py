@@ -15,7 +15,7 @@ So the reward rate counts undisturbed core-seconds of work per second: of n core
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,8 +51,6 @@ from lpsched.measure.bags import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.measure.bags import Form
     from lpsched.measure.measurements import Measurements
     from lpsched.model.table import Table

@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING, Final, Self
 
 from lpsched.errors import Fault, MeasureError
 from lpsched.measure import companions
-from lpsched.measure.corun import Program, corun, why_not_startable
-from lpsched.measure.evidence import COMPANIONS, MEMORY_COMPANION, Sample
+from lpsched.measure.corun import Ended, Program, corun, why_not_startable
+from lpsched.measure.evidence import COMPANIONS, MEMORY_COMPANION, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.meters import energy as rapl
 from lpsched.measure.meters import machine as cpufreq
-from lpsched.measure.meters.energy import Troubles, idle_watts
+from lpsched.measure.meters.energy import EnergyMeter, Troubles, idle_watts
 from lpsched.measure.meters.machine import (
     CPUINFO,
     IS_LINUX,
     PROCESSORS,
+    PerfCounters,
     allowed_processors,
+    find_counters,
     missed_level,
     physical_cores,
     processor_name,
     siblings_of,
     system_name,
 )
-from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
 from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
     from lpsched.cancellation import Watch
     from lpsched.measure.bench import Bench, EnergyChoice
-    from lpsched.measure.corun import Ended
-    from lpsched.measure.evidence import Setting
-    from lpsched.measure.meters.energy import EnergyMeter
 
 
 # Which meters a bench gets: what it asks for, against what the machine has.

@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
@@ -47,7 +47,7 @@ from lpsched.measure.evidence import (
     processors_twice,
     read_cores,
 )
-from lpsched.model.base import Entries, Instance, OpenPart
+from lpsched.model.base import Entries, Instance, OpenPart, Rule
 from lpsched.model.fields import (
     Amount,
     Count,
@@ -62,11 +62,6 @@ from lpsched.model.fields import (
     check_watts,
     plain_hash,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from lpsched.model.base import Rule
 
 BY_MISSES: Final = "misses per instruction"
 BY_SLOWDOWN: Final = "slowdown beside companions"

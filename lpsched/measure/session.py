@@ -14,8 +14,8 @@ import numpy as np
 from lpsched.errors import InstanceError, MeasureError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
-from lpsched.measure.bench import Bench, each_once
-from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Sample, Setting
+from lpsched.measure.bench import Bench, Repeats, each_once
+from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Measured, Sample, Setting
 from lpsched.measure.files import SampleLines, head_of
 from lpsched.measure.machine import MachineStage, faults_here, require_linux
 from lpsched.measure.summary import (
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.cancellation import Watch
-    from lpsched.measure.bench import Repeats
-    from lpsched.measure.evidence import Measured
     from lpsched.measure.measurements import Measurements
 
 
@@ -62,7 +60,9 @@ def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool,
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     found = [setting for mhz in clocks for setting in _at_clock(bench, mhz, energy=energy)]
     if wants_companions(bench, counters=counters):
-        found += _beside_companions(bench, clocks[0])
+        m, c, names = MEMORY_COMPANION, COMPUTE_COMPANION, [each.name for each in bench.applications]
+        asked = [(m, m), (m, c), *(pair for a in names for pair in ((a, m), (a, c), (m, a)))]
+        found += [Setting(one, (other,), clocks[0]) for one, other in asked]
     return tuple(dict.fromkeys(each for each in found if len(each.together) <= bench.at_once))
 
 
@@ -76,15 +76,6 @@ def _at_clock(bench: Bench, mhz: float | None, *, energy: bool) -> Iterator[Sett
         for crowd in crowds:
             first = min(crowd)
             yield Setting(first, _others(crowd, first), mhz, batch=True)
-
-
-def _beside_companions(bench: Bench, mhz: float | None) -> Iterator[Setting]:
-    yield Setting(MEMORY_COMPANION, (MEMORY_COMPANION,), mhz)
-    yield Setting(MEMORY_COMPANION, (COMPUTE_COMPANION,), mhz)
-    for application in bench.applications:
-        yield Setting(application.name, (MEMORY_COMPANION,), mhz)
-        yield Setting(application.name, (COMPUTE_COMPANION,), mhz)
-        yield Setting(MEMORY_COMPANION, (application.name,), mhz)
 
 
 def _others(crowd: Iterable[str], one: str) -> tuple[str, ...]:

@@ -322,7 +322,8 @@ class _Run:
                     raise _Failed(one.program, "ended", one.status, one.errors)
                 if one.program == 0:
                     errors = one.errors
-            if ended and self._is_done():
+            left = {running.program for running in self._running.values()}
+            if ended and self._starts[0] > 0 and (not left or (self._job["again"] and 0 not in left)):
                 ends = [one.end for one in ended if one.program == 0 or not self._job["again"]]
                 return {"begin": self._begin, "end": ends[-1], "errors": errors}
             self._go_on(ended if self._job["again"] else ())
@@ -364,10 +365,6 @@ class _Run:
         self._first[index] = self._first[index] or now
         self._starts[index] += 1
         self._starting_seconds[index] += time.monotonic() - now
-
-    def _is_done(self) -> bool:
-        left = {running.program for running in self._running.values()}
-        return self._starts[0] > 0 and (not left or (self._job["again"] and 0 not in left))
 
     def _wait(self) -> set[int]:
         """Wait until something happens; return the pipes in which it did."""
@@ -415,7 +412,13 @@ def main() -> None:
 
 
 def _keep() -> None:
-    job: Job = json.loads(_first_line())
+    line = b""
+    while not line.endswith(b"\n"):
+        some = os.read(0, 65536)
+        if not some:
+            raise _Over
+        line += some
+    job: Job = json.loads(line)
     used = {processor for program in job["programs"] for processor in program["place"]}
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, os.sched_getaffinity(0) - used)  # refused if none is left
@@ -430,16 +433,6 @@ def _keep() -> None:
     finally:
         left = end_children(grace_seconds=GRACE_SECONDS, patience_seconds=PATIENCE_SECONDS)
         _say("gone", **gone, left=left)
-
-
-def _first_line() -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        some = os.read(0, 65536)
-        if not some:
-            raise _Over
-        line += some
-    return line
 
 
 def _wake_on(*numbers: signal.Signals) -> int:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.errors import LpschedError, MissingExtraError, WorkersError
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.pool import LOOK_SECONDS
-from lpsched.studies.executors import installed, lost_run, require_same
+from lpsched.studies.executors import Packages, Task, installed, lost_run, require_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from lpsched.cancellation import Watch
-    from lpsched.studies.executors import Packages, Task
     from lpsched.studies.lines import StudyRun
 
 

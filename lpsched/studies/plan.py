@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.bag.model import Bag
-from lpsched.errors import Fault, InstanceError, LpschedWarning, nearest, quote
+from lpsched.errors import Fault, InstanceError, LpschedWarning, Place, nearest, quote
 from lpsched.facility.model import Facility
 from lpsched.generate.bags import cov_bag, grow, resampled
 from lpsched.generate.clusters import machovec_clusters
@@ -38,16 +38,11 @@ from lpsched.model.kinds import INSTANCES, kind_of
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 from lpsched.studies.executors import Task
-from lpsched.studies.methods import find_method, method_names
-from lpsched.studies.study import MOST_RUNS
+from lpsched.studies.methods import Method, find_method, method_names
+from lpsched.studies.study import MOST_RUNS, InstanceSource, MethodChoice, Study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from lpsched.errors import Place
-    from lpsched.studies.methods import Method
-    from lpsched.studies.study import InstanceSource, MethodChoice, Study
 
 
 # The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.

@@ -6,7 +6,7 @@ import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,13 +14,10 @@ from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
 from lpsched.model.results import JsonObject, json_of
-from lpsched.studies.lines import read_runs
+from lpsched.studies.lines import StudyRun, read_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-    from lpsched.studies.lines import StudyRun
 
 
 # What the lines of a study say together: groups of runs that differ only by chance, and their numbers.

@@ -14,25 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.cancellation import Watch
-from lpsched.errors import LpschedWarning, OutputError
+from lpsched.errors import Fault, LpschedWarning, OutputError
 from lpsched.io.rows import plain_words, reason
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.studies.executors import run_of
-from lpsched.studies.lines import RunLines, StudySummary, lines_of, read_runs
+from lpsched.studies.executors import Crew, Task, run_of
+from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
-from lpsched.studies.plan import FROM, GENERATORS, Gathered, faults_of, gather, plan
+from lpsched.studies.plan import FROM, GENERATORS, Gathered, Instance, faults_of, gather, plan
 from lpsched.studies.study import Study, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-
-    from lpsched.errors import Fault
-    from lpsched.studies.executors import Crew, Task
-    from lpsched.studies.lines import StudyRun
-    from lpsched.studies.plan import Instance
 
 
 # One run: make the instance, run the method, write down what came out, or why nothing did.

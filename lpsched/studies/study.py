@@ -11,10 +11,10 @@ Every combination of them is one run. What a method or a generator takes is know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
@@ -23,14 +23,9 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
 from lpsched.model.base import Entries, Instance, Part
-from lpsched.model.fields import Amount, Checked, FrozenDict, Name, Several, Text, Whole, describe, refusal
+from lpsched.model.fields import Amount, Checked, FrozenDict, Message, Name, Several, Text, Whole, describe, refusal
 from lpsched.model.problems import part_from
 from lpsched.model.provenance import LARGEST_SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from lpsched.model.fields import Message
 
 MOST_RUNS: Final = 1_000_000
 LONGEST_TEXT: Final = 4_000

@@ -14,14 +14,12 @@ from lpsched.errors import Fault, InstanceError, quote
 from lpsched.io.content import csv_bytes
 from lpsched.model.fields import MOST
 from lpsched.model.table import Table
-from lpsched.traces.jobs import refused, require_few_groups
+from lpsched.traces.jobs import Jobs, refused, require_few_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from lpsched.traces.jobs import Jobs
 
 
 # How long jobs of one task type took on one machine type, and at which power: means, samples and spread.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, Place
 from lpsched.online.clusters import Clusters
-from lpsched.online.curves import NodeCurves
+from lpsched.online.curves import NodeCurves, Points
 from lpsched.online.parts import Cluster, DayTaskType
 from lpsched.online.tasks import ParallelTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
-    from lpsched.errors import Place
-    from lpsched.online.curves import Points
     from lpsched.online.utility import WaitingCost
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
-from lpsched.traces.bags import bag_of
+from lpsched.traces.bags import LoggedBag, bag_of
 from lpsched.traces.jobs import (
     ONLY_TYPE,
     SIZE,
@@ -25,7 +25,7 @@ from lpsched.traces.jobs import (
     refused,
     require_jobs,
 )
-from lpsched.traces.sacct import state_of
+from lpsched.traces.sacct import SacctLine, SacctLog, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.online.clusters import Clusters
-    from lpsched.traces.bags import LoggedBag
-    from lpsched.traces.sacct import SacctLine, SacctLog
 
 
 def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
-from lpsched.traces.bags import bag_of, with_powers
+from lpsched.traces.bags import LoggedBag, bag_of, with_powers
 from lpsched.traces.jobs import (
     ONLY_TYPE,
     SIZE,
@@ -24,7 +24,7 @@ from lpsched.traces.jobs import (
     refused,
     require_jobs,
 )
-from lpsched.traces.swf import MISSING
+from lpsched.traces.swf import MISSING, SwfTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.online.clusters import Clusters
-    from lpsched.traces.bags import LoggedBag
-    from lpsched.traces.swf import SwfTrace
 
 
 # Which jobs of a Standard Workload Format log count, and how.
@@ -81,19 +79,34 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Acc
     asked = np.where(trace["requested_seconds"] > 0, trace["requested_seconds"], np.nan)
     width = np.where(trace["processors"] > 0, trace["processors"], trace["requested_processors"])
     real, width = trace["run_seconds"].astype(np.float64), width.astype(np.int64)
-    kept = np.flatnonzero(_kept(trace, choice, real, asked, width, account))
+    status, submit, still = trace["status"], trace["submit_seconds"], np.ones(len(trace), bool)
+    account.leave_out("a part of a job that has a line of its own", np.isin(status, PARTS), still)
+    account.leave_out("cancelled before it ran", (status == CANCELLED) & (real <= 0), still)
+    account.leave_out("no run time", real == MISSING, still)
+    account.leave_out("no processors", width <= 0, still)
+    if choice.times == REQUESTED:
+        account.leave_out("no requested time", np.isnan(asked), still)
+    if not choice.keep_failed:
+        account.leave_out("failed or cancelled", np.isin(status, (FAILED, CANCELLED)), still)
+    outside = (submit < choice.begin_seconds) | (submit >= choice.end_seconds)
+    account.leave_out("submitted outside the chosen time", outside, still)
+    if choice.partitions:
+        unknown = ~np.isin(trace["partition"], list(choice.partitions))
+        account.leave_out("on a partition that was not named", unknown, still)
+    kept = np.flatnonzero(still)
     account.kept = len(kept)
     require_jobs(source, account)
-    submits = trace["submit_seconds"][kept].astype(np.float64)
-    late = int((submits < np.maximum.accumulate(submits)).sum())
+    submit = submit[kept].astype(np.float64)
+    late = int((submit < np.maximum.accumulate(submit)).sum())
     account.note("jobs submitted before one that stands above them: sorted", late)
-    kept = kept[np.argsort(submits, kind="stable")]
+    order = np.argsort(submit, kind="stable")
+    kept, submit = kept[order], submit[order]
     real, asked, width = real[kept], asked[kept], width[kept]
     quantised = {SIZE: classes(width), TIME: classes(real)}
     columns = {name: quantised[name] if name in quantised else trace[name][kept] for name in choice.group_by}
     group, groups = _groups({name: column.tolist() for name, column in columns.items()}, len(kept))
     machine, machines = _machines(trace, choice)
-    submit, wait = (trace[name][kept].astype(np.float64) for name in ("submit_seconds", "wait_seconds"))
+    wait = trace["wait_seconds"][kept].astype(np.float64)
     jobs = Jobs(
         number=trace["job"][kept].astype(np.int64),
         submit_seconds=submit,
@@ -108,32 +121,6 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Acc
         groups=groups,
     )
     return jobs, account
-
-
-def _kept(  # noqa: PLR0913, PLR0917 - all that is known of the jobs; NaN where a request is not
-    trace: SwfTrace,
-    choice: SwfChoice,
-    real: NDArray[np.float64],
-    asked: NDArray[np.float64],
-    width: NDArray[np.int64],
-    account: Account,
-) -> NDArray[np.bool_]:
-    status, submit = trace["status"], trace["submit_seconds"]
-    kept = np.ones(len(trace), bool)
-    account.leave_out("a part of a job that has a line of its own", np.isin(status, PARTS), kept)
-    account.leave_out("cancelled before it ran", (status == CANCELLED) & (real <= 0), kept)
-    account.leave_out("no run time", real == MISSING, kept)
-    account.leave_out("no processors", width <= 0, kept)
-    if choice.times == REQUESTED:
-        account.leave_out("no requested time", np.isnan(asked), kept)
-    if not choice.keep_failed:
-        account.leave_out("failed or cancelled", np.isin(status, (FAILED, CANCELLED)), kept)
-    outside = (submit < choice.begin_seconds) | (submit >= choice.end_seconds)
-    account.leave_out("submitted outside the chosen time", outside, kept)
-    if choice.partitions:
-        unknown = ~np.isin(trace["partition"], list(choice.partitions))
-        account.leave_out("on a partition that was not named", unknown, kept)
-    return kept
 
 
 def _groups(columns: Mapping[str, list[int]], jobs: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -18,8 +18,7 @@ import numpy as np
 
 from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Prover
-from lpsched.bag.problem import OBJECTIVES
-from lpsched.bag.proving import screen_of
+from lpsched.bag.problem import OBJECTIVES, screen_of
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.solve import solve
 from lpsched.generate.bags import cov_bag

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.bag import proving as screening
+from lpsched.bag import problem as screening
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.proving import PairScreen, screen_of
+from lpsched.bag.problem import PairScreen, screen_of
 from lpsched.bag.solve import solve
 from lpsched.model.table import Table
 from tests.bag.middling import middling

@@ -18,8 +18,7 @@ import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import MAKESPAN
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import MAKESPAN, prover_of
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.schedule import Schedule

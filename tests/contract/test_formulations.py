@@ -13,7 +13,7 @@ from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.model import Bag, bag_from_dict
 from lpsched.bag.parts import Prices, Site
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.relaxation import scales_of

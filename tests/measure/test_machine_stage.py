@@ -16,7 +16,7 @@ from lpsched.measure import machine as machine_stage
 from lpsched.measure.bench import Application, Bench, EnergyChoice
 from lpsched.measure.evidence import Setting
 from lpsched.measure.machine import Chosen, MachineStage, faults_here, programs_on
-from lpsched.measure.meters.perf_counters import Counts
+from lpsched.measure.meters.machine import Counts
 from lpsched.model.fields import FrozenDict
 
 FIRST = min(os.sched_getaffinity(0))

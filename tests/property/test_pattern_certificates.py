@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from lpsched.bag.certificate.claim import check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.bag.certify import certificate_of
-from lpsched.bag.problem import ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import ask, prove
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
@@ -25,8 +24,7 @@ from tests.property.tiny import Case, Ledger, cases
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
-    from lpsched.bag.proving import Proved
+    from lpsched.bag.problem import Proved, Question
     from lpsched.bag.search.makespan_intervals import Leaf
 
 OBJECTIVES = ("makespan", "energy", "profit")

@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.certificate.bounds import Prover, Shortest
-from lpsched.bag.proving import PairScreen
+from lpsched.bag.problem import PairScreen
 from lpsched.bag.relaxation import least_makespan
 from models.whole_tasks import on_energy_grid, on_grid
 from tests.property.rows import OBJECTIVES, claims, curve_claims, drawn_case, drawn_prices, solved_claims

@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.compare.result import OURS, FrontComparison, along
-from lpsched.bag.compare.schedules import failed, read_and_checked, run
+from lpsched.bag.compare.schedules import Ran, failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
 from lpsched.bag.heuristics import heuristic, names
 from lpsched.bag.model import Bag
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
-from lpsched.bag.result import HalfPlane, Point
-from lpsched.bag.schedule import task_counts
+from lpsched.bag.result import FrontResult, HalfPlane, Point
+from lpsched.bag.schedule import Schedule, task_counts
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import InvalidScheduleError
-from lpsched.evolve.fronts import Chain, FrontEntry, front_entry, reference_of
+from lpsched.evolve.fronts import Chain, FrontEntry, Pair, front_entry, reference_of
 from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lpsched.bag.compare.schedules import Ran
-    from lpsched.bag.result import FrontResult
-    from lpsched.bag.schedule import Schedule
-    from lpsched.evolve.fronts import Pair
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
     from lpsched.model.violation import Violation

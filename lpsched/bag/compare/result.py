@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lpsched.bag.result import Effort, Point
-from lpsched.bag.verify import MachineLoad, machine_loads
+from lpsched.bag.result import Effort, FrontResult, Point, Result
+from lpsched.bag.verify import MachineLoad, Measurement, machine_loads
 from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, along, front_frame, json_of
 from lpsched.units import bound_text, gap_text, html_table, number
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
-    from lpsched.bag.result import FrontResult, Point, Result
     from lpsched.bag.schedule import Schedule
-    from lpsched.bag.verify import Measurement
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.provenance import Provenance
     from lpsched.model.risk import Risk

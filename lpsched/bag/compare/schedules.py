@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -16,10 +16,9 @@ import numpy as np
 from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
-from lpsched.bag.heuristics import heuristic, min_energy, min_min, names
+from lpsched.bag.heuristics import Heuristic, heuristic, min_energy, min_min, names
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import Question, ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import Question, ask, prove
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
@@ -41,9 +40,6 @@ from lpsched.model.provenance import provenance_of, relative_gap
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpsched.bag.heuristics import Heuristic
     from lpsched.bag.result import Effort
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions

@@ -24,9 +24,9 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.pricing.one_more import Marginals, Trying, machine_step, trying_of, types_asked, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
-from lpsched.bag.proving import require_power, require_time
-from lpsched.bag.result import Between, Effort, Worth
-from lpsched.bag.search.curves import CountSearch, longest_task
+from lpsched.bag.problem import Question, require_power, require_time
+from lpsched.bag.result import Between, Effort, Result, Worth
+from lpsched.bag.search.curves import CountPrices, CountSearch, longest_task
 from lpsched.bag.terms import with_machines
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, SolverError
@@ -37,9 +37,6 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType
-    from lpsched.bag.problem import Question
-    from lpsched.bag.result import Result
-    from lpsched.bag.search.curves import CountPrices
     from lpsched.lp.program import Solver
 
 LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding

@@ -12,11 +12,11 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import Relaxation, Scales, scales_of
 from lpsched.bag.result import SAME, Worth
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
-from lpsched.lp.program import require_optimal
+from lpsched.lp.program import LinearProgram, Solver, require_optimal
 from lpsched.lp.sweep import dual_face
 from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO, SECONDS_PER_HOUR
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.profit import Money
-    from lpsched.bag.relaxation import Relaxation, Scales
-    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats
 
 

@@ -11,9 +11,8 @@ from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import WhatIf
-from lpsched.bag.problem import ask, with_price
-from lpsched.bag.proving import prove
-from lpsched.bag.result import Between, Effort, OneMore, changes_between
+from lpsched.bag.problem import Question, ask, prove, with_price
+from lpsched.bag.result import Between, Effort, OneMore, Result, changes_between
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.solve import DEFAULT_GAP, answer, answer_in_time, effort_named
 from lpsched.bag.terms import Terms, with_machines
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from lpsched.bag.problem import Question
-    from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 
 
@@ -284,7 +281,10 @@ class _BreakEven:
         self.revenue = exact_cost_model(question.bag).revenue
 
     def between(self) -> Between:
-        lows, highs = [self._own_cost()], [self._needed(each) for each in self._with_the_task()]
+        lows, highs = [self._own_cost()], []
+        best = min(self._places(), key=lambda place: place[0], default=None)
+        if best is not None:  # the schedule before, with the task at the end of a machine where it costs least
+            highs.append(self._needed(_added(self.before.schedule, self.name, *best[1:])))
         try:
             lows.append(self._proved_at())
         except (InfeasibleError, NotFoundError):  # no schedule with the task keeps the limits
@@ -346,12 +346,6 @@ class _BreakEven:
             if prove(self._priced(tried), self.trying.solver).bound <= self.before.value:
                 return Fraction(tried) - self.revenue
         return None
-
-    def _with_the_task(self) -> Iterator[Schedule]:
-        """Yield the schedule before, with the task at the end of a machine where it costs least."""
-        best = min(self._places(), key=lambda place: place[0], default=None)
-        if best is not None:
-            yield _added(self.before.schedule, self.name, *best[1:])
 
     def _places(self) -> Iterator[tuple[float, str, int | None, str | None]]:
         """Yield what the task costs at the end of each group or on an idle machine, and where that is."""

@@ -14,15 +14,24 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
-from lpsched.bag.problem import PROFIT, ask, energy_cost, missing_data, with_price
-from lpsched.bag.proving import prover_of, require_power, require_time
+from lpsched.bag.problem import (
+    PROFIT,
+    Question,
+    ask,
+    energy_cost,
+    missing_data,
+    prover_of,
+    require_power,
+    require_time,
+    with_price,
+)
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.schedule import NOTHING, Schedule
-from lpsched.bag.search.curves import PriceSearch
-from lpsched.bag.search.makespan_intervals import scoring_of
+from lpsched.bag.search.curves import Piece, PriceSearch
+from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.bag.verify import Measurement, Tables, examine
@@ -37,9 +46,6 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.bag.problem import Question
-    from lpsched.bag.search.curves import Piece
-    from lpsched.bag.search.makespan_intervals import PackingProver
     from lpsched.lp.program import Solver
 
 

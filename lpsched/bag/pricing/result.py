@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lpsched.bag.result import TWO_SIDED, Between, both_sides, changes_between, machine_heading
+from lpsched.bag.result import TWO_SIDED, Between, Result, Worth, both_sides, changes_between, machine_heading
 from lpsched.model.results import JsonObject, frame_of, json_of
 from lpsched.units import ROUNDING, bound_text, gap_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
     from lpsched.bag.relaxation import Regime
-    from lpsched.bag.result import Result, Worth
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.fields import FrozenDict

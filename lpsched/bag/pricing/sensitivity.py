@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag import profit
-from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.pricing.one_more import marginals_named, nearby
+from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
 from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import PROFIT, ask
-from lpsched.bag.proving import prove, prover_of
+from lpsched.bag.problem import PROFIT, Proved, Question, ask, prove, prover_of
 from lpsched.bag.recovery.stages import choices
-from lpsched.bag.relaxation import Regime, scales_of
-from lpsched.bag.result import Effort
-from lpsched.bag.schedule import NOTHING
-from lpsched.bag.search.curves import ElectricitySearch, PriceSearch, with_electricity
+from lpsched.bag.relaxation import Regime, Relaxation, scales_of
+from lpsched.bag.result import Effort, Result
+from lpsched.bag.schedule import NOTHING, Schedule
+from lpsched.bag.search.curves import ElectricitySearch, PowerPiece, PriceSearch, with_electricity
 from lpsched.bag.solve import DEFAULT_GAP, answer, effort_named
 from lpsched.bag.terms import Terms, checked
-from lpsched.bag.verify import examine
+from lpsched.bag.verify import Measurement, examine
 from lpsched.cancellation import timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
@@ -41,15 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from lpsched.bag.certificate.bounds import Prover
-    from lpsched.bag.pricing.one_more import Marginals
-    from lpsched.bag.problem import Question
-    from lpsched.bag.proving import Proved
-    from lpsched.bag.relaxation import Relaxation
-    from lpsched.bag.result import Result
-    from lpsched.bag.schedule import Schedule
-    from lpsched.bag.search.curves import PowerPiece
-    from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 

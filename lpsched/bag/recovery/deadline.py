@@ -12,17 +12,15 @@ import numpy as np
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.profit import money_of
 from lpsched.bag.recovery.plans import grouped
-from lpsched.bag.relaxation import DEAREST, SLACK, Point, scales_of
-from lpsched.lp.program import LpBuilder
+from lpsched.bag.relaxation import DEAREST, SLACK, Point, Scales, scales_of
+from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, Master, Solver
 from lpsched.lp.sweep import is_sound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.relaxation import Scales
     from lpsched.bag.schedule import Schedule
-    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats
 
 

@@ -11,18 +11,16 @@ import numpy as np
 
 from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
-from lpsched.bag.schedule import numbered
+from lpsched.bag.schedule import Schedule, numbered
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import whole_point
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LinearProgram, LpBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
-    from lpsched.bag.schedule import Schedule
-    from lpsched.lp.program import LinearProgram
     from lpsched.model.arrays import Floats, Integers, Mask
 
 

@@ -13,7 +13,7 @@ from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of, task_counts
 from lpsched.lp.highs import whole_point
 from lpsched.lp.knapsack import Grid, good_fillings
-from lpsched.lp.program import Columns, LpBuilder
+from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpSolution, Master, Solver
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

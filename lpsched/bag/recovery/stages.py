@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import items_of
+from lpsched.bag.arrays import Items, items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import ENERGY
-from lpsched.bag.proving import proved_makespan
-from lpsched.bag.recovery.deadline import search, shorter_deadlines
+from lpsched.bag.problem import ENERGY, Objective, Question, proved_makespan
+from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines, search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange, levelled
-from lpsched.bag.recovery.plans import ended, plan_of_schedule
-from lpsched.bag.recovery.rounding import Takes, ease, moves_of, place, round_shares
+from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
+from lpsched.bag.recovery.rounding import Known, Takes, ease, moves_of, place, round_shares
 from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
 from lpsched.cancellation import Watch
@@ -42,12 +41,7 @@ from lpsched.units import lower_text, number, upper_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Objective, Question
-    from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
-    from lpsched.bag.recovery.plans import Plan
-    from lpsched.bag.recovery.rounding import Known
     from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats

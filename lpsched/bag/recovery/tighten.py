@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.proving import proved_makespan
+from lpsched.bag.problem import Question, proved_makespan
 from lpsched.bag.recovery.exchange import OVERLOAD, levelled, polish
 from lpsched.bag.recovery.plans import FIRST_ROUNDS, Cover, Plan, choose, dive, ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import place
@@ -22,21 +22,18 @@ from lpsched.bag.recovery.stages import (
     is_close,
     repaired,
 )
-from lpsched.bag.search.makespan_intervals import IntervalSearch, Scoring, scoring_of
+from lpsched.bag.search.makespan_intervals import IntervalSearch, Leaf, Scoring, scoring_of
 from lpsched.errors import SolverError
 from lpsched.lp.highs import whole_point
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import LinearProgram, LpBuilder, Solver
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
     from lpsched.bag.schedule import Schedule
-    from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -11,16 +11,14 @@ import numpy as np
 
 from lpsched.bag import profit
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import SLACK, scales_of
+from lpsched.bag.relaxation import SLACK, Relaxation, scales_of
 from lpsched.bag.search.frontier import FAR, FINE, FLAT, Corner, best_rate, corners
 from lpsched.errors import InfeasibleProgramError
-from lpsched.lp.program import Columns, Rows, require_optimal
+from lpsched.lp.program import Columns, LinearProgram, LpSolution, Rows, Solver, require_optimal
 from lpsched.lp.sweep import CheckedSweep
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.relaxation import Relaxation
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from lpsched.bag import front, profit
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.relaxation import Point, scales_of
-from lpsched.lp.program import LpStatus, require_optimal
+from lpsched.bag.relaxation import Point, Relaxation, Scales, scales_of
+from lpsched.lp.program import LinearProgram, LpSolution, LpStatus, Solver, require_optimal
 from lpsched.lp.sweep import CheckedSweep
 from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.relaxation import Relaxation, Scales
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats
 
 

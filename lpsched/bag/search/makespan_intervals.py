@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import Items, items_of
+from lpsched.bag.arrays import Items, Pattern, items_of
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
-from lpsched.bag.proving import prover_of
+from lpsched.bag.problem import Question, prover_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.knapsack import surely_most
@@ -24,9 +24,7 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.bag.arrays import Pattern
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Question
     from lpsched.lp.program import Master, Solver
     from lpsched.model.arrays import Floats, Integers
 

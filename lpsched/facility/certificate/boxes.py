@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, TypeAlias
 
 from pydantic import Field
-from pydantic_core import core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from lpsched.errors import InstanceError
 from lpsched.facility.certificate.facility import Prices, Proof, Side
@@ -27,7 +27,6 @@ from lpsched.model.fixed_point import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pydantic_core import CoreSchema
 
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files

@@ -9,15 +9,13 @@ import numpy as np
 
 from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
 from lpsched.facility.outlets.fixed import RowCells, joined, most_broken
-from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, NodeMarket
-from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Priced
+from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket, Run
+from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Generated, Priced
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.facility.air import HeatMap
-    from lpsched.facility.patterns import FacilityRelaxation, Run
-    from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
     from lpsched.model.arrays import Floats, Integers
 

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
-from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket
-from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import LpStatus, Rows, require_optimal
+from lpsched.facility.air import FacilityArrays, HeatMap, cop, crac_inlets, inlets, total_watts
+from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket, NodePattern, Run
+from lpsched.lp.columns import ColumnGeneration, Generated, Priced
+from lpsched.lp.program import LinearProgram, LpSolution, LpStatus, Master, Rows, Solver, require_optimal
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.cancellation import Watch
-    from lpsched.facility.air import FacilityArrays
-    from lpsched.facility.patterns import NodePattern, Run
-    from lpsched.lp.columns import Generated
-    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats
 
 

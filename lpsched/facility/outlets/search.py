@@ -10,21 +10,16 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.facility.air import even_outlets, heat_removed
-from lpsched.facility.outlets.box import BoxSolver, Goal
-from lpsched.facility.outlets.envelope import planes
+from lpsched.facility.air import FacilityArrays, HeatMap, even_outlets, heat_removed
+from lpsched.facility.outlets.box import BoxPrices, BoxSolver, Goal, Limit, RecordedStep
+from lpsched.facility.outlets.envelope import Ranges, planes
 from lpsched.facility.outlets.fixed import ROUNDED, Pool, best_at, node_watts
-from lpsched.facility.patterns import NodeMarket
-from lpsched.lp.program import LpStatus
+from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
+from lpsched.lp.program import LpSolution, LpStatus, Solver
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import FacilityArrays, HeatMap
-    from lpsched.facility.outlets.box import BoxPrices, Limit, RecordedStep
-    from lpsched.facility.outlets.envelope import Ranges
-    from lpsched.facility.patterns import FacilityRelaxation, Run
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import LpSolution, Solver
     from lpsched.model.arrays import Floats
 
 

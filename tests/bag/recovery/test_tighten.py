@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import ask
-from lpsched.bag.proving import prove
+from lpsched.bag.problem import ask, prove
 from lpsched.bag.recovery.stages import recover, waiting
 from lpsched.bag.recovery.tighten import tighten
 from lpsched.bag.terms import Terms

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.measure.meters.perf_counters import ASKED, Counts, PerfCounters, crash_of, find_counters
+from lpsched.measure.meters.machine import ASKED, Counts, PerfCounters, crash_of, find_counters
 from lpsched.measure.meters.power import ask
 
 if TYPE_CHECKING:
