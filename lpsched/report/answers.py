@@ -47,26 +47,18 @@ def result_tables(result: Result) -> list[Table | Text]:
     heading = Text(f"{name}: {result.tasks:,} tasks on {result.machines:,} machines")
     facts = table(("", "", ""), result.facts())
     answer: list[Table | Text] = [heading, facts, *risk_tables(result.risk), _machines(result)]
-    worth = result.worth
+    worth, steps = result.worth, result.one_more
     if worth is None:
-        unfinished = [Text(UNFINISHED)] if result.regime is not None else []
-        return [*answer, *unfinished, *_steps(result)]
-    if worth.kilowatt_per_hour is not None:
-        answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
-    tasks = [(name, worth.task_text(name)) for name in worth.task_types]
-    shown = cut_table(("task type", worths.task_heading(result.unit)), tasks, numbers=(1,))
-    two = [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
-    return [*answer, *shown, *two, *_steps(result)]
-
-
-def _steps(result: Result) -> list[Table | Text]:
-    """Return what one whole machine or task more changes, where that was asked."""
-    steps = result.one_more
-    tables: list[Table | Text] = []
+        answer += [Text(UNFINISHED)] if result.regime is not None else []
+    else:
+        if worth.kilowatt_per_hour is not None:
+            answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
+        tasks = [(name, worth.task_text(name)) for name in worth.task_types]
+        answer += cut_table(("task type", worths.task_heading(result.unit)), tasks, numbers=(1,))
+        answer += [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
     for headers, rows in () if steps is None else (steps.machine_table(), steps.task_table()):
-        if rows:
-            tables += cut_table(headers, rows, numbers=(1, 2))
-    return tables
+        answer += cut_table(headers, rows, numbers=(1, 2)) if rows else []
+    return answer
 
 
 def _machines(result: Result) -> Table:
@@ -140,8 +132,8 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
 def validation_tables(result: Validation) -> list[Table | Text]:
     """Return each schedule beside the bound, and the rules that the invalid ones break."""
     ran = any(entry.seconds is not None for entry in result.entries)
-    told = f"{result.provenance.instance_name}: schedulers against the bound on {result.objective}"
-    heading = f"{told}; seed {result.seed}" if ran else told
+    seed = f"; seed {result.seed}" if ran else ""
+    heading = f"{result.provenance.instance_name}: schedulers against the bound on {result.objective}{seed}"
     return compared_tables(result, heading, quantities=(QUANTITIES[result.objective],), what="scheduler")
 
 
@@ -154,8 +146,7 @@ def certificate_line(certificate: Certificate, path: str) -> str:
 
 def comparison_tables(result: FrontComparison) -> list[Table | Text]:
     """Return the exact front of a bag, the methods beside it, and what is wrong with some."""
-    reference = result.reference
-    energy, makespan = number(reference.energy_joules), number(reference.makespan_seconds)
+    energy, makespan = number(result.reference.energy_joules), number(result.reference.makespan_seconds)
     heading = Text(
         f"compared with the front of the linear program; hypervolume up to {energy} joules and {makespan} "
         f"seconds, seed {result.seed}"
@@ -171,24 +162,19 @@ def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]
         Text(f"{name}: which price is needed for profit?"),
         table(("", "", ""), result.price_rows()),
     ]
+    at = "" if result.price is None else f" at a price of {number(result.price)} {result.currency}"
     if result.electricity is not None:
-        answer += [
-            Text(f"{name}: what may electricity cost{_at(result)}?"),
-            table(("", "", ""), result.electricity_rows()),
-        ]
+        heading = Text(f"{name}: what may electricity cost{at}?")
+        answer += [heading, table(("", "", ""), result.electricity_rows())]
     if result.machines:
         rows = tuple(result.machine_rows())
         answer += [
-            Text(f"{name}: how many more machines of a type are worthwhile{_at(result)}, all others as now?"),
+            Text(f"{name}: how many more machines of a type are worthwhile{at}, all others as now?"),
             FoldingTable(result.machine_headers(), rows[:MOST_ROWS]),
             *cut(rows),
         ]
         answer += [Text(note) for note in result.machine_notes()]
     return [*answer, *(Text(note) for note in result.notes)]
-
-
-def _at(result: Sensitivity) -> str:
-    return "" if result.price is None else f" at a price of {number(result.price)} {result.currency}"
 
 
 # What is in a bag, for `lpsched show`.
@@ -226,12 +212,10 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
         (machine.name, f"{machine.count:,}", number(machine.idle_watts), ", ".join(machine.p_states or ()) or "-")
         for machine in bag.machine_types
     ]
+    across = ("task types", measures.across_task_types), ("machine types", measures.across_machine_types)
     spreads = [
-        (name, *(number(each, 4) for each in (spread.coefficient_of_variation, spread.skewness, spread.kurtosis)))
-        for name, spread in (
-            ("across task types", measures.across_task_types),
-            ("across machine types", measures.across_machine_types),
-        )
+        (f"across {name}", *(number(each, 4) for each in (of.coefficient_of_variation, of.skewness, of.kurtosis)))
+        for name, of in across
     ]
     indices = [
         ("machine performance homogeneity", number(measures.machine_performance_homogeneity, 4)),

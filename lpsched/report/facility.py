@@ -47,25 +47,15 @@ def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[Table | Tex
         ("mixing", mixing),
         ("degradation", ", ".join(facility.memory_classes) or "none"),
     ]
-    nodes = [
-        (
-            kind.name,
-            f"{facts['nodes_of_types'][kind.name]:,}",
-            f"{kind.cores:,}",
-            *map(number, (kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius)),
-            f"{kind.modes:,}" if kind.p_states is not None else "-",
-        )
-        for kind in facility.node_types
-    ]
-    tasks = [
-        (
-            task.name,
-            *map(number, (task.arrivals_per_second, task.reward, task.deadline_seconds)),
-            number(1.0 / max(cell for cell in row if cell is not None)),
-            task.memory_class or "-",
-        )
-        for task, row in zip(facility.task_types, facility.speeds, strict=True)
-    ]
+    nodes, tasks = [], []
+    for kind in facility.node_types:
+        counts = f"{facts['nodes_of_types'][kind.name]:,}", f"{kind.cores:,}"
+        numbers = map(number, (kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius))
+        nodes.append((kind.name, *counts, *numbers, f"{kind.modes:,}" if kind.p_states is not None else "-"))
+    for task, row in zip(facility.task_types, facility.speeds, strict=True):
+        quickest = 1.0 / max(cell for cell in row if cell is not None)
+        numbers = map(number, (task.arrivals_per_second, task.reward, task.deadline_seconds, quickest))
+        tasks.append((task.name, *numbers, task.memory_class or "-"))
     of_nodes = ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states")
     of_tasks = ("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class")
     made: list[Table | Text] = [
@@ -251,12 +241,9 @@ def _units(result: FacilityResult | MethodResult) -> Table | Text:
     if len(outlets) > MOST_UNITS:
         span = f"{number(min(outlets), 4)} to {number(max(outlets), 4)} C"
         return Text(f"{len(outlets)} CRAC units blow at {span} (--json has all)")
-    numbers = zip(
-        outlets, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts, strict=True
-    )
-    rows = [
-        (name, *(number(each, 5) for each in several)) for name, several in zip(result.unit_names, numbers, strict=True)
-    ]
+    columns = outlets, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
+    numbers = zip(*([number(each, 5) for each in column] for column in columns), strict=True)
+    rows = [(name, *several) for name, several in zip(result.unit_names, numbers, strict=True)]
     return table(("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=range(1, 5))
 
 
@@ -274,14 +261,11 @@ def _nodes(instance: Facility, result: FacilityResult | MethodResult, worth: Fac
 
 
 def _tasks(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
-    rows = [
-        (
-            task.name,
-            *(number(each, 5) for each in (task.arrivals_per_second, rate, task.reward)),
-            *(() if worth is None else (number(worth.task_types[task.name]),)),
-        )
-        for task, rate in zip(instance.task_types, result.rates, strict=True)
-    ]
+    rows = []
+    for task, rate in zip(instance.task_types, result.rates, strict=True):
+        numbers = (number(each, 5) for each in (task.arrivals_per_second, rate, task.reward))
+        brings = () if worth is None else (number(worth.task_types[task.name]),)
+        rows.append((task.name, *numbers, *brings))
     last = () if worth is None else (f"{ONE_MORE}, reward",)
     headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", *last)
     return table(headers, rows, numbers=(1, 2, 3, 4))

@@ -168,15 +168,11 @@ def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Tex
         (judged[0], judged[1] or _utility(facts)),
         *_counted(clusters.period, facts),
     ]
-    parts = [
-        (
-            each.name,
-            *(f"{count:,}" for count in (each.nodes, each.cores_per_node, each.cores)),
-            "-" if each.p_states is None else f"{each.modes:,}",
-            f"{_able(clusters, c):,}",
-        )
-        for c, each in enumerate(clusters.clusters)
-    ]
+    parts = []
+    for c, each in enumerate(clusters.clusters):
+        counts = (f"{count:,}" for count in (each.nodes, each.cores_per_node, each.cores))
+        states = "-" if each.p_states is None else f"{each.modes:,}"
+        parts.append((each.name, *counts, states, f"{_able(clusters, c):,}"))
     shown: list[Table | Text] = [table(("", ""), rows)]
     for headers, several in (
         (("cluster", "nodes", "cores/node", "cores", "P-states", "task types"), parts),
@@ -268,12 +264,8 @@ def _type_rows(clusters: Clusters, counts: dict[str, int]) -> list[tuple[str, ..
     for k, kind in enumerate(clusters.kinds):
         seconds[kind.task_type].append(of_kind[k] * (clusters.fastest_seconds(kind) or 0.0))
         cores[kind.task_type] += [kind.cores] * of_kind[k]
-    return [
-        (
-            task.name,
-            f"{counts[task.name]:,}",
-            number(median(cores[i])) if cores[i] else "-",
-            number(math.fsum(seconds[i]) / counts[task.name]) if seconds[i] else "-",
-        )
-        for i, task in enumerate(clusters.task_types)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for i, (name, count) in enumerate(counts.items()):
+        middle = number(median(cores[i])) if cores[i] else "-"
+        rows.append((name, f"{count:,}", middle, number(math.fsum(seconds[i]) / count) if seconds[i] else "-"))
+    return rows

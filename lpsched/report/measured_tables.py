@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from itertools import compress
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,22 +112,13 @@ def times_table(measurements: Measurements) -> Table:
 
 def classes_table(measurements: Measurements) -> Table:
     """Return how memory-intensive each application is by what was measured; no rows where nothing was."""
-    rows = [
-        (
-            each.name,
-            each.memory_class or NOTHING,
-            each.classified_by or NOTHING,
-            number(each.intensity, 3),
-            share_text(each.suffers),
-            share_text(each.causes),
-        )
-        for each in measurements.applications
-    ]
+    rows = []
+    for each in measurements.applications:
+        words = each.name, each.memory_class or NOTHING, each.classified_by or NOTHING
+        rows.append((*words, number(each.intensity, 3), share_text(each.suffers), share_text(each.causes)))
     headers = ("application", "class", "told by", "misses per instruction", "suffers", "causes")
     told = without_empty(headers, rows)
-    if set(told.headers) <= {"application", "class"}:
-        return Table(told.headers, (), numbers=True)
-    return told
+    return replace(told, rows=()) if set(told.headers) <= {"application", "class"} else told
 
 
 def degradation_table(measurements: Measurements) -> Table:
@@ -196,9 +189,8 @@ def additive_in_words(measurements: Measurements) -> str:
 
 def failures_table(measurements: Measurements) -> Table:
     """Return what could not be measured."""
-    return Table(
-        ("not measured", "because"), tuple((in_words(each.setting), each.reason) for each in measurements.failed)
-    )
+    rows = tuple((in_words(each.setting), each.reason) for each in measurements.failed)
+    return Table(("not measured", "because"), rows)
 
 
 def meters_table(measurements: Measurements) -> Table:
@@ -226,27 +218,17 @@ def meters_table(measurements: Measurements) -> Table:
 
 def settings_table(measurements: Measurements) -> Table:
     """Return every setting that was measured."""
-    rows = [
-        (
-            in_words(each.setting),
-            f"{each.seconds.count:,}",
-            *map(with_half, (each.seconds, each.joules, each.misses_per_instruction)),
-        )
-        for each in measurements.measured
-    ]
+    rows = []
+    for each in measurements.measured:
+        numbers = map(with_half, (each.seconds, each.joules, each.misses_per_instruction))
+        rows.append((in_words(each.setting), f"{each.seconds.count:,}", *numbers))
     return without_empty(("setting", "runs", "seconds", "joules", "misses per instruction"), rows)
 
 
 def without_empty(headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()) -> Table:
     """Return the table without columns that only have dashes, but for those `kept`."""
-    told = [
-        place for place, header in enumerate(headers) if header in kept or any(row[place] != NOTHING for row in rows)
-    ]
-    return Table(
-        tuple(headers[place] for place in told),
-        tuple(tuple(row[place] for place in told) for row in rows),
-        numbers=True,
-    )
+    told = [header in kept or any(row[at] != NOTHING for row in rows) for at, header in enumerate(headers)]
+    return Table(tuple(compress(headers, told)), tuple(tuple(compress(row, told)) for row in rows), numbers=True)
 
 
 def _idle(measurements: Measurements) -> str:
@@ -311,12 +293,10 @@ def _folded(rows: Table, most: int) -> list[ConsoleRenderable]:
 
 def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
     """Return both matrices; the one in full only of few applications."""
-    told: list[ConsoleRenderable] = []
-    full, by_class = degradation_table(measurements), class_degradation_table(measurements)
+    full = degradation_table(measurements)
+    told = _folded(full, MOST_ROWS)
     if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
         pairs = sum(len(row) for row in measurements.degradation_in_full.values())
-        told.append(Text(f"degradation of {pairs:,} pairs (--json and --report have all)"))
-    else:
-        told += _folded(full, MOST_ROWS)
-    told += _folded(by_class, MOST_ROWS)
+        told = [Text(f"degradation of {pairs:,} pairs (--json and --report have all)")]
+    told += _folded(class_degradation_table(measurements), MOST_ROWS)
     return [Text(ABOVE), *told] if told else []

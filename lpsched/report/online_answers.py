@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -66,30 +66,20 @@ def day_front_tables(result: DayFront) -> list[Table | Text]:
 
 
 # Policies on simulated days, in tables and in words.
-WORTH_HEADERS: Final = ("one more", "adds at most, utility")
-SAVED_HEADERS: Final = ("one more", "saves at most, cost")
-
-
 def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
     """Return each policy beside the naive figure and the bound, and why some have no answer."""
-    name = result.provenance.instance_name
-    heading = Text(f"{name}: {in_words(result)}")
+    heading = Text(f"{result.provenance.instance_name}: {in_words(result)}")
     answer = FoldingTable(result.headers, tuple(result.rows()))
     reasons, rows = reason_rows(result), result.worth_rows()
     few = [*rows[:MOST_ROWS], *rows[MOST_ROWS:][-1:]]
     worths = [table(worth_headers(result), few, numbers=(1,))] if rows else []
-    return [
-        heading,
-        answer,
-        *(Text(line) for line in notes(result)),
-        *worths,
-        *(cut_table(("policy", "trial", "no answer"), reasons) if reasons else []),
-    ]
+    why = cut_table(("policy", "trial", "no answer"), reasons) if reasons else []
+    return [heading, answer, *map(Text, notes(result)), *worths, *why]
 
 
 def worth_headers(result: Simulation) -> tuple[str, str]:
     """Return what the table of worths says above its columns."""
-    return SAVED_HEADERS if result.judged is Judged.WAITING else WORTH_HEADERS
+    return "one more", "saves at most, cost" if result.judged is Judged.WAITING else "adds at most, utility"
 
 
 def in_words(result: Simulation) -> str:
@@ -193,10 +183,8 @@ def lead_of(result: Simulation) -> str:
     costs = result.judged is Judged.WAITING
     several = sum(1 for entry in result.policies if entry.answers and entry.kind != OFFLINE)
     most = f", the {'least' if costs else 'most'} of {several} policies" if several > 1 else ""
-    if costs:
-        done = f"{best.name} costs {shown(best.mean('cost'))}{most}"
-    else:
-        done = f"{best.name} earns {shown(best.mean('utility'))}{most}"
+    done = f"costs {shown(best.mean('cost'))}" if costs else f"earns {shown(best.mean('utility'))}"
+    done = f"{best.name} {done}{most}"
     of_bound, bound = best.mean("share_of_bound"), result.bound
     if of_bound is None or bound is None:
         return f"{done}."

@@ -63,16 +63,11 @@ FAILURE_HEADERS: Final = ("failed runs", "reason", "first")
 def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return headers, and a row for each group: how many runs, and the mean of each quantity."""
     headers = (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
-    rows = tuple(
-        (
-            *labels(report, group),
-            f"{group.runs:,}",
-            f"{group.failed:,}",
-            *(_mean(name, group.mean(name), report.units.get(name)) for name in report.quantities),
-        )
-        for group in report.groups
-    )
-    return headers, rows
+    rows = []
+    for group in report.groups:
+        means = (_mean(name, group.mean(name), report.units.get(name)) for name in report.quantities)
+        rows.append((*labels(report, group), f"{group.runs:,}", f"{group.failed:,}", *means))
+    return headers, tuple(rows)
 
 
 def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -159,9 +154,8 @@ def shown_half(quantity: str, half: float) -> str:
 def _mean(quantity: str, estimate: Estimate | None, unit: str | None) -> str:
     if estimate is None:
         return "-"
-    half = estimate.half_width
-    mean = shown(quantity, estimate.mean, unit)
-    return mean if not half else f"{mean} ± {shown_half(quantity, half)}"
+    half = f" ± {shown_half(quantity, estimate.half_width)}" if estimate.half_width else ""
+    return f"{shown(quantity, estimate.mean, unit)}{half}"
 
 
 def csv_text(report: StudyReport) -> str:

@@ -95,9 +95,9 @@ def risk_tables(risk: Risk | None) -> list[Table | Text]:
     """Return how a schedule fares if times and powers scatter, or nothing where nobody asked."""
     if risk is None:
         return []
-    headers = risk.headers()
-    answer: list[Table | Text] = [Text(risk.heading()), table(headers, risk.rows(), numbers=range(1, len(headers)))]
-    return [*answer, *([table(("", "", ""), risk.chance_rows())] if risk.chances else [])]
+    answer = table(risk.headers(), risk.rows(), numbers=range(1, len(risk.headers())))
+    chances = [table(("", "", ""), risk.chance_rows())] if risk.chances else []
+    return [Text(risk.heading()), answer, *chances]
 
 
 def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[Table | Text]:
@@ -116,9 +116,7 @@ def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[
 
 def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Table | Text]:
     """Return the rules that schedules or allocations break: name, code, sentence; or nothing."""
-    if not broken:
-        return []
-    return cut_table((what, "violation", ""), broken)
+    return cut_table((what, "violation", ""), broken) if broken else []
 
 
 def compared_tables(
@@ -135,11 +133,9 @@ def compared_tables(
 
 def audit_tables(result: Audit) -> list[Table | Text]:
     """Return the verdict on each file, and why some are refused."""
-    tables: list[Table | Text] = [table(HEADERS, [each.row() for each in result.files])]
     reasons = [(each.name, reason) for each in result.files for reason in each.reasons]
-    if reasons:
-        tables += cut_table(("refused", "because"), reasons)
-    return tables
+    refused = cut_table(("refused", "because"), reasons) if reasons else []
+    return [table(HEADERS, [each.row() for each in result.files]), *refused]
 
 
 def front_remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:

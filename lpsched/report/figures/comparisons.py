@@ -8,7 +8,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.io.pictures import drawing_style
+import numpy as np
+
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
@@ -67,21 +68,17 @@ def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
 # The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
 # that breaks a rule has no mark but the word.
 MOST_ROWS: Final = 50
-ROW_INCHES: Final = 0.24
-AROUND_INCHES: Final = 1.15
+ROW_INCHES, AROUND_INCHES = 0.24, 1.15
 FAR: Final = 30.0  # times the least; then the axis is logarithmic
-WORDS_ROOM: Final = 0.34  # of the width, right of all marks
-ROOM: Final = 0.04
+ROOM, WORDS_ROOM = 0.04, 0.34  # of the width, left and right of all marks
 MOST_TICKS: Final = 6
 
 
 def validation_picture(result: Comparison[Any]) -> Figure:
     """Draw what each scheduler achieves, and how far it is from the bound."""
-    with drawing_style():
-        verdicts = verdicts_of(result)
-        shown = verdicts[:MOST_ROWS]
-        figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
-        axes = figure.subplots()
+    verdicts = verdicts_of(result)
+    shown = verdicts[:MOST_ROWS]
+    with style.one_panel(AROUND_INCHES + ROW_INCHES * max(2, len(shown))) as (figure, axes):
         _set_ends(axes, result.common_bound, shown)
         _draw_bounds(axes, result.common_bound, shown)
         for row, verdict in enumerate(shown):
@@ -160,9 +157,7 @@ MOST_GROUPS: Final = 40
 MOST_DOTS: Final = 300  # of one row
 FAR_GROUPS: Final = 300.0  # times the least; then the axis is logarithmic
 LONGEST: Final = 80  # letters of a group's name
-LINE_INCHES: Final = 3.6
-GROUP_INCHES: Final = 0.32
-AROUND_GROUPS_INCHES: Final = 1.0
+LINE_INCHES, GROUP_INCHES, AROUND_GROUPS_INCHES = 3.6, 0.32, 1.0
 COLOURS: Final = (style.BLUE, *(colour for colour, _ in style.MARKS[:5]), style.BROWN, style.INK)
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
@@ -173,22 +168,17 @@ NOTHING: Final = "no run has a number to draw"
 
 def study_picture(report: StudyReport) -> Figure:
     """Draw the first quantity of a report."""
-    with drawing_style():
-        parameter = swept(report)
-        if parameter is None:
-            rows = drawn_groups(report)
-            figure = style.blank_picture(AROUND_GROUPS_INCHES + GROUP_INCHES * max(2, len(rows)))
-            axes = figure.subplots()
-            if rows:
-                _draw_rows(axes, report, rows)
-            else:
-                axes.set_axis_off()
-                axes.text(0.5, 0.5, NOTHING, ha="center", va="center", transform=axes.transAxes)
-            return figure
-        figure = style.blank_picture(LINE_INCHES)
-        axes = figure.subplots()
-        _draw_lines(axes, report, parameter)
-        style.legend_above(figure, axes)
+    parameter, rows = swept(report), drawn_groups(report)
+    inches = LINE_INCHES if parameter else AROUND_GROUPS_INCHES + GROUP_INCHES * max(2, len(rows))
+    with style.one_panel(inches) as (figure, axes):
+        if parameter:
+            _draw_lines(axes, report, parameter)
+            style.legend_above(figure, axes)
+        elif rows:
+            _draw_rows(axes, report, rows)
+        else:
+            axes.set_axis_off()
+            axes.text(0.5, 0.5, NOTHING, ha="center", va="center", transform=axes.transAxes)
         return figure
 
 
@@ -246,21 +236,15 @@ def _known(report: StudyReport) -> list[Group]:
 def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
     quantity = report.quantities[0]
     for place, (name, points) in enumerate(lines_of(report)[:MOST_LINES]):
-        colour = COLOURS[place]
-        at = [x for x, _ in points]
-        means = [_scaled(quantity, each.mean) for _, each in points]
-        halves = [_scaled(quantity, each.half_width or 0.0) for _, each in points]
-        below = [mean - half for mean, half in zip(means, halves, strict=True)]
-        above = [mean + half for mean, half in zip(means, halves, strict=True)]
+        at, colour, dashes = [x for x, _ in points], COLOURS[place], DASHES[place]
+        means = np.array([_scaled(quantity, each.mean) for _, each in points])
+        halves = np.array([_scaled(quantity, each.half_width or 0.0) for _, each in points])
         if any(halves):
-            axes.fill_between(at, below, above, color=colour, alpha=0.18, linewidth=0)
+            axes.fill_between(at, means - halves, means + halves, color=colour, alpha=0.18, linewidth=0)
         mark = MARKS[place] if len(at) <= MOST_GROUPS else ""
-        dashes = DASHES[place]
         axes.plot(at, means, dashes, marker=mark, markersize=4, lw=style.CURVE_LINE, color=colour, label=name)
     axes.set(xlabel=style.lettered(plainly(parameter), LONGEST), ylabel=f"mean {_label(report)}")
-    style.draw_grid(axes, "y")
-    style.write_numbers(axes.xaxis)
-    style.write_numbers(axes.yaxis)
+    style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
 def lines_of(report: StudyReport) -> list[tuple[str, list[tuple[float, Estimate]]]]:
@@ -278,15 +262,15 @@ def lines_of(report: StudyReport) -> list[tuple[str, list[tuple[float, Estimate]
 
 def _draw_rows(axes: Axes, report: StudyReport, rows: Sequence[Group]) -> None:
     quantity = report.quantities[0]
-    for row, group in enumerate(rows):
-        numbers = sorted(_scaled(quantity, each) for each in group.numbers[quantity])
-        _draw_group(axes, row, numbers)
+    numbers = [sorted(_scaled(quantity, each) for each in group.numbers[quantity]) for group in rows]
+    for row, several in enumerate(numbers):
+        _draw_group(axes, row, several)
     axes.set_yticks(range(len(rows)), [_in_two_lines(in_words(group)) for group in rows])
     axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
     axes.set(ylim=(max(1, len(rows)) - 0.4, -0.6), xlabel=_label(report))
     axes.set_title(SIGNS, fontsize=style.SMALL_LETTERS, fontweight="normal")
-    every = [_scaled(quantity, each) for group in rows for each in group.numbers[quantity]]
-    if every and min(every) > 0 and max(every) > FAR_GROUPS * min(every):
+    least, most = min(several[0] for several in numbers), max(several[-1] for several in numbers)
+    if least > 0 and most > FAR_GROUPS * least:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _place: number(value, 3))
     else:
@@ -301,9 +285,9 @@ def _in_two_lines(words: str) -> str:
 
 def _draw_group(axes: Axes, row: int, numbers: Sequence[float]) -> None:
     """Draw the runs of one group."""
+    axes.axhline(row + 0.5, color=style.RULE, lw=0.4, zorder=0)
+    axes.plot(statistics.fmean(numbers), row, "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
     if len(numbers) == 1:
-        axes.plot(numbers, [row], "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
-        axes.axhline(row + 0.5, color=style.RULE, lw=0.4, zorder=0)
         return
     dots = numbers[:: math.ceil(len(numbers) / MOST_DOTS)]
     heights = [row + 0.26 * (2.0 * (place * 0.618034 % 1.0) - 1.0) for place in range(len(dots))]
@@ -313,8 +297,6 @@ def _draw_group(axes: Axes, row: int, numbers: Sequence[float]) -> None:
         low, _, high = statistics.quantiles(numbers, n=QUARTERS, method="inclusive")
         axes.plot([low, high], [row, row], color=style.BLUE, lw=5, alpha=0.55, solid_capstyle="butt", zorder=3)
     axes.plot(statistics.median(numbers), row, "|", color=style.INK, ms=11, mew=1.6, zorder=4)
-    axes.plot(statistics.fmean(numbers), row, "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
-    axes.axhline(row + 0.5, color=style.RULE, lw=0.4, zorder=0)
 
 
 def _label(report: StudyReport) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -72,7 +73,7 @@ def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
     return tuple(spots)
 
 
-def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> style.Unit:
+def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint] = ()) -> style.Unit:
     return style.fitting(style.JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
 
 
@@ -125,11 +126,10 @@ def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Uni
 
 def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
     """Return the envelope at an energy."""
-    before = [corner for corner in envelope if corner.energy_joules <= joules]
-    after = [corner for corner in envelope if corner.energy_joules > joules]
-    if not before or not after:
-        return (before or after)[-1 if before else 0].utility
-    left, right = before[-1], after[0]
+    after = bisect_right(envelope, joules, key=lambda corner: corner.energy_joules)
+    if after in {0, len(envelope)}:
+        return envelope[min(after, len(envelope) - 1)].utility
+    left, right = envelope[after - 1], envelope[after]
     share = (joules - left.energy_joules) / (right.energy_joules - left.energy_joules)
     return left.utility + share * (right.utility - left.utility)
 
@@ -138,7 +138,7 @@ def peak_picture(front: NamedFront) -> Figure:
     """Draw one front, and utility per energy over utility and over energy; its peak is in all three."""
     with drawing_style():
         figure = style.blank_picture(2.9)
-        unit = style.fitting(style.JOULES, max((point.energy_joules for point in front.points), default=0.0))
+        unit = _unit(front.points)
         using = [point for point in front.points if point.energy_joules > 0]
         joules = [point.energy_joules / unit.size for point in using]
         utility = [point.utility for point in using]
@@ -208,9 +208,7 @@ def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
 
 def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
     """Draw fronts with the samples of each schedule around it."""
-    with drawing_style():
-        figure = style.blank_picture(4.4)
-        axes = figure.subplots()
+    with style.one_panel(4.4) as (figure, axes):
         most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
         unit = next((each for each in UNITS if most >= each.size), UNITS[-1])
         for place, front in enumerate(fronts):
@@ -246,7 +244,7 @@ def variance_picture(front: FuzzyFront) -> Figure:
 
     Of many schedules, some are drawn, evenly along the front: ellipses on top of each other tell nothing.
     """
-    with drawing_style():
+    with style.one_panel(HIGHEST) as (figure, axes):
         from matplotlib import colormaps  # noqa: PLC0415 - optional
         from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - optional
         from matplotlib.colors import Normalize  # noqa: PLC0415 - optional
@@ -256,8 +254,6 @@ def variance_picture(front: FuzzyFront) -> Figure:
         unit = min(_means(each, front)[0] for each in shown), max(_means(each, front)[1] for each in shown)
         dropped = [100.0 * (each.mean_dropped or 0.0) / front.tasks for each in shown]
         most = max([*dropped, LEAST_PERCENT])
-        figure = style.blank_picture(HIGHEST)
-        axes = figure.subplots()
         for place, point in enumerate(shown):
             _draw_ellipse(axes, point, front, unit, colormaps[SHADES](dropped[place] / most))
             if place in numbered and front.value_key == "utility":

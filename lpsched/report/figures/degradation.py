@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.io.pictures import drawing_style
 from lpsched.measure.evidence import Saving, Setting
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
-from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
+from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, SMALL_LETTERS, STRIPE, WIDTH_INCHES
 from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import number
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 # first, so that memory-intensive ones are in the lower right corner. A pair that was not measured is hatched.
 MOST: Final = 60  # applications
 MOST_NUMBERED: Final = 16
-CELL_INCHES: Final = 0.24  # of a row
-SMALL_CELL_INCHES: Final = 0.14
+CELL_INCHES, SMALL_CELL_INCHES = 0.24, 0.14  # of a row
 AROUND_INCHES: Final = 1.75  # names above, the scale of shades below
 LONGEST_NAME: Final = 18
 MAP_WIDTH_INCHES: Final = WIDTH_INCHES - 1.8
@@ -46,11 +44,9 @@ HATCH: Final = "//////"
 
 def degradation_map(measurements: Measurements) -> Figure:
     """Draw how much longer each application takes beside each other one."""
-    with drawing_style():
-        shown = mapped(measurements)
-        inches = CELL_INCHES if len(shown) <= MOST_NUMBERED else SMALL_CELL_INCHES
-        figure = blank_picture(AROUND_INCHES + inches * len(shown))
-        axes = figure.subplots()
+    shown = mapped(measurements)
+    inches = CELL_INCHES if len(shown) <= MOST_NUMBERED else SMALL_CELL_INCHES
+    with style.one_panel(AROUND_INCHES + inches * len(shown)) as (figure, axes):
         _draw_pairs(axes, _percents(measurements, shown))
         _name(axes, shown)
         style.add_scale(figure, axes, "longer for each core that runs the one above, %", pad=0.03)
@@ -134,8 +130,7 @@ def _name(axes: Axes, shown: tuple[MeasuredApplication, ...]) -> None:
 # and what is left of the measured energy is dynamic. The two are stacked where they are known; else a bar is
 # whole. A diamond is the energy together that times and energies alone predict.
 SAVINGS_MOST: Final = 12  # groups
-PAIR_INCHES: Final = 0.42
-SAVINGS_AROUND_INCHES: Final = 0.95
+PAIR_INCHES, SAVINGS_AROUND_INCHES = 0.42, 0.95
 LONGEST: Final = 44  # letters of a group
 ROOM: Final = 1.22  # beyond the longest bar, for words
 BAR: Final = 0.36
@@ -145,10 +140,8 @@ Static = tuple[float, float]  # joules apart and together
 
 def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
     """Draw groups of applications, each with its static energy where it is known."""
-    with drawing_style():
-        figure = style.blank_picture(SAVINGS_AROUND_INCHES + PAIR_INCHES * len(savings))
-        axes = figure.subplots()
-        unit = style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
+    with style.one_panel(SAVINGS_AROUND_INCHES + PAIR_INCHES * len(savings)) as (figure, axes):
+        unit = _unit(savings)
         for row, saving in enumerate(savings):
             _draw(axes, row, saving, static[row] if static else None, unit)
         names = [
@@ -159,8 +152,7 @@ def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] =
         axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
         axes.set(ylim=(len(savings) - 0.45, -0.55), xlim=(0.0, ROOM * axes.get_xlim()[1]))
         axes.set_xlabel(f"energy, {unit.name}; the upper bar one after another, the lower one all at once")
-        style.write_numbers(axes.xaxis)
-        style.draw_grid(axes, "x")
+        style.write_numbers(axes.xaxis, grid="x")
         style.legend_above(figure, axes)
         return figure
 
@@ -175,8 +167,7 @@ def static_joules(measurements: Measurements, saving: Saving) -> Static | None:
     """Return the static energy apart and together; `None` where times or idle power are not known."""
     seconds = {each.setting: each.seconds.mean for each in measurements.measured}
     alone = [seconds.get(Setting(name, (), saving.mhz)) for name in saving.together]
-    batch = Setting(saving.together[0], saving.together[1:], saving.mhz, batch=True)
-    together = seconds.get(batch)
+    together = seconds.get(Setting(saving.together[0], saving.together[1:], saving.mhz, batch=True))
     if measurements.idle_watts is None or together is None or None in alone:
         return None
     return measurements.idle_watts * sum(each or 0.0 for each in alone), measurements.idle_watts * together
@@ -184,8 +175,7 @@ def static_joules(measurements: Measurements, saving: Saving) -> Static | None:
 
 def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) -> tuple[Spot, ...]:
     """Return what each pair of bars says when it is pointed at."""
-    unit = style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
-    spots = []
+    unit, spots = _unit(savings), []
     for row, (each, part) in enumerate(zip(savings, static, strict=True)):
         lines = [
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
@@ -198,6 +188,10 @@ def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) ->
             lines.append(f"predicted: {_joules(each.joules_predicted)}, off {share_text(prediction_error(each))}")
         spots.append(Spot(each.joules_together / unit.size, row + BAR / 2, "\n".join(lines)))
     return tuple(spots)
+
+
+def _unit(savings: Sequence[Saving]) -> style.Unit:
+    return style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
 
 
 def _joules(joules: float) -> str:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # five of the one). Of a type we take the nodes that run the most task types, then those with the most busy
 # cores, then the first in the file; a node that runs the same task types as one before it comes only when
 # there are no others.
-FIRST_NODES: Final = 3  # of the type with the most cores
-SHOWN_NODES: Final = 5
+FIRST_NODES, SHOWN_NODES = 3, 5  # of the type with the most cores, and in all
 VISIBLE: Final = 0.001  # of the time; less would be thinner than a line
 
 
@@ -51,13 +50,8 @@ def _chosen(facility: Facility, allocation: CoreAllocation, kind: int) -> tuple[
         busy = math.fsum(part.fraction for core in allocation.nodes[v] for part in core)
         ranked.append((-len(names), -round(busy, 3), v, names))  # rounding of doubles decides nothing
     ranked.sort(key=lambda each: each[:3])
-    seen: set[frozenset[str]] = set()
-    fresh: list[int] = []
-    others: list[int] = []
-    for *_, v, names in ranked:
-        (others if names in seen else fresh).append(v)
-        seen.add(names)
-    return (*fresh, *others)
+    fresh = set({names: v for *_, v, names in reversed(ranked)}.values())  # the first that runs just these
+    return tuple(sorted((v for _, _, v, _ in ranked), key=lambda v: v not in fresh))
 
 
 def shown_types(cores: Sequence[Sequence[CoreFraction]]) -> frozenset[str]:
@@ -106,7 +100,7 @@ def core_shares_picture(
         for axes, (title, allocation) in zip(all_axes, allocations.items(), strict=True):
             draw_core_shares(axes, facility, allocation, nodes, marks)
             axes.set_title(style.lettered(title, 60))
-        _draw_shares_legend(figure, legend)
+        style.draw_legend(figure, legend, _labels(legend), "outside lower center")
         return figure
 
 
@@ -118,21 +112,19 @@ def draw_core_shares(
     marks: Mapping[str, style.TaskMark],
 ) -> None:
     """Draw the bars of some nodes into a part of a picture."""
-    places, end = [], 0.0
+    places, labels, end = [], [], 0.0
     for v in nodes:
-        cores = min(MOST_CORES, facility.node_types[facility.nodes[v]].cores)
+        kind = facility.node_types[facility.nodes[v]]
+        cores = min(MOST_CORES, kind.cores)
         places.append([end + k for k in range(cores)])
         end += cores + GAP
+        cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
+        labels.append(f"node {v:,}\n{style.lettered(kind.name, 16)}{cut}")
     numbered = style.WIDTH_INCHES * BAR / end > LEAST_ROOM
     for v, at in zip(nodes, places, strict=True):
         for place, core in zip(at, allocation.nodes[v], strict=False):  # of a huge node the first cores
             _draw_core(axes, place, fractions(core), marks, numbered=numbered)
         axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=style.INK, linewidth=style.LIMIT_LINE, clip_on=False)
-    labels = []
-    for v in nodes:
-        kind = facility.node_types[facility.nodes[v]]
-        cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
-        labels.append(f"node {v:,}\n{style.lettered(kind.name, 16)}{cut}")
     axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
@@ -175,18 +167,15 @@ def shares_legend(
         for name, mark in marks.items()
         if name in shown
     ]
-    idle = Patch(facecolor="none", edgecolor=style.GREY, linewidth=0.5, label="idle")
-    return [*handles, idle]
+    return [*handles, Patch(facecolor="none", edgecolor=style.GREY, linewidth=0.5, label="idle")]
+
+
+def _labels(signs: Sequence[Patch]) -> list[str]:
+    return [str(each.get_label()) for each in signs]
 
 
 def _legend_inches(signs: Sequence[Patch]) -> float:
-    columns = style.legend_columns(str(each.get_label()) for each in signs)
-    return LEGEND_ROW_INCHES * math.ceil(len(signs) / columns)
-
-
-def _draw_shares_legend(figure: Figure, signs: Sequence[Patch]) -> None:
-    """Draw the legend below everything else."""
-    style.draw_legend(figure, signs, [str(each.get_label()) for each in signs], "outside lower center")
+    return LEGEND_ROW_INCHES * math.ceil(len(signs) / style.legend_columns(_labels(signs)))
 
 
 # The air of a room: what every node draws in against its redline, and what the CRAC units blow out.
@@ -375,7 +364,7 @@ def room_picture(facility: Facility, measured: Measured, cores: CoreAllocation) 
         shares = figure.add_subplot(grid[2, :])
         draw_core_shares(shares, facility, cores, nodes, marks)
         shares.set_title("Which task types share which cores")
-        _draw_shares_legend(figure, legend)
+        style.draw_legend(figure, legend, _labels(legend), "outside lower center")
         return figure
 
 
@@ -387,8 +376,6 @@ def room_picture(facility: Facility, measured: Measured, cores: CoreAllocation) 
 #
 # Source: Oxley and others, section VI, figure 2.
 METHOD_BAR: Final = 0.36  # of the room of a method
-COLOCATED: Final = style.SKY
-PLAIN: Final = style.ORANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,18 +389,14 @@ class MethodReward:
 
 def reward_bars_picture(methods: Sequence[MethodReward], *, bound: Estimate | None = None) -> Figure:
     """Draw what methods earn as bars, and the bound (of the co-located reward rate) as a line."""
-    with drawing_style():
-        figure = style.blank_picture(3.4)
-        axes = figure.subplots()
-        pairs = [(place, each.plain) for place, each in enumerate(methods) if each.plain is not None]
-        paired = {place for place, _ in pairs}
-        single = [
-            (place + (METHOD_BAR / 2 if place in paired else 0.0), each.colocated) for place, each in enumerate(methods)
-        ]
-        shifted = [(place - METHOD_BAR / 2, plain) for place, plain in pairs]
-        if shifted:
-            _draw_bars(axes, shifted, PLAIN, "////", "reward rate as if cores did not slow each other (RR)")
-        _draw_bars(axes, single, COLOCATED, "", "co-located reward rate (CRR)")
+    with style.one_panel(3.4) as (figure, axes):
+        half = METHOD_BAR / 2
+        plain = [(place - half, each.plain) for place, each in enumerate(methods) if each.plain is not None]
+        if plain:
+            _draw_bars(axes, plain, style.ORANGE, "////", "reward rate as if cores did not slow each other (RR)")
+        shifts = [0.0 if each.plain is None else half for each in methods]
+        colocated = [(place + shifts[place], each.colocated) for place, each in enumerate(methods)]
+        _draw_bars(axes, colocated, style.SKY, "", "co-located reward rate (CRR)")
         if bound is not None:
             draw_bound(axes, bound, "bound of the co-located reward rate")
         axes.set_xticks(range(len(methods)), [style.lettered(each.name, 16) for each in methods])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
@@ -83,9 +84,7 @@ def front_picture(
 
     The schedule `chosen` is marked as the answer; for the points `also`, which are not drawn, there is room.
     """
-    with drawing_style():
-        figure = style.blank_picture(4.2)
-        axes = figure.subplots()
+    with style.one_panel(4.2) as (figure, axes):
         frame = draw_front(axes, result, [*also, *([] if chosen is None else [chosen])])
         if chosen is not None:
             look: style.Look = {"ms": 13, "mec": style.INK, "mew": 0.7, "zorder": 6, "label": "the answer"}
@@ -173,12 +172,9 @@ class MachineRow:
 
     def steps(self) -> tuple[list[float], list[float]]:
         """Return the edges of the steps, and the number of each."""
-        each = self.room / self.machines
-        edges, numbers = [self.start], []
-        for count, amount in self._thinned():
-            edges.append(edges[-1] + each * count)
-            numbers.append(amount)
-        return edges, numbers
+        each, thinned = self.room / self.machines, self._thinned()
+        edges = accumulate((each * count for count, _ in thinned), initial=self.start)
+        return list(edges), [amount for _, amount in thinned]
 
     def _thinned(self) -> list[tuple[float, float]]:
         """Return not too many steps: how many machines each stands for, and their number."""
@@ -204,9 +200,7 @@ class MachineRow:
 # Source: Friese, thesis of 2015, figures 6.6 to 6.8 (by machine type), 6.4 and 6.5 (falling).
 MOST_NAMES: Final = 12  # of machine types below the picture
 SLOT: Final = 0.86  # of the room of a machine type that its machines take
-FRONT_INCHES: Final = 2.6
-ROW_INCHES: Final = 1.05
-NAMES_INCHES: Final = 0.9
+FRONT_INCHES, ROW_INCHES, NAMES_INCHES = 2.6, 1.05, 0.9
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal
 
+import numpy as np
+
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.evidence import COMPANIONS
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
@@ -64,11 +66,8 @@ class Point:
 
 def quantities_of(measurements: Measurements) -> tuple[Quantity, ...]:
     """Return what there is to draw: what some setting has a number of."""
-    return tuple(
-        quantity
-        for quantity in QUANTITIES
-        if any(getattr(each, quantity) is not None for each in _together(measurements))
-    )
+    known = _together(measurements)
+    return tuple(name for name in QUANTITIES if any(getattr(each, name) is not None for each in known))
 
 
 def series_of(measurements: Measurements, application: str) -> tuple[Series, ...]:
@@ -153,10 +152,8 @@ def _named(quantity: Quantity) -> str:
 LEVELS: Final = (style.VERMILION, style.GREEN, style.BLUE)  # one, two, more at once
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 DASHES: Final = ("-", "--", "-.", ":")
-ROW_INCHES: Final = 1.7
-LEGEND_INCHES: Final = 0.6
-BAR_INCHES: Final = 0.17
-AROUND_INCHES: Final = 0.6  # of a row of bars: its name and numbers
+ROW_INCHES, LEGEND_INCHES = 1.7, 0.6
+BAR_INCHES, AROUND_INCHES = 0.17, 0.6  # the second of a row of bars: its name and numbers
 FEW_CLOCKS: Final = 5  # then each has a tick
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
 LONGEST: Final = 40  # letters of an application or its companions
@@ -226,14 +223,13 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
     points = panel.points(measurements)
     for series in panel.series:
         own = [(panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series]
-        means = [point.mean / panel.unit.size for _, point in own]
-        below = [(point.mean - point.low) / panel.unit.size for _, point in own]
-        above = [(point.high - point.mean) / panel.unit.size for _, point in own]
+        means, lows, highs = np.array([(point.mean, point.low, point.high) for _, point in own]).reshape(-1, 3).T
+        whiskers = (means - lows) / panel.unit.size, (highs - means) / panel.unit.size
         place = marks[series.label]
         look: style.Look = {"marker": MARKS[place % len(MARKS)], "linestyle": DASHES[place % len(DASHES)]}
         look |= {"linewidth": style.CURVE_LINE / 1.4, "markersize": 4, "capsize": 2, "elinewidth": 0.8}
         look |= {"color": _colour(series), "label": style.lettered(series.label, LONGEST)}
-        axes.errorbar([x for x, _ in own], means, yerr=(below, above), **look)
+        axes.errorbar([x for x, _ in own], means / panel.unit.size, yerr=whiskers, **look)
     clocks = [mhz / 1000.0 for mhz in measurements.frequencies_mhz]
     if len(clocks) <= FEW_CLOCKS:
         axes.set_xticks(clocks, [number(each, 3) for each in clocks])
@@ -275,8 +271,7 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
     axes.set_xlim(left=0.0)
     axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
     axes.set_xlabel(panel.unit.name)
-    style.write_numbers(axes.xaxis)
-    style.draw_grid(axes, "x")
+    style.write_numbers(axes.xaxis, grid="x")
 
 
 # Applications alone and together: memory intensity, time and energy, after figures 8.1 to 8.4 of the thesis.
@@ -288,7 +283,6 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
 #
 # Source: Friese, thesis of 2015, section 8.5.
 MOST_APPLICATIONS: Final = 12  # in one picture
-NOTHING_INCHES: Final = 1.0
 NOTHING: Final = "the file has no setting to draw"
 
 
@@ -297,11 +291,10 @@ def measure_picture(measurements: Measurements, application: str | None = None) 
     with drawing_style():
         rows = _rows(measurements, application)
         if not rows:
-            figure = style.blank_picture(NOTHING_INCHES)
+            figure = style.blank_picture(1.0)
             figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
             return figure
-        draw = lines_picture if has_clocks(measurements) else bars_picture
-        return draw(measurements, rows)
+        return (lines_picture if has_clocks(measurements) else bars_picture)(measurements, rows)
 
 
 def measure_spots(measurements: Measurements, application: str | None = None) -> tuple[Spot, ...]:

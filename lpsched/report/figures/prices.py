@@ -32,19 +32,17 @@ BANDS: Final = {  # the regime: its words, its shade, its hatch
     "loss": ("run at a loss", "#fdf3cf", ""),
     "profit": ("run for profit", "#ffffff", ""),
 }
-UPRIGHT: Final = 0.035  # of the width, from which on a band has words
-FLAT: Final = 0.28  # and from which on they lie flat
+UPRIGHT, FLAT = 0.035, 0.28  # of the width, from which on a band has words, and from which on they lie flat
 
 
 def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> None:
     """Draw bands behind what is drawn: each regime, where it begins and where it ends, from left to right."""
     left, right = axes.get_xlim()
-    joined: dict[str, tuple[float, float]] = {}
-    for regime, start, stop in stretches:
-        first, _ = joined.get(regime, (start, stop))
-        joined[regime] = (first, stop)
+    joined: dict[str, list[float]] = {}
+    for regime, *ends in stretches:
+        joined.setdefault(regime, []).extend(ends)
     for regime, ends in joined.items():
-        start, stop = max(left, ends[0]), min(right, ends[1])
+        start, stop = max(left, ends[0]), min(right, ends[-1])
         if stop > start:
             words, shade, hatch = BANDS[regime]
             axes.axvspan(start, stop, facecolor=shade, edgecolor="white", hatch=hatch, linewidth=0, zorder=0)
@@ -68,8 +66,7 @@ def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> Non
 #
 # Source: Tarplee, Maciejewski and Siegel (2014), section V, where the ratio is swept in steps.
 INCHES: Final = 3.6
-MOST_PIECES: Final = 600  # more are closer together than a line is wide
-MOST_DOTS: Final = 120
+MOST_PIECES, MOST_DOTS = 600, 120  # more are closer together than a line or a dot is wide
 NARROW: Final = 0.25  # of the width: below it the changes get a panel of their own
 AROUND: Final = 0.35  # of the break-even price, drawn on both sides of the changes
 UNSURE: Final = {"loss": "no profit, proved", "profit": "profit is not ruled out from here"}
@@ -125,13 +122,12 @@ def draw_price(figure: Figure | SubFigure, curve: PriceCurve) -> None:
     near = _near(curve, axis)
     panels = figure.add_gridspec(1, 1 if near is None else 2)
     several = [figure.add_subplot(panels[0, -1])]
-    several += [] if near is None else [figure.add_subplot(panels[0, 0])]
     _draw(several[0], curve, axis, _whole(curve, axis))
     if near is not None:
+        several.append(figure.add_subplot(panels[0, 0]))
         _draw(several[1], curve, axis, near)
-        several[0].set_title("The whole curve")
+        several[0].set(title="The whole curve", ylabel="")
         several[1].set_title("Where it begins to pay")
-        several[0].set_ylabel("")
     style.legend_above(figure, *reversed(several))
 
 
@@ -142,10 +138,10 @@ def price_spots(curve: PriceCurve) -> tuple[Spot, ...]:
     found: list[Spot] = []
     for panel, (low, high) in panels:
         inside = [piece for piece in curve.pieces if low <= axis.place(piece.from_price) <= high]
-        for place in along(len(inside), style.MOST_SPOTS // len(panels)):
-            piece = inside[place]
-            label = _words(curve, axis, piece)
-            found.append(Spot(axis.place(piece.from_price), piece.bound_at_from, label, panel))
+        few = (inside[place] for place in along(len(inside), style.MOST_SPOTS // len(panels)))
+        found += [
+            Spot(axis.place(each.from_price), each.bound_at_from, _words(curve, axis, each), panel) for each in few
+        ]
     return tuple(found)
 
 
@@ -204,9 +200,7 @@ def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float])
     starts = [axis.place(piece.from_price) for piece in curve.pieces]
     stops = [math.inf if piece.to_price is None else axis.place(piece.to_price) for piece in curve.pieces]
     draw_bands(axes, zip((piece.regime for piece in curve.pieces), starts, stops, strict=True))
-    style.write_numbers(axes.xaxis)
-    style.write_numbers(axes.yaxis)
-    style.draw_grid(axes, "y")
+    style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
     axes.set(xlabel=axis.label, ylabel=f"profit, {style.lettered(curve.unit)}")
     if axis.gamma is not None:
         _add_prices(axes, axis, axis.gamma)
@@ -274,8 +268,7 @@ def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
     top = axes.secondary_xaxis("top", functions=(lambda x: np.multiply(x, gamma), lambda x: np.divide(x, gamma)))
     top.set_xlabel(f"price, {style.lettered(axis.currency)}", fontsize=style.SMALL_LETTERS, color=style.GREY)
     top.tick_params(labelsize=style.SMALL_LETTERS, colors=style.GREY)
-    top.spines["top"].set_color(style.GREY)
-    top.spines["top"].set_visible(True)
+    top.spines["top"].set(color=style.GREY, visible=True)
     style.write_numbers(top.xaxis)
 
 
@@ -289,11 +282,8 @@ def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
 #
 # A ring is the bag as it is; a diamond is a verified schedule with more machines that earns more than any
 # now. Panels of machine types stand in the order of what one more adds, with one scale of profit.
-COLUMNS: Final = 4
-MOST_PANELS: Final = 12
-ELECTRICITY_INCHES: Final = 2.8
-ROW_INCHES: Final = 1.6
-AROUND_INCHES: Final = 0.5
+COLUMNS, MOST_PANELS = 4, 12
+ELECTRICITY_INCHES, ROW_INCHES, AROUND_INCHES = 2.8, 1.6, 0.5
 BEYOND: Final = 1.12  # times the last breakpoint: what is best from there on goes on for ever
 FAR: Final = 3.0  # times the last breakpoint: beyond, the price as it is would leave no room for the line
 MOST_TICKS: Final = 6
@@ -319,10 +309,9 @@ def electricity_line(need: ElectricityNeed, bound: float | None) -> Spots:
 
 def machine_line(need: MachineNeed) -> Spots:
     """Return the bound at the breakpoints of the number of machines of a type, and where it is highest."""
-    line = [(piece.from_count, piece.bound_at_from) for piece in need.pieces]
     last = need.pieces[-1]
     end = last.bound_at_from + (last.to_count - last.from_count) * last.adds_per_hour
-    return [*line, (last.to_count, end)]
+    return [*((piece.from_count, piece.bound_at_from) for piece in need.pieces), (last.to_count, end)]
 
 
 def shown_machines(sensitivity: Sensitivity) -> tuple[MachineNeed, ...]:
@@ -360,18 +349,24 @@ def draw_sensitivity(figure: Figure | SubFigure, sensitivity: Sensitivity) -> No
         several.append(figure.add_subplot(grid[0, :]))
         _draw_electricity(several[0], sensitivity, sensitivity.electricity)
     first, needs = len(several), shown_machines(sensitivity)
+    profits = [y for need in needs for _, y in machine_line(need)]
+    profits += [need.value_at_sure for need in needs if need.sure_more and need.value_at_sure is not None]
     for place, need in enumerate(needs):
         axes = figure.add_subplot(grid[first + place // COLUMNS, place % COLUMNS])
         _draw_machines(axes, need)
+        axes.set_ylim(style.room_about(profits, HEIGHT_ROOM))  # one scale, written at the left ones only
+        if place % COLUMNS:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel(f"profit, {style.lettered(sensitivity.unit)}", fontsize=style.SMALL_LETTERS)
         several.append(axes)
-    _share_scale(several[first:], sensitivity, needs)
     style.legend_above(figure, *several)
 
 
 def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNeed) -> None:
     """Draw the bound over the price of electricity, where it is now, and where what is best changes."""
     line = electricity_line(need, sensitivity.bound)
-    _draw_line(axes, line, "no schedule earns more, proved")
+    _draw_line(axes, line)
     for words, price, dashes in (
         ("no schedule earns from", need.no_profit_from, "--"),
         ("waiting is best from", need.do_not_run_from, ":"),
@@ -386,66 +381,33 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNee
     axes.set_xlim(0.0, BEYOND * last or 1.0)
     axes.locator_params(axis="x", nbins=MOST_TICKS)
     ends = [math.inf if (to := piece.to_price_per_kwh) is None else to for piece in need.pieces]
-    starts = [(piece.regime, piece.from_price_per_kwh) for piece in need.pieces]
-    draw_bands(axes, [(*start, end) for start, end in zip(starts, ends, strict=True)])
+    draw_bands(axes, [(p.regime, p.from_price_per_kwh, end) for p, end in zip(need.pieces, ends, strict=True)])
     axes.set_xlabel(f"electricity, {style.lettered(sensitivity.currency)}/kWh")
     axes.set(ylabel=f"profit, {style.lettered(sensitivity.unit)}", title="If electricity costs more or less")
-    _finish(axes)
+    style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
 def _draw_machines(axes: Axes, need: MachineNeed) -> None:
     """Draw the bound over the number of machines of a type."""
     line = machine_line(need)
-    _draw_line(axes, line, "no schedule earns more, proved")
+    _draw_line(axes, line)
     style.draw_ring(axes, line[0], ms=7, zorder=4, label="as it is")
     if need.sure_more and need.value_at_sure is not None:
         spot, words = (need.count + need.sure_more, need.value_at_sure), "a verified schedule with more, worthwhile"
         style.draw_dots(axes, [spot], "D", style.VERMILION, ms=5, mec=style.INK, mew=0.5, zorder=4, label=words)
     axes.set_title(style.lettered(need.name, LONGEST_NAME), fontsize=style.SMALL_LETTERS + 1)
-    axes.set_xlabel(_more_in_words(need), fontsize=style.SMALL_LETTERS)
+    more = f"{need.sure_more:,} more or above" if need.most_more is None else f"{need.most_more:,} more"
+    if need.most_more is not None and need.sure_more != need.most_more:
+        more = f"{need.sure_more:,} to {more}"
+    axes.set_xlabel(f"machines; worthwhile: {more}", fontsize=style.SMALL_LETTERS)
     axes.locator_params(axis="x", nbins=4, integer=True)
     axes.locator_params(axis="y", nbins=4)
-    _finish(axes)
+    style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
-def _more_in_words(need: MachineNeed) -> str:
-    """Return how many more machines are worthwhile, in words."""
-    if need.sure_more == need.most_more:
-        return f"machines; worthwhile: {need.most_more:,} more"
-    if need.most_more is None:
-        return f"machines; worthwhile: {need.sure_more:,} more or above"
-    return f"machines; worthwhile: {need.sure_more:,} to {need.most_more:,} more"
-
-
-def _draw_line(axes: Axes, line: Spots, label: str) -> None:
-    look: style.Look = {
-        "color": style.BLUE,
-        "linewidth": style.CURVE_LINE,
-        "marker": "o",
-        "markersize": 2.6,
-        "zorder": 3,
-    }
-    axes.plot([x for x, _ in line], [y for _, y in line], label=label, **look)
-
-
-def _finish(axes: Axes) -> None:
-    style.write_numbers(axes.xaxis)
-    style.write_numbers(axes.yaxis)
-    style.draw_grid(axes, "y")
-
-
-def _share_scale(panels: Sequence[Axes], sensitivity: Sensitivity, needs: Sequence[MachineNeed]) -> None:
-    """Give all panels of machines one scale, and write it at the left ones only."""
-    if not panels:
-        return
-    heights = [y for need in needs for _, y in machine_line(need)]
-    heights += [need.value_at_sure for need in needs if need.sure_more and need.value_at_sure is not None]
-    for place, axes in enumerate(panels):
-        axes.set_ylim(style.room_about(heights, HEIGHT_ROOM))
-        if place % COLUMNS:
-            axes.tick_params(labelleft=False)
-        else:
-            axes.set_ylabel(f"profit, {style.lettered(sensitivity.unit)}", fontsize=style.SMALL_LETTERS)
+def _draw_line(axes: Axes, line: Spots) -> None:
+    look: style.Look = {"color": style.BLUE, "lw": style.CURVE_LINE, "marker": "o", "ms": 2.6, "zorder": 3}
+    axes.plot(*zip(*line, strict=True), label="no schedule earns more, proved", **look)
 
 
 def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:

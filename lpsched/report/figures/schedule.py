@@ -37,15 +37,11 @@ if TYPE_CHECKING:
     from lpsched.report.figures.style import Unit
 
 
-MOST_TYPES: Final = 60
-MOST_NAMES: Final = 40
+MOST_TYPES, MOST_NAMES = 60, 40
 MOST_BARS: Final = 8  # of one machine type: more are steps
 MOST_BARRED: Final = 24  # machine types: of more, all are steps
 SLOT: Final = 0.8  # of the room of a machine type that its machines take
-AROUND_INCHES: Final = 1.1
-ROW_INCHES: Final = 0.27
-MOST_INCHES: Final = 7.5
-IDLE_HATCH: Final = "////"
+AROUND_INCHES, ROW_INCHES, MOST_INCHES = 1.1, 0.27, 7.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +104,8 @@ def bag_loads(bag: Bag, schedule: Schedule, most: int = MOST_TYPES) -> BagLoads:
     longest = sorted(range(len(every)), key=lambda j: -every[j].busy_seconds)[:most]
     types = tuple(every[j] for j in sorted(longest))
     joules = max((each.busy_joules or 0.0) + (each.idle_joules or 0.0) for each in types)
-    return BagLoads(
-        types,
-        len(every) - len(types),
-        makespan,
-        style.fitting(style.SECONDS, makespan),
-        style.fitting(style.JOULES, joules),
-    )
+    units = style.fitting(style.SECONDS, makespan), style.fitting(style.JOULES, joules)
+    return BagLoads(types, len(every) - len(types), makespan, *units)
 
 
 def _type_load(machine: MachineType, loads: Sequence[MachineLoad], makespan: float) -> TypeLoad:
@@ -148,8 +139,7 @@ def draw_loads(figure: Figure | SubFigure, drawn: BagLoads) -> None:
             axes.axhspan(row - 0.5, row + 0.5, color=style.STRIPE, linewidth=0, zorder=-1)
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(left=0.0)
-        style.write_numbers(axes.xaxis)
-        style.draw_grid(axes, "x")
+        style.write_numbers(axes.xaxis, grid="x")
     _name_types(several[0], drawn)
     style.legend_above(figure, *several)
 
@@ -196,7 +186,7 @@ def _draw_energy(axes: Axes, drawn: BagLoads) -> None:
     idle = [(each.idle_joules or 0.0) / scale for each in drawn.types]
     rows = range(len(drawn.types))
     parts = [(busy, [0.0] * len(busy), style.ORANGE, "", "energy while busy")]
-    parts += [(idle, busy, "white", IDLE_HATCH, "energy while idle")] if any(idle) else []
+    parts += [(idle, busy, "white", "////", "energy while idle")] if any(idle) else []
     for widths, lefts, colour, hatch, label in parts:
         axes.barh(rows, widths, 0.6, lefts, color=colour, hatch=hatch, edgecolor=style.INK, linewidth=0.5, label=label)
     if len(drawn.types) <= MOST_NAMES:
@@ -225,15 +215,13 @@ def _name_types(axes: Axes, drawn: BagLoads) -> None:
 # The darker a cell, the larger its share; numbers are percentages, where there is room. A pair that cannot run
 # is hatched, or grey where a cell is too small for that. Names are thinned where they would touch, and of very
 # many types those with the most tasks, or that run the most, are drawn.
-MOST_ROWS: Final = 240
-MOST_COLUMNS: Final = 120
+MOST_ROWS, MOST_COLUMNS = 240, 120
 MOST_CELLS: Final = 2_500  # drawn one by one; more are pixels
 MOST_NUMBERED_COLUMNS: Final = 16
 MAP_ROW_INCHES: Final = 0.17
 LEAST_MAP_INCHES, MOST_MAP_INCHES = 0.7, 8.0  # of the map
 AROUND_MAP_INCHES: Final = 1.45  # names of machine types above, the scale of shades below
-NAME_INCHES: Final = 0.13  # that a name needs at least
-COLUMN_NAME_INCHES: Final = 0.2
+NAME_INCHES, COLUMN_NAME_INCHES = 0.13, 0.2  # that the name of a row, or of a column, needs at least
 MAP_WIDTH_INCHES: Final = style.WIDTH_INCHES - 1.6
 NUMBER_INCHES: Final = 0.12  # that a row needs for numbers in it
 LETTER_INCHES: Final = 0.075

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import numpy as np
+
 from lpsched.model.provenance import estimate_of
 from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown
 from lpsched.report.figures import style
@@ -48,8 +50,7 @@ def _draw_lanes(axes: Axes, entries: list[PolicyEntry], series: Sequence[_Series
 # share its tasks earned of the naive figure, that is of what they would earn if each began on arrival where
 # it is quickest. More than all of it can be earned: by tasks of the warm-up that run in the period.
 MOST_PRIORITIES: Final = len(style.SHAPES)
-ROW_INCHES: Final = 0.3
-AROUND_INCHES: Final = 1.2
+ROW_INCHES, AROUND_INCHES = 0.3, 1.2
 
 
 def priorities_of(result: Simulation) -> tuple[str, ...]:
@@ -87,11 +88,9 @@ def priority_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, 
     """Return the same as a table: headers, and a row for each policy."""
     names = priorities_of(result)
     rows = []
-    for entry in result.policies:
-        share = {each.name: each.share for each in entry.earned}
-        if entry.answers:
-            known = [share.get(name) for name in names]
-            rows.append((entry.name, *("-" if each is None else f"{100 * each:.1f} %" for each in known)))
+    for entry in (entry for entry in result.policies if entry.answers):
+        share = {each.name: "-" if each.share is None else f"{100 * each.share:.1f} %" for each in entry.earned}
+        rows.append((entry.name, *(share.get(name, "-") for name in names)))
     return ("policy", *names), rows
 
 
@@ -167,7 +166,6 @@ def waits_in_words(result: Simulation) -> str:
 MOST_LINES: Final = len(style.MARKS)
 INCHES: Final = 3.6
 MARKS_ON_A_LINE: Final = 8
-BAND: Final = 0.18  # opacity
 HALF_A_DAY: Final = 12.0  # hours
 
 
@@ -230,14 +228,12 @@ def _draw(
     times = [seconds / span.size for seconds in traces[0].seconds]
     colour, mark = style.MARKS[place % len(style.MARKS)]
     step = max(1, len(times) // MARKS_ON_A_LINE)
-    means, every = [each.mean / unit.size for each in estimates], ((place * step) // MOST_LINES, step)
+    means, every = np.array([each.mean for each in estimates]) / unit.size, ((place * step) // MOST_LINES, step)
     label = style.lettered(entry.name)
     axes.plot(times, means, color=colour, lw=style.CURVE_LINE, marker=mark, ms=4, markevery=every, label=label)
     if len(traces) > 1:
-        halves = [(each.half_width or 0.0) / abs(unit.size) for each in estimates]
-        low = [mean - half for mean, half in zip(means, halves, strict=True)]
-        high = [mean + half for mean, half in zip(means, halves, strict=True)]
-        axes.fill_between(times, low, high, color=colour, alpha=BAND, linewidth=0)
+        halves = np.array([each.half_width or 0.0 for each in estimates]) / abs(unit.size)
+        axes.fill_between(times, means - halves, means + halves, color=colour, alpha=0.18, linewidth=0)
 
 
 def _name_axes(axes: Axes, label: str, span: style.Unit) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from lpsched.bag.compare.result import along
@@ -13,7 +14,7 @@ from lpsched.io.pictures import drawing_style, load_matplotlib
 from lpsched.units import GIGA, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -74,6 +75,14 @@ def blank_picture(height_inches: float) -> Figure:
     return Figure(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
 
 
+@contextmanager
+def one_panel(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
+    """Begin a picture of one panel, and draw it in our style."""
+    with drawing_style():
+        figure = blank_picture(height_inches)
+        yield figure, figure.subplots()
+
+
 def stacked(*parts: tuple[float, Callable[[Figure | SubFigure], object]]) -> Figure:
     """Return a picture of parts one below the other: how many inches high each is (0: left out), and what draws it."""
     with drawing_style():
@@ -108,14 +117,17 @@ def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
     return known.replace("$", r"\$")
 
 
-def write_numbers(axis: Axis) -> None:
-    """Write the numbers of an axis plainly, with separated thousands and as many digits as its steps need."""
+def write_numbers(*several: Axis, grid: Literal["", "x", "y"] = "") -> None:
+    """Write the numbers of axes plainly, with separated thousands and as many digits as their steps need."""
 
-    def written(value: float, _place: object) -> str:
+    def written(axis: Axis, value: float, _place: object) -> str:
         ticks = axis.get_majorticklocs()
         return tick_text(value, float(ticks[1] - ticks[0]) if len(ticks) > 1 else 0.0)
 
-    axis.set_major_formatter(written)
+    for axis in several:
+        axis.set_major_formatter(partial(written, axis))
+        if grid:
+            draw_grid(axis.axes, grid)
 
 
 def tick_text(value: float, step: float) -> str:
@@ -379,13 +391,14 @@ def _mark(facility: Facility, i: int, place: int, count: int) -> TaskMark:
     from matplotlib import colormaps  # noqa: PLC0415 - optional
     from matplotlib.colors import to_hex  # noqa: PLC0415
 
-    red, green, blue, _ = colormaps["RdYlBu"](place / max(1, count - 1))
+    rgb = colormaps["RdYlBu"](place / max(1, count - 1))[:3]
     task = facility.task_types[i]
     kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.memory_classes else ""
-    return TaskMark(
-        number=place + 1,
-        label=f"{place + 1}  {lettered(task.name)}{kind}",
-        colour=to_hex((red, green, blue)),
-        hatch=HATCHES[place % len(HATCHES)] if count > PLAIN else "",
-        letters="white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else INK,
-    )
+    label, hatch = f"{place + 1}  {lettered(task.name)}{kind}", HATCHES[place % len(HATCHES)] if count > PLAIN else ""
+    return TaskMark(place + 1, label, to_hex(rgb), hatch, letters_upon(rgb))
+
+
+def letters_upon(rgb: Sequence[float]) -> str:
+    """Return the colour of letters and hatches upon another: white upon dark ones, ink upon light ones."""
+    red, green, blue = rgb
+    return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else INK

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -263,8 +263,7 @@ def _since(times: Floats, marks: Floats, widths: Floats) -> Floats:
 # period that counts.
 FIRST_INCHES, MORE_INCHES, MOST_INCHES = 2.6, 0.6, 5.4  # of all panels together
 LEAST_INCHES, BUSY_INCHES, AROUND_INCHES = 0.45, 1.2, 1.0
-HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx", "||||")
-DARK: Final = 0.5  # of the brightness, below which hatches are white
+HATCHES: Final = (*style.HATCHES, "||||")
 LINE: Final = 0.3
 LARGE: Final = 0.004  # of all time, and of all nodes
 MOST_LINES: Final = len(style.MARKS)
@@ -327,11 +326,12 @@ def _outline(rectangles: Sequence[Rectangle], unit: Unit) -> Path:
 
 def _draw_look(axes: Axes, outline: Path, colour: str, hatch: str, *, is_exact: bool) -> None:
     """Draw all rectangles of one look, filled, then hatched; the thinnest is a line."""
+    from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
 
     width = LINE if is_exact else 0.0  # and no smooth edges, or light lines would show between cells
     filled = PathPatch(outline, facecolor=colour, edgecolor=colour, linewidth=width, antialiased=is_exact)
-    hatched = PathPatch(outline, fill=False, hatch=hatch, edgecolor=_hatch_colour(colour), linewidth=0.0)
+    hatched = PathPatch(outline, fill=False, hatch=hatch, edgecolor=style.letters_upon(to_rgb(colour)), linewidth=0.0)
     for patch in [filled, *([hatched] if hatch else [])]:
         patch.set_rasterized(not is_exact)
         axes.add_artist(patch)  # as a patch its outline would be measured, rectangle by rectangle
@@ -345,14 +345,6 @@ def _draw_edges(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit)
     own = [each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high]
     if own:
         axes.add_artist(PathPatch(_outline(own, unit), fill=False, edgecolor="white", linewidth=LINE))
-
-
-def _hatch_colour(colour: str) -> str:
-    """Return white upon dark colours, ink upon light ones."""
-    from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
-
-    red, green, blue = to_rgb(colour)
-    return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else style.INK
 
 
 def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
@@ -373,12 +365,13 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
 
 def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
     """Say what looks tell above, and which line is which below."""
+    from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
     labels = [style.lettered(look) for look in times.looks.names]
     if labels:
         marks = [
-            Patch(facecolor=colour, edgecolor=_hatch_colour(colour), linewidth=0.0, hatch=hatch)
+            Patch(facecolor=colour, edgecolor=style.letters_upon(to_rgb(colour)), linewidth=0.0, hatch=hatch)
             for colour, hatch in zip(_colours(times), HATCHES, strict=False)
         ]
         title = f"{times.looks.tell}:"
@@ -470,11 +463,11 @@ def _kinds(day: Day) -> tuple[tuple[str, ...], list[int]]:
 
 def timeline_picture(timeline: Timeline, name: str) -> Figure:
     """Draw what the machines run in the period."""
-    with drawing_style():
-        rows = len(timeline.machines)
-        inches = max(LEAST_ROWS_INCHES, min(ROW_INCHES * rows, MOST_ROWS_INCHES))
-        figure = style.blank_picture(AROUND_ROWS_INCHES + inches)
-        axes = figure.subplots()
+    rows = len(timeline.machines)
+    inches = max(LEAST_ROWS_INCHES, min(ROW_INCHES * rows, MOST_ROWS_INCHES))
+    with style.one_panel(AROUND_ROWS_INCHES + inches) as (figure, axes):
+        from matplotlib.patches import Patch  # noqa: PLC0415 - optional
+
         unit = style.fitting(style.SECONDS, timeline.span_seconds)
         marks = style.priority_marks(len(timeline.kinds))
         for kind, mark in enumerate(marks):
@@ -483,7 +476,8 @@ def timeline_picture(timeline: Timeline, name: str) -> Figure:
         quarters(axes, unit, timeline.span_seconds / unit.size)
         axes.set_xlabel(f"{unit.name} of the period, under {style.lettered(name)}")
         _name_types(axes, timeline.machines, rows * LABEL_INCHES / inches)
-        _legend(figure, timeline.kinds, marks)
+        patches = [Patch(facecolor=mark.colour, edgecolor=style.INK, linewidth=0.4) for mark in marks]
+        style.draw_legend(figure, patches, [style.lettered(kind) for kind in timeline.kinds], "outside upper left")
         return figure
 
 
@@ -507,9 +501,7 @@ def _draw_kind(axes: Axes, timeline: Timeline, kind: int, mark: PriorityMark, un
 def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) -> None:
     """Write each machine type beside its machines, where there is room, and divide the types by lines."""
     groups = [(name, len(list(several))) for name, several in groupby(machines, key=lambda each: each[0])]
-    edges = [0]
-    for _, count in groups:
-        edges.append(edges[-1] + count)
+    edges = list(accumulate((count for _, count in groups), initial=0))
     ticks: list[tuple[float, str]] = []
     for (name, _), (top, foot) in zip(groups, pairwise(edges), strict=True):
         middle = (top + foot) / 2
@@ -519,14 +511,6 @@ def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) ->
     axes.tick_params(axis="y", length=0)
     for edge in edges[1:-1]:
         axes.axhline(edge, color=style.RULE, linewidth=0.5, zorder=0)
-
-
-def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark]) -> None:
-    from matplotlib.patches import Patch  # noqa: PLC0415 - optional
-
-    labels = [style.lettered(kind) for kind in kinds]
-    marks = [Patch(facecolor=look.colour, edgecolor=style.INK, linewidth=0.4) for look in looks]
-    style.draw_legend(figure, marks, labels, "outside upper left")
 
 
 def times_picture(instance: Day | Clusters, entry: PolicyEntry) -> Figure:

@@ -34,22 +34,16 @@ AT_EVERY_PRICE: Final = "At every price"
 FRONT_HEADING: Final = "Energy against makespan"
 
 
-def price_sections(overview: Overview) -> list[Section]:
-    """Show curve, front and slider; the front on its own where nothing moves."""
+def price_sections(overview: Overview, *, front_first: bool = False) -> list[Section]:
+    """Show curve, front and slider, or the front and the slider first; the front on its own where nothing moves."""
     front, curve = _front(overview), _curve(overview)
     slider = _slider(overview, curve)
-    if slider is None:
-        return [Section(AT_EVERY_PRICE, _still_curve(overview, curve)), Section(FRONT_HEADING, (front,))]
-    return [Section(AT_EVERY_PRICE, (curve, front, slider))]
-
-
-def front_sections(overview: Overview) -> list[Section]:
-    """Show the front and the slider, then the curve."""
-    front, curve = _front(overview), _curve(overview)
-    slider = _slider(overview, curve)
-    if slider is None:
-        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, _still_curve(overview, curve))]
-    return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
+    if slider is not None:
+        if front_first:
+            return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
+        return [Section(AT_EVERY_PRICE, (curve, front, slider))]
+    still = [Section(AT_EVERY_PRICE, _still_curve(overview, curve)), Section(FRONT_HEADING, (front,))]
+    return still[::-1] if front_first else still
 
 
 def _curve(overview: Overview) -> Picture | Paragraph:
@@ -153,7 +147,7 @@ def front_page(overview: Overview) -> str:
     found = overview.front
     assert not isinstance(found, str), "the front is what the page is about"
     exact = exact_of(found)
-    sections = [*front_sections(overview), bag_sections.vertices_section(found)]
+    sections = [*price_sections(overview, front_first=True), bag_sections.vertices_section(found)]
     return _page(bag_sections.front_lead(found), sections, exact.provenance, exact.timings)
 
 
@@ -240,18 +234,19 @@ def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
     """Return one reading for each label; the bound does not change its sign along a stretch."""
     currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
     measured = stretch.measured
-    seconds = None if measured is None else measured.makespan_seconds
-    joules = None if measured is None else measured.energy_joules
+    seconds, joules = (None, None) if measured is None else (measured.makespan_seconds, measured.energy_joules)
     bound = stretch.bound_at_from, stretch.bound_at_to
     value, gap = _still("none found"), _still("-")
     if stretch.value_at_from is not None and stretch.value_at_to is not None:
-        earned = stretch.value_at_from, stretch.value_at_to
-        value = Reading(*earned, unit)
-        apart = abs(bound[0] - earned[0]), abs(bound[1] - earned[1])
+        value = Reading(stretch.value_at_from, stretch.value_at_to, unit)
+        apart = abs(bound[0] - stretch.value_at_from), abs(bound[1] - stretch.value_at_to)
         gap = Reading(*apart, over=(abs(bound[0]), abs(bound[1])))
+    regime = "no schedule was found that keeps the limits" if stretch.regime is None else stretch.regime.value
+    if stretch.regime not in {None, stretch.bound_regime}:
+        regime += f"; the bound leaves room for {stretch.bound_regime.value}"
     readings = [
         Reading(stretch.from_price, stretch.to_price, currency),
-        _still(_regime_words(stretch)),
+        _still(regime),
         Reading(*bound, unit, upper=True),
         value,
         gap,
@@ -263,15 +258,6 @@ def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
         low, high = stretch.worth_at_from.kilowatt_per_hour, stretch.worth_at_to.kilowatt_per_hour
         readings.append(Reading(low, high, unit))
     return tuple(readings)
-
-
-def _regime_words(stretch: PriceStretch) -> str:
-    """Return the regime of the value; where the bound leaves room for another, that too."""
-    if stretch.regime is None:
-        return "no schedule was found that keeps the limits"
-    if stretch.regime == stretch.bound_regime:
-        return stretch.regime.value
-    return f"{stretch.regime.value}; the bound leaves room for {stretch.bound_regime.value}"
 
 
 def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple[tuple[tuple[Reading, ...], ...], ...]:

@@ -53,18 +53,13 @@ def result_lead(overview: Overview, result: Result) -> str:
             f"This bag can earn at most {result.bound_text()} {result.unit}{at}, proved; here is a schedule "
             f"that earns {number(result.value)}, {_apart(result)}{takes}."
         )
-    why = (
-        "the deadline forces the work"
-        if overview.bag.site.deadline_seconds is not None
-        else "running loses less than waiting"
-    )
-    most = (
-        f"loses at least {lower_text(0.0 - result.bound)} {result.unit}"
-        if result.bound < 0
-        else f"can earn at most {result.bound_text()} {result.unit}"
-    )
+    forced = overview.bag.site.deadline_seconds is not None
+    why = "the deadline forces the work" if forced else "running loses less than waiting"
+    most = f"can earn at most {result.bound_text()}"
+    if result.bound < 0:
+        most = f"loses at least {lower_text(0.0 - result.bound)}"
     loses = f"loses {number(0.0 - result.value)}{takes}"
-    return f"This bag {most}{at}, proved; here is a schedule that {loses}: {why}."
+    return f"This bag {most} {result.unit}{at}, proved; here is a schedule that {loses}: {why}."
 
 
 def _least(result: Result) -> str:
@@ -74,10 +69,8 @@ def _least(result: Result) -> str:
         unit, takes = "seconds", "" if energy is None else f", with {number(energy / JOULES_PER_KWH)} kWh"
     else:
         unit, takes = "joules", "" if makespan is None else f", in {number(makespan)} seconds"
-    return (
-        f"This bag takes at least {result.bound_text()} {unit}, proved; here is a schedule that takes "
-        f"{number(result.value)}, {_apart(result)}{takes}."
-    )
+    proved = f"This bag takes at least {result.bound_text()} {unit}, proved"
+    return f"{proved}; here is a schedule that takes {number(result.value)}, {_apart(result)}{takes}."
 
 
 def _not_run(result: Result, at: str) -> str:
@@ -140,11 +133,8 @@ def corner_count(front: FrontResult) -> str:
 
 def _is_best(front: FrontResult, point: Point) -> bool:
     """Tell whether a schedule takes no more than what is proved of each criterion alone."""
-    joules, seconds = front.least_joules, front.least_seconds
-    if joules is None or seconds is None:
-        return False
-    some = 1.0 + ROUNDING
-    return point.energy_joules <= some * joules and point.makespan_seconds <= some * seconds
+    least = (front.least_joules, point.energy_joules), (front.least_seconds, point.makespan_seconds)
+    return all(proved is not None and found <= (1.0 + ROUNDING) * proved for proved, found in least)
 
 
 def price_lead(curve: PriceCurve) -> str:
@@ -155,11 +145,9 @@ def price_lead(curve: PriceCurve) -> str:
     if even is not None:
         told.append(f"Below a price of {lower_text(even)} {currency} no schedule of this bag earns anything, proved")
     if run is not None:
-        told.append(
-            f"up to {lower_text(run)} {currency} it is better not run"
-            if told
-            else f"Up to a price of {lower_text(run)} {currency} this bag is better not run, proved"
-        )
+        most = f"{lower_text(run)} {currency}"
+        alone = f"Up to a price of {most} this bag is better not run, proved"
+        told.append(f"up to {most} it is better not run" if told else alone)
     pieces = f"{len(curve.pieces):,} piece{'s' if len(curve.pieces) > 1 else ''}"
     if not told:
         return f"The most that this bag can earn at every price, proved, in {pieces}."
@@ -269,11 +257,8 @@ def sensitivity_sections(found: Sensitivity) -> list[Section]:
         drawn = _drawn(replace(found, electricity=None), words)
         told = Paragraph(" ".join([at, MORE, *found.machine_notes()]).strip())
         sections.append(Section("How many more machines are worthwhile?", (told, *drawn, rows)))
-    if found.notes:
-        last = sections.pop()
-        notes = tuple(Paragraph(note) for note in found.notes)
-        sections.append(replace(last, parts=(*last.parts, *notes)))
-    return sections
+    last, notes = sections.pop(), map(Paragraph, found.notes)
+    return [*sections, replace(last, parts=(*last.parts, *notes))]
 
 
 def _drawn(found: Sensitivity, words: str) -> tuple[Part, ...]:
@@ -288,8 +273,7 @@ def vertices_section(found: FrontResult | FrontComparison) -> Section:
     parts: list[Part] = []
     if isinstance(found, FrontComparison):
         parts += [Paragraph(ABOVE), Table(METHOD_HEADERS, tuple(found.rows()), numbers=True)]
-    parts.append(Paragraph(VERTICES))
-    parts.append(_cut(("corner", *FRONT_HEADERS[1:]), exact.rows()))
+    parts += [Paragraph(VERTICES), _cut(("corner", *FRONT_HEADERS[1:]), exact.rows())]
     if exact.sample:
         sampled = f"A sample of {len(exact.sample):,} evenly spaced weights"
         parts.append(Paragraph(f"{sampled} finds {exact.sampled_vertices():,} of them."))
@@ -302,8 +286,7 @@ def schedule_sections(bag: Bag, schedule: Schedule, result: Result | None = None
     if result is not None and (result.regime is not None or result.one_more is not None):
         worths.append(_worths(result))
     if not schedule.groups:
-        nothing = "Nothing runs: all machines wait."
-        return [Section("Machine by machine", (Paragraph(nothing),)), *worths]
+        return [Section("Machine by machine", (Paragraph("Nothing runs: all machines wait."),)), *worths]
     loads = bag_loads(bag, schedule)
     left = f" The {loads.left_out:,} machine types that work least are not drawn." if loads.left_out else ""
     done = Picture(
@@ -312,11 +295,8 @@ def schedule_sections(bag: Bag, schedule: Schedule, result: Result | None = None
         f"All machines stay on until the makespan.{left}",
         spots=loads_spots(bag, schedule),
     )
-    shared = Picture(
-        share_map(bag, schedule),
-        "Which share of each task type runs on which machine type.",
-        spots=share_spots(bag, schedule),
-    )
+    words = "Which share of each task type runs on which machine type."
+    shared = Picture(share_map(bag, schedule), words, spots=share_spots(bag, schedule))
     return [
         Section("Machine by machine", (done, _machines(bag, schedule, result))),
         Section("Which task runs where", (shared,)),

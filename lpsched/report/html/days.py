@@ -12,7 +12,7 @@ from lpsched.report.figures import simulation
 from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
 from lpsched.report.figures.timeline import node_picture, node_times, timeline_of, timeline_picture
 from lpsched.report.html.bag import footer_of
-from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
+from lpsched.report.html.page import UNBROKEN, Paragraph, Picture, Section, Table, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
 from lpsched.units import MEGA, lower_text, number, percent, upper_text
 
@@ -32,7 +32,6 @@ SAVED: Final = (
     "The prices that prove what no schedule can avoid: an hour of one more node, on average over all time, "
     "lowers that by this at most."
 )
-UNBROKEN: Final = "\u00a0"  # a space at which no line ends: a number and its unit stay together
 EVERY: Final = 6  # of the steps of a trace: two hours of a day
 
 
@@ -74,18 +73,16 @@ def _over_time(result: Simulation) -> Section:
     costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
     worse = "cost more" if costs else "earn less"
-    caption = "Lines end where the table says." + (
-        f" {left} more policies, which {worse}, are not drawn." if left else ""
-    )
+    more = f" {left} more policies, which {worse}, are not drawn." if left else ""
+    caption = f"Lines end where the table says.{more}"
     ends = []
     for entry in drawn:
         if entry.traces is not None:
             utility, joules = entry.traces.utility[-1], number(entry.traces.energy_joules[-1] / MEGA, 4)
             end = f"{number(utility, 4)} for {joules} MJ"
             ends.append(f"{entry.name} ends with {f'a cost of {number(0.0 - utility, 4)}' if costs else end}")
-    words = "; ".join(ends)
     title = "Cost over time" if costs else "Utility and energy over the period"
-    picture = Picture(simulation.traces_picture(result), f"{title}: {words}.", caption)
+    picture = Picture(simulation.traces_picture(result), f"{title}: {'; '.join(ends)}.", caption)
     return Section(title, (picture, _trace_table(drawn, costs=costs)))
 
 
@@ -201,11 +198,8 @@ def _lead(result: DayFront) -> str:
 
 def _points(result: DayFront) -> Section:
     """Tell every point of the picture in numbers."""
-    rows = [
-        (entry.name, number(each.energy_joules), number(each.utility))
-        for entry in result.entries
-        for each in entry.points
-    ]
+    points = [(entry.name, each) for entry in result.entries for each in entry.points]
+    rows = [(name, number(each.energy_joules), number(each.utility)) for name, each in points]
     rows += [(LINE, lower_text(each.energy_joules), upper_text(each.utility)) for each in result.envelope]
     left = len(rows) - MOST_ROWS
     more = (Paragraph(f"{left:,} more are not shown."),) if left > 0 else ()

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.report.figures.facility import Measured
 
 
-# Pages of a facility: one allocation with its room, or several methods side by side.
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
 BARS: Final = "What each method earns with co-location (CRR) and would earn without (RR), below the bound."
 SHARES: Final = "How the cores of the same few nodes divide their time between task types, by each method."
@@ -40,23 +39,18 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
         bound = upper_text(result.bound)
         known = "proved" if result.exactly_proved else NOT_CERTIFIED
         lead = f"{earns}; none can earn more than {bound}, {known}: {gap_text(result.gap)} apart."
-    return room_page(
-        instance, result.measured, _cores(result), lead=lead, facts=result.facts(), footer=_footer(result.provenance)
-    )
+    footer = _footer(result.provenance)
+    return room_page(instance, result.measured, _cores(result), lead=lead, facts=result.facts(), footer=footer)
 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
     """Return the page of several methods: the table, rewards in bars, and who shares cores with whom."""
     sections = [Section("Methods side by side", (Table(result.headers(), tuple(result.rows()), numbers=True),))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
+    found = [(entry.name, entry.measured) for entry in result.entries if entry.measured is not None]
     rewards = [
-        MethodReward(
-            entry.name,
-            Estimate(entry.measured.reward_rate / possible),
-            Estimate(entry.measured.plain_reward_rate / possible),
-        )
-        for entry in result.entries
-        if entry.measured is not None
+        MethodReward(name, Estimate(each.reward_rate / possible), Estimate(each.plain_reward_rate / possible))
+        for name, each in found
     ]
     if rewards:
         bars = reward_bars_picture(rewards, bound=Estimate(result.bound / possible))
@@ -75,10 +69,10 @@ def _lead(result: FacilityValidation) -> str:
     """Return the bound and who comes nearest to it, in one sentence."""
     known = "proved" if result.exactly_proved else NOT_CERTIFIED
     bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, {known}"
-    valid = [each for each in result.entries if each.measured is not None]
+    valid = [(each.measured.reward_rate, each) for each in result.entries if each.measured is not None]
     if not valid:
         return f"{bound}; none of these is valid."
-    nearest = max(valid, key=lambda each: each.measured.reward_rate if each.measured is not None else 0.0)
+    _, nearest = max(valid, key=lambda pair: pair[0])
     return f"{bound}; {nearest.name} comes nearest, {gap_text(nearest.gap)} below."
 
 

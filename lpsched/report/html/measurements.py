@@ -57,9 +57,8 @@ def _saving(measurements: Measurements, found: dict[Setting, Measured]) -> list[
     clear = [each for each in measurements.savings if each.share_saved > 0 and (not found or _less(found, each))]
     if clear:
         best = max(clear, key=lambda saving: saving.share_saved)
-        return [
-            f"{tables.in_counts(best.together)} together save the most energy: {tables.share_text(best.share_saved)}."
-        ]
+        share = tables.share_text(best.share_saved)
+        return [f"{tables.in_counts(best.together)} together save the most energy: {share}."]
     return ["No saving by running together is clear of noise."] if measurements.savings else []
 
 
@@ -90,6 +89,10 @@ ENERGY: Final = (
     "Energy is that of everything the meter sees, companions included, from the start of the application "
     "until it has ended."
 )
+LONGER: Final = (
+    "How much longer the application of a row takes for each core that runs the one of the column, "
+    "as a share of its time alone; between classes, the mean over their pairs."
+)
 MODEL: Final = (
     "A group is predicted by adding, for each core that runs another application, the degradation measured "
     "with that one in pairs. Times are multiples of the time alone; a negative error means that the group "
@@ -113,11 +116,9 @@ def measure_page(measurements: Measurements) -> str:
         words = Paragraph(f"{tables.additive_in_words(measurements)} {MODEL}")
         sections.append(Section("How well pairs predict groups", (words, *_cut(tables.additive_table(measurements)))))
     if measurements.failed or measurements.absent:
-        told = (
-            *(Paragraph(_sentence(words)) for words in measurements.absent),
-            *_cut(tables.failures_table(measurements)),
-        )
-        sections.append(Section("What could not be measured", told))
+        told = (Paragraph(_sentence(words)) for words in measurements.absent)
+        failures = _cut(tables.failures_table(measurements))
+        sections.append(Section("What could not be measured", (*told, *failures)))
     sections.append(_how(measurements))
     if measurements.measured:
         sections.append(Section("Every setting", _cut(tables.settings_table(measurements))))
@@ -142,8 +143,7 @@ def _together(measurements: Measurements) -> list[Section]:
     told.append(ENERGY if measurements.meters.energy else "No energy was measured, so none is drawn.")
     if not measurements.meters.counters:
         told.append("Cache misses were not counted, so memory intensity is not drawn.")
-    left = len(measurements.applications) - len(drawn)
-    if left:
+    if len(measurements.applications) > len(drawn):
         told.append(f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all.")
     along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
     pictures = [
@@ -160,24 +160,15 @@ def _together(measurements: Measurements) -> list[Section]:
 def _degradation(measurements: Measurements) -> list[Section]:
     if not measurements.degradation_in_full and not measurements.degradation:
         return []
-    parts: list[Part] = [
-        Paragraph(
-            "How much longer the application of a row takes for each core that runs the one of the column, "
-            "as a share of its time alone; between classes, the mean over their pairs."
-        )
-    ]
+    parts: list[Part] = [Paragraph(LONGER)]
     shown = degradation.mapped(measurements)
     if shown:
         every = len(degradation.mapped(measurements, None))
         told = ["Hatched pairs were not measured."] if degradation.has_gaps(measurements) else []
         told += [f"Drawn are {len(shown):,} of {every:,} applications."] if every > len(shown) else []
-        picture = Picture(
-            degradation.degradation_map(measurements),
-            "How much longer each application takes beside each other one, in percent.",
-            " ".join(told),
-            spots=degradation.degradation_spots(measurements),
-        )
-        parts.append(picture)
+        words = "How much longer each application takes beside each other one, in percent."
+        drawn, spots = degradation.degradation_map(measurements), degradation.degradation_spots(measurements)
+        parts.append(Picture(drawn, words, " ".join(told), spots=spots))
     full = tables.degradation_table(measurements)
     if len(full.headers) <= MOST_MATRIX + 1:
         parts += _cut(full)
@@ -192,15 +183,11 @@ def _savings(measurements: Measurements) -> list[Section]:
     static = [degradation.static_joules(measurements, each) for each in drawn]
     left = len(measurements.savings) - len(drawn)
     caption = f"Drawn are those that save most and least; the table has {left:,} more." if left else ""
-    picture = Picture(
-        degradation.savings_picture(drawn, static),
-        "Energy of groups of applications one after another and all at once.",
-        caption,
-        spots=degradation.savings_spots(drawn, static),
-    )
-    return [
-        Section("What running together saves", (Paragraph(SAVED), picture, *_cut(tables.savings_table(measurements))))
-    ]
+    words = "Energy of groups of applications one after another and all at once."
+    spots = degradation.savings_spots(drawn, static)
+    picture = Picture(degradation.savings_picture(drawn, static), words, caption, spots=spots)
+    numbers = _cut(tables.savings_table(measurements))
+    return [Section("What running together saves", (Paragraph(SAVED), picture, *numbers))]
 
 
 def _how(measurements: Measurements) -> Section:

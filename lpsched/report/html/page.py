@@ -64,8 +64,12 @@ def picture_html(picture: Picture, element: str) -> str:
     title = f'<title id="{element}-title">{html.escape(picture.description)}</title>'
     told = _spots_html(picture)
     caption = f"\n<figcaption>{html.escape(picture.caption)}</figcaption>" if picture.caption else ""
+    frame = ""
+    if picture.name:  # by which a slider finds the picture and its scales
+        scales = json.dumps([_scales(axes) for axes in picture.figure.axes])
+        frame = f' data-picture="{html.escape(picture.name)}" data-scales="{html.escape(scales)}"'
     return (
-        f"<figure{_frame(picture)}>\n"
+        f"<figure{frame}>\n"
         f'<div class="picture"><div class="canvas">{opened}{title}{svg[end + 1 :]}</div></div>'
         f"{caption}{told}\n</figure>"
     )
@@ -77,14 +81,6 @@ def place_of(axes: Axes, x: float, y: float) -> tuple[float, float]:
     assert figure is not None, "axes belong to a figure"
     across, up = figure.transFigure.inverted().transform(axes.transData.transform((x, y)))
     return WHOLE * float(across), WHOLE - WHOLE * float(up)
-
-
-def _frame(picture: Picture) -> str:
-    """Return the attributes by which a slider finds the picture and its scales, if it has a name."""
-    if not picture.name:
-        return ""
-    scales = json.dumps([_scales(axes) for axes in picture.figure.axes])
-    return f' data-picture="{html.escape(picture.name)}" data-scales="{html.escape(scales)}"'
 
 
 def _scales(axes: Axes) -> list[list[float | bool]]:
@@ -171,6 +167,12 @@ class Reading:
     digits: int = 6
     over: tuple[float, float] | None = None
     upper: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The numbers at both ends, if it is one."""
+        low, high = self.at_start, self.at_stop
+        return (low, high) if isinstance(low, int | float) and isinstance(high, int | float) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +264,9 @@ def written(reading: Reading, stretch: Stretch, x: float) -> str:
     >>> written(Reading(1.0, 3.0, over=(4.0, 4.0)), along, 1.5)
     '50 %'
     """
-    if isinstance(reading.at_start, str):
-        return reading.at_start
-    if reading.at_start is None or reading.at_stop is None or isinstance(reading.at_stop, str):
-        return "-"
-    value = line_at(x, stretch, (reading.at_start, reading.at_stop)) + 0.0  # no minus before a zero
+    if reading.ends is None:
+        return reading.at_start if isinstance(reading.at_start, str) else "-"
+    value = line_at(x, stretch, reading.ends) + 0.0  # no minus before a zero
     if reading.over is not None:
         below = line_at(x, stretch, reading.over)
         return gap_text(value / below if below else None if value else 0.0)
@@ -332,7 +332,11 @@ def _json(slider: Slider) -> str:
     readings: dict[Encoded, int] = {}
 
     def place(reading: Reading) -> int:
-        return readings.setdefault(_encoded(reading, formats), len(readings))
+        encoded: Encoded = reading.at_start if isinstance(reading.at_start, str) else None
+        if reading.ends is not None:
+            kind = formats.setdefault((reading.unit, reading.digits, reading.upper), len(formats))
+            encoded = (kind, *reading.ends, *(reading.over or ()))
+        return readings.setdefault(encoded, len(readings))
 
     stretches = [
         [
@@ -347,15 +351,6 @@ def _json(slider: Slider) -> str:
     told = {"begins": slider.begins_at, "formats": list(formats), "readings": list(readings), "stretches": stretches}
     text = json.dumps(told, allow_nan=False, separators=(",", ":"))
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
-
-
-def _encoded(reading: Reading, formats: dict[tuple[str, int, bool], int]) -> Encoded:
-    if isinstance(reading.at_start, str):
-        return reading.at_start
-    if reading.at_start is None or reading.at_stop is None or isinstance(reading.at_stop, str):
-        return None
-    kind = formats.setdefault((reading.unit, reading.digits, reading.upper), len(formats))
-    return (kind, reading.at_start, reading.at_stop, *(reading.over or ()))
 
 
 # A page: one HTML file that needs nothing else, and asks nothing of a network.
@@ -399,7 +394,9 @@ def page(title: str, lead: str, sections: Sequence[Section], *, footer: str = ""
     """
     body = [f"<h1>{html.escape(title)}</h1>", f'<p class="lead">{html.escape(lead)}</p>']
     if len(sections) > FEW:
-        body.append(_contents(sections))
+        headings = enumerate((html.escape(section.heading) for section in sections), start=1)
+        links = "".join(f'<li><a href="#section-{at}">{heading}</a></li>' for at, heading in headings)
+        body.append(f'<nav class="contents" aria-label="Contents"><ul>{links}</ul></nav>')
     body += _sections(sections)
     end = f"<footer>{html.escape(footer)}</footer>\n" if footer else ""
     return (
@@ -437,14 +434,6 @@ def _policy() -> str:
         f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
     return f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-
-
-def _contents(sections: Sequence[Section]) -> str:
-    links = "".join(
-        f'<li><a href="#section-{at + 1}">{html.escape(section.heading)}</a></li>'
-        for at, section in enumerate(sections)
-    )
-    return f'<nav class="contents" aria-label="Contents"><ul>{links}</ul></nav>'
 
 
 def _sections(sections: Sequence[Section]) -> list[str]:

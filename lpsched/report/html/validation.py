@@ -85,11 +85,9 @@ def _lead(result: Judged) -> str:
         shares = {each.name: each.share_of_bound for each in result.entries if each.measured is not None}
     else:
         amount = result.limit_text(result.bound)
-        bound = (
-            f"Waiting costs every schedule at least {amount}, proved"
-            if result.is_cost
-            else f"No schedule earns more than {amount} utility, proved"
-        )
+        bound = f"No schedule earns more than {amount} utility, proved"
+        if result.is_cost:
+            bound = f"Waiting costs every schedule at least {amount}, proved"
         shares = {each.name: result.share_of_bound(each) for each in result.entries if each.measured is not None}
     if not valid:
         return f"{bound}; none of these is valid."
@@ -143,8 +141,7 @@ def study_page(report: StudyReport) -> str:
     sections.append(Section("Groups of runs", (Table(*overview(report), numbers=True),)))
     sections += [_detail(report, quantity) for quantity in report.quantities if quantity != SECONDS]
     if report.failures:
-        failures = Table(FAILURE_HEADERS, failure_rows(report))
-        sections.append(Section("What failed, and why", (failures,)))
+        sections.append(Section("What failed, and why", (Table(FAILURE_HEADERS, failure_rows(report)),)))
     sections.append(Section("What the columns mean", (Table(("column", "meaning"), MEANINGS),)))
     solvers, versions = ", ".join(report.solvers), ", ".join(report.versions)
     footer = f"{report.lines}: {report.runs:,} runs, made by lpsched {versions}, {solvers}."
@@ -172,15 +169,14 @@ def lead_of(report: StudyReport) -> str:
 
 
 def _picture(report: StudyReport) -> Section:
-    caption = ROWS if comparisons.swept(report) is None else LINES
-    if comparisons.swept(report) is None and len(report.groups) > comparisons.MOST_GROUPS:
+    in_rows = comparisons.swept(report) is None
+    caption = ROWS if in_rows else LINES
+    if in_rows and len(report.groups) > comparisons.MOST_GROUPS:
         caption += f" Drawn are the first {comparisons.MOST_GROUPS} groups; the tables have all."
-    elif comparisons.swept(report) is not None and len(comparisons.lines_of(report)) > comparisons.MOST_LINES:
+    elif not in_rows and len(comparisons.lines_of(report)) > comparisons.MOST_LINES:
         caption += f" Drawn are the first {comparisons.MOST_LINES} lines; the tables have all groups."
-    drawn = Picture(
-        comparisons.study_picture(report), comparisons.described(report), caption, spots=comparisons.study_spots(report)
-    )
-    return Section("In a picture", (drawn,))
+    drawn, spots = comparisons.study_picture(report), comparisons.study_spots(report)
+    return Section("In a picture", (Picture(drawn, comparisons.described(report), caption, spots=spots),))
 
 
 def _detail(report: StudyReport, quantity: str) -> Section:
