@@ -20,7 +20,6 @@ from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedError, StalledError
 from lpsched.model.table import Table
 from lpsched.online import policies
-from lpsched.online.arrays import day_arrays
 from lpsched.online.bound.no_waiting import Flows, flow_prices
 from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
@@ -271,23 +270,14 @@ def policy_names() -> list[str]:
     return sorted({*policies.names(), NAME})
 
 
-def find_policy(name: str, day: Day, *, forecast: Day | None = None) -> Policy:
-    """Return the policy of a name, for a day.
-
-    A `forecast` is a day that this one is expected to be like, for `prices`; without one, tasks are expected to
-    keep coming as they have come.
-    """
-    if name != NAME:
-        plain = name.partition(":")[0]
-        if plain not in policy_names():
-            raise policies.POLICIES.unknown(plain, policy_names())
-        return policies.policy(name)
-    if forecast is not None and forecast.task_types != day.task_types:
-        found = f"task types other than those of {day.name!r}"
-        fault = Fault(("task_types",), found, "the same, in the same order", "give a day of the same system")
-        raise InstanceError(forecast.name, (fault,))
-    other = None if forecast is None else day_arrays(forecast)
-    return prices_policy(planned, other_day=other, whole=day.period.edge == COMPLETED)
+def find_policy(name: str, day: Day) -> Policy:
+    """Return the policy of a name, for a day."""
+    if name == NAME:
+        return prices_policy(planned, whole=day.period.edge == COMPLETED)
+    plain = name.partition(":")[0]
+    if plain not in policy_names():
+        raise policies.POLICIES.unknown(plain, policy_names())
+    return policies.policy(name)
 
 
 def offline_schedule(day: Day, prices: ArrivalPrices, *, watch: Watch | None = None) -> DaySchedule:
