@@ -96,9 +96,9 @@ def cluster_arrays(clusters: Clusters) -> ClusterArrays:
     shape: dict[tuple[int, int], int] = {}  # of many kinds few differ in type and cores
     row = [shape.setdefault((kind.task_type, kind.cores), len(shape)) for kind in kinds]
     runs = [clusters.runs(*each) for each in shape]
-    can_run = _table([[run is not None for run in each] for each in runs])[row] > 0
-    curve = _table([[0.0 if run is None else run.seconds for run in each] for each in runs])[row]
-    watts = _table([[0.0 if run is None else run.watts or 0.0 for run in each] for each in runs])[row]
+    can_run = np.array([[run is not None for run in each] for each in runs], dtype=bool)[row]
+    curve = np.array([[0.0 if run is None else run.seconds for run in each] for each in runs], dtype=float)[row]
+    watts = np.array([[0.0 if run is None else run.watts or 0.0 for run in each] for each in runs], dtype=float)[row]
     nodes = [[0 if run is None else run.nodes for run in each] for each in runs]
     seconds = np.array([kind.work for kind in kinds])[:, np.newaxis] * curve
     modes = [cluster.modes for cluster in clusters.clusters]
@@ -123,7 +123,3 @@ def cluster_arrays(clusters: Clusters) -> ClusterArrays:
     for name in ClusterArrays.__dataclass_fields__:
         getattr(made, name).flags.writeable = False
     return made
-
-
-def _table(rows: list[list[float]]) -> Floats:
-    return np.array(rows, dtype=float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -43,7 +44,7 @@ from lpsched.online.utility import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lpsched.errors import Place
     from lpsched.model.table import Column
@@ -217,6 +218,14 @@ class ArrivingInstance(Instance):
         j, k = self.modes[column]
         states = self.runs_on()[j].p_states
         return None if states is None else states[k]
+
+    def _mean(self, seconds: Iterable[float | None]) -> float | None:
+        """Return the mean of the seconds of columns; of each machine type or cluster the first that is there counts."""
+        first: dict[int, float] = {}
+        for (j, _), cell in zip(self.modes, seconds, strict=True):
+            if cell is not None:
+                first.setdefault(j, cell)
+        return math.fsum(first.values()) / len(first) if first else None
 
     @property
     def functions(self) -> tuple[UtilityFunction, ...]:

@@ -103,7 +103,8 @@ class TaskRows:
         found = {column.key: self._numbers(column, piece[column.key]) for column in self.numbers}
         found |= {TYPE: self._type_numbers(piece), "utility": self._utility_numbers(piece)}
         valid = {key: column for key, column in found.items() if column is not None}
-        if len(valid) < len(found) or not self._fit(valid):
+        pairs = [(each.at_least, each.key) for each in self.numbers if each.at_least is not None]
+        if len(valid) < len(found) or not all(all(map(le, valid[low], valid[high])) for low, high in pairs):
             self._look_at_rows(piece, lines, file)
         else:
             self._note_falls(valid[self.numbers[0].key], lines, file)
@@ -124,17 +125,12 @@ class TaskRows:
         return full
 
     def _numbers(self, column: NumberColumn, values: list[Any]) -> array[Any] | None:
-        if not column.all_or_none or not values:
+        if column.needed or column.empty is not None or not values:
             return column.packed(values)
         given = any(each is not None for each in values)
         if self._given.setdefault(column.key, given) != given:
             return None
         return column.packed(values) if given else array(column.code)
-
-    def _fit(self, columns: Mapping[str, array[Any]]) -> bool:
-        """Tell whether columns that are valid by themselves are so together."""
-        pairs = [(each.at_least, each.key) for each in self.numbers if each.at_least is not None]
-        return all(all(map(le, columns[low], columns[high])) for low, high in pairs)
 
     def _look_at_rows(self, piece: Piece, lines: Sequence[int] | None, file: str | None) -> None:
         """Note what is wrong with a piece, row by row."""
@@ -148,12 +144,6 @@ class TaskRows:
                 break
         assert self.faults, "a piece that is not valid has a problem"
 
-    def finish(self) -> None:
-        """Note the tasks that come after later ones."""
-        if self._first_fall is not None:
-            more = f", and {self._falls - 1:,} more such places" if self._falls > 1 else ""
-            self.faults.append(replace(self._first_fall, found=self._first_fall.found + more))
-
     def placed(self, problem: Fault) -> Fault:
         """Return a problem of a task that a rule found with the line and the file of the task, if they are known."""
         match problem.path:
@@ -166,7 +156,13 @@ class TaskRows:
         return problem
 
     def gathered(self) -> tuple[dict[str, bytes], tuple[Told, ...]] | None:
-        """Return the packed columns and the ways to tell a utility, if there was no problem."""
+        """Return the packed columns and the ways to tell a utility, if there was no problem.
+
+        The tasks that come after later ones are one problem.
+        """
+        if self._first_fall is not None:
+            more = f", and {self._falls - 1:,} more such places" if self._falls > 1 else ""
+            self.faults.append(replace(self._first_fall, found=self._first_fall.found + more))
         if self.faults or self._number_of is None or None in self._known.values():
             return None
         return {key: column.tobytes() for key, column in self._packed.items()}, tuple(self._told)
@@ -302,10 +298,9 @@ class Rows(FieldReader):
         known = {column: reader.valid.get(name) for column, name in KEY_OF.items()}
         rows = TaskRows(self.kind.NUMBERS, types, known, worth=worth)
         self._gather(reader, raw, rows)
-        rows.finish()
+        gathered = rows.gathered()
         reader.problems += rows.faults[:MOST_FAULTS]
         reader.places["tasks"] = rows.placed
-        gathered = rows.gathered()
         return INVALID if gathered is None or self._lacks_sizes(reader) else self.kind.of_columns(*gathered)
 
     def _lacks_sizes(self, reader: Reader) -> bool:
@@ -314,7 +309,13 @@ class Rows(FieldReader):
     def _gather(self, reader: Reader, raw: object, rows: TaskRows) -> None:
         file = table_file(raw)
         if isinstance(raw, list | tuple):
-            _inline(rows, raw, reader.hint)
+            for first in range(0, len(raw), PIECE):
+                piece = raw[first : first + PIECE]
+                rows.faults += _strange_entries(piece, first, rows, reader.hint)
+                if all(isinstance(each, Mapping) for each in piece):
+                    rows.take({key: [each.get(key) for each in piece] for key in rows.columns})
+                if rows.is_full:
+                    break
         elif file is None:
             rows.faults.append(Fault(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
         elif reader.context is None:
@@ -346,17 +347,6 @@ class Rows(FieldReader):
                 in_a_file("in a file of its own: .csv or .parquet"),
             ]
         }
-
-
-def _inline(rows: TaskRows, raw: Sequence[Any], hint: str) -> None:
-    """Gather rows that are in the file itself."""
-    for first in range(0, len(raw), PIECE):
-        piece = raw[first : first + PIECE]
-        rows.faults += _strange_entries(piece, first, rows, hint)
-        if all(isinstance(each, Mapping) for each in piece):
-            rows.take({key: [each.get(key) for each in piece] for key in rows.columns})
-        if rows.is_full:
-            break
 
 
 def _strange_entries(piece: Sequence[Any], first: int, rows: TaskRows, hint: str) -> list[Fault]:

@@ -197,23 +197,18 @@ def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
 def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     draft = Draft(state)
-    by_kind: dict[int, list[list[int]]] = state.memory.setdefault("columns", {})
+    by_kind: dict[int, list[list[int]]] = state.memory.setdefault("columns", {})  # where it can run, by cluster
     for place, (cluster, p_state) in enumerate(rng.random((len(state.tasks), 2)).tolist()):
         kind = draft.kinds[place]
         if kind not in by_kind:
-            by_kind[kind] = columns_by_cluster(state.arrays, kind)
+            can_run, edges = state.arrays.can_run[kind].tolist(), state.arrays.first_column.tolist()
+            found = ([c for c in range(a, b) if can_run[c]] for a, b in pairwise(edges))
+            by_kind[kind] = [columns for columns in found if columns]
         columns = by_kind[kind][int(cluster * len(by_kind[kind]))]
         column = columns[int(p_state * len(columns))]
         if draft.fits(place, column):
             draft.take(place, column)
     return draft.placements
-
-
-def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
-    """Return the columns in which a kind can run, of each cluster where there are some."""
-    can_run, edges = arrays.can_run[kind].tolist(), arrays.first_column.tolist()
-    found = ([c for c in range(a, b) if can_run[c]] for a, b in pairwise(edges))
-    return [columns for columns in found if columns]
 
 
 # Max Util, Max UPT, Max UPR, Max UPE: of all tasks and columns the highest objective first; then the next.

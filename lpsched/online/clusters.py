@@ -19,7 +19,6 @@ Heterogeneous Environment" (2016), section II.
 
 from __future__ import annotations
 
-import math
 from array import array
 from dataclasses import dataclass
 from functools import cached_property
@@ -327,12 +326,10 @@ class Clusters(ArrivingInstance):
 
     def runs(self, task_type: int, cores: int) -> tuple[Run | None, ...]:
         """Return what a task of a type takes in each column; `None` where it cannot run."""
-        found = self._runs.get((task_type, cores))
-        if found is None:
+        if (task_type, cores) not in self._runs:
             columns = range(len(self.modes))
-            found = tuple(self._run(task_type, cores, column) for column in columns)
-            self._runs[task_type, cores] = found
-        return found
+            self._runs[task_type, cores] = tuple(self._run(task_type, cores, column) for column in columns)
+        return self._runs[task_type, cores]
 
     @cached_property
     def _runs(self) -> dict[tuple[int, int], tuple[Run | None, ...]]:
@@ -360,8 +357,7 @@ class Clusters(ArrivingInstance):
 
     def requested_seconds_of(self, kind: Kind, column: int) -> float | None:
         """Return how long a scheduler is told that a kind runs there; `None` where it cannot run."""
-        run = self.runs(kind.task_type, kind.cores)[column]
-        return None if run is None else kind.requested * run.seconds
+        return self.seconds_of(kind._replace(work=kind.requested), column)
 
     def watts_of(self, kind: Kind, column: int) -> float | None:
         """Return the power of all its nodes; `None` where it cannot run, or nobody knows."""
@@ -370,11 +366,8 @@ class Clusters(ArrivingInstance):
 
     def mean_seconds(self, kind: Kind) -> float | None:
         """Return a kind's mean over the clusters that can run it, each in its first P-state that can."""
-        first: dict[int, float] = {}
-        for (c, _), run in zip(self.modes, self.runs(kind.task_type, kind.cores), strict=True):
-            if run is not None:
-                first.setdefault(c, kind.work * run.seconds)
-        return math.fsum(first.values()) / len(first) if first else None
+        runs = self.runs(kind.task_type, kind.cores)
+        return self._mean(None if run is None else kind.work * run.seconds for run in runs)
 
     def fastest_seconds(self, kind: Kind) -> float | None:
         """Return the fewest seconds in which a kind can run."""

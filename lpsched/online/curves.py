@@ -57,7 +57,9 @@ class NodeCurves:
         if right == nodes:
             return high
         left, low = points[place - 1]
-        return _between(low, right - nodes, high, nodes - left)
+        (low_top, low_bottom), (high_top, high_bottom) = low.as_integer_ratio(), high.as_integer_ratio()
+        top = low_top * high_bottom * (right - nodes) + high_top * low_bottom * (nodes - left)
+        return top / (low_bottom * high_bottom * (right - left))  # of whole numbers, which Python rounds once
 
     def by_cluster(self, i: int, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, tuple[Points | None, ...]]]:
         """Yield each cluster with its cells of a task type, one for each P-state."""
@@ -76,14 +78,6 @@ class NodeCurves:
         return [
             [None if cell is None else [[n, value + 0.0] for n, value in cell] for cell in row] for row in self.cells
         ]
-
-
-def _between(low: float, low_weight: int, high: float, high_weight: int) -> float:
-    """Return the weighted mean of two numbers: exact in whole numbers, whose quotient Python rounds once."""
-    low_top, low_bottom = low.as_integer_ratio()
-    high_top, high_bottom = high.as_integer_ratio()
-    top = low_top * high_bottom * low_weight + high_top * low_bottom * high_weight
-    return top / (low_bottom * high_bottom * (low_weight + high_weight))
 
 
 # Curves as they stand in a file: by task type, cluster and number of nodes.

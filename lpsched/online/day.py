@@ -12,7 +12,6 @@ Source: Friese, thesis of 2015, chapters 2 and 5.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from functools import partial
 from itertools import islice
@@ -146,15 +145,8 @@ class Day(ArrivingInstance):
         return self.machine_types
 
     def mean_seconds(self, i: int) -> float | None:
-        """Return how long task type `i` takes on average over the machine types that can run it.
-
-        Each machine type counts once, with its first P-state that can run the task type.
-        """
-        first: dict[int, float] = {}
-        for (j, _), cell in zip(self.modes, self.seconds.row(i), strict=True):
-            if cell is not None:
-                first.setdefault(j, cell)
-        return math.fsum(first.values()) / len(first) if first else None
+        """Return a task type's mean over the machine types that can run it, each in its first P-state that can."""
+        return self._mean(self.seconds.row(i))
 
     def _alike(self) -> tuple[Sequence[int], Callable[[int], float | None]]:
         return self.arriving.type_numbers, self.mean_seconds

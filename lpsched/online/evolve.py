@@ -71,9 +71,8 @@ def to_day_schedule(day: Day, genes: Genes, starts: Floats) -> DaySchedule:
     tasks = np.flatnonzero(~np.isnan(starts))
     columns = genes.columns[tasks]
     numbers = genes.machines[tasks] - first[[j for j, _ in day.modes]][columns] + 1
-    return schedule_of_columns(
-        day, zip(tasks.tolist(), columns.tolist(), numbers.tolist(), starts[tasks].tolist(), strict=True)
-    )
+    rows = zip(tasks.tolist(), columns.tolist(), numbers.tolist(), starts[tasks].tolist(), strict=True)
+    return schedule_of_columns(day, rows)
 
 
 # What a chromosome of a day takes and earns: energy and utility. Compiled.

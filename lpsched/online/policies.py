@@ -57,13 +57,6 @@ def by_priority(state: State, order: Integers) -> Integers:
     return order[np.argsort(-priorities, kind="stable")]
 
 
-def first_p_states(state: State) -> Mask:
-    """Return what is allowed in P-state 0."""
-    first = np.zeros(len(state.system.column_type), dtype=bool)
-    first[state.system.first_column[:-1]] = True
-    return state.allowed & first
-
-
 # How good is a pair of task and column? Numbers for the loops that map the best pair first (`simulate/pairs.py`).
 #
 #     score   weight U(end) / per / scale - cost          the higher, the better
@@ -169,8 +162,9 @@ def _ready_first(order: Order, *, all_states: bool = False) -> Choose:
     """Tasks in an order, each on the machine that is ready first; in the first P-state, or the first that fits."""
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        usable = None if all_states else first_p_states(state)
-        return assignments_of(state, ready_one_by_one(_present(state, usable=usable), order(state)))
+        usable = np.full(len(state.system.column_type), all_states)
+        usable[state.system.first_column[:-1]] = True
+        return assignments_of(state, ready_one_by_one(_present(state, usable=state.allowed & usable), order(state)))
 
     return choose
 
@@ -313,7 +307,8 @@ names = POLICIES.names
 def policy(name: str) -> Policy:
     """Return the policy of a name, which may have a number behind a colon.
 
-    Examples -------- >>> policy("weighted-util:0.4").name, policy("max-util").immediate ('weighted-util:0.4', True)
+    >>> policy("weighted-util:0.4").name, policy("max-util").immediate
+    ('weighted-util:0.4', True)
     """
     plain, colon, number = name.partition(":")
     choose = POLICIES.get(plain)

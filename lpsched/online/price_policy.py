@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.arrays import DayArrays
     from lpsched.online.bound.offers import ArrivalPrices
     from lpsched.online.simulate.state import Assignments, State, System
-    from lpsched.online.utility import UtilityArrays
 
 
 # What is to come, as far as the present and the past tell: so many tasks of each kind in the time ahead.
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 #
 #     expected  =  n_g * (seconds ahead) / (seconds passed).
 #
-# Somebody who knows another day that is like this one, yesterday perhaps, gives it instead: then what came at
-# a time of that day is expected at the same time of this one, in the slots [now, now + window) and the rest.
 # Worth of a kind on a column: the utility of a task that starts as it arrives.
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -46,38 +42,17 @@ class Forecast:
     machine_seconds: Floats  # M x S that are free after what machines already have
     energy_joules: float  # that are left; infinite if energy is free
 
-    @classmethod
-    def of(
-        cls, state: State, edges: Floats, kinds: tuple[Integers, Integers], curves: UtilityArrays, expected: Floats
-    ) -> Forecast:
-        """Return the forecast of kinds, that is of types and functions of these curves."""
-        system, (types, functions) = state.system, kinds
-        earned = utilities(curves, functions[:, np.newaxis], system.seconds[types])
-        free = np.maximum(edges[1:] - np.maximum(state.ready[:, np.newaxis], edges[:-1]), 0.0)
-        first = np.concatenate(([0], np.cumsum(system.machine_counts)[:-1]))
-        worths, seconds = np.where(system.can_run[types], earned, 0.0), np.add.reduceat(free, first, axis=0)
-        return cls(system, edges, types, worths, expected, seconds, state.energy_left)
-
 
 def as_so_far(state: State, numbers: Integers, passed: float, ends_at: float) -> Forecast:
     """Expect that tasks keep coming as they have come in the seconds that have passed, until the end."""
-    types, functions = np.nonzero(numbers)
+    system, (types, functions) = state.system, np.nonzero(numbers)
     expected = np.asarray(numbers[types, functions] * ((ends_at - state.now) / passed), dtype=float)
     edges = np.array([state.now, ends_at])
-    return Forecast.of(state, edges, (types, functions), state.system, expected[:, np.newaxis])
-
-
-def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Forecast:
-    """Expect what came at the same times of another day; its task types must be this day's."""
-    first, last = np.searchsorted(other.arrivals, (state.now, ends_at), side="left")
-    edges = np.array([state.now, min(state.now + window, ends_at), ends_at])
-    edges = edges if edges[1] < ends_at else edges[[0, 2]]
-    width = len(other.first_interval) - 1
-    keys = other.task_type[first:last] * width + other.function[first:last]
-    kinds, of = np.unique(keys, return_inverse=True)
-    expected = np.zeros((len(kinds), len(edges) - 1))
-    np.add.at(expected, (of, np.searchsorted(edges[1:-1], other.arrivals[first:last], side="right")), 1.0)
-    return Forecast.of(state, edges, (kinds // width, kinds % width), other, expected)
+    earned = utilities(system, functions[:, np.newaxis], system.seconds[types])
+    free = np.maximum(edges[1:] - np.maximum(state.ready[:, np.newaxis], edges[:-1]), 0.0)
+    first = np.concatenate(([0], np.cumsum(system.machine_counts)[:-1]))
+    worths, seconds = np.where(system.can_run[types], earned, 0.0), np.add.reduceat(free, first, axis=0)
+    return Forecast(system, edges, types, worths, expected[:, np.newaxis], seconds, state.energy_left)
 
 
 # Prices: map the tasks whose utility exceeds what their machine time and energy cost.
@@ -159,15 +134,10 @@ class Standing:
         self.last_event = state.now
 
 
-def prices_policy(
-    plan: Callable[[Forecast, ArrivalPrices | None], ArrivalPrices],
-    *,
-    other_day: DayArrays | None = None,
-    whole: bool = False,
-) -> Policy:
+def prices_policy(plan: Callable[[Forecast, ArrivalPrices | None], ArrivalPrices], *, whole: bool = False) -> Policy:
     """Return the policy; `plan` finds prices for a forecast, from those of the last plan on.
 
-    Today is expected to be like the other day; `whole`: runs that do not end within the day count for nothing.
+    `whole`: runs that do not end within the day count for nothing.
     """
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
@@ -193,11 +163,7 @@ def prices_policy(
         passed = max(state.now - standing.since, gap)
         ends_at = state.ends_at if math.isfinite(state.ends_at) else state.now + passed
         ahead, length = ends_at - state.now, ends_at - min(state.begins_at, state.now)
-        if other_day is None:
-            forecast = as_so_far(state, standing.numbers, passed, ends_at)
-        else:
-            forecast = as_on(other_day, state, length / PLANS, ends_at)
-        standing.prices = plan(forecast, standing.prices)
+        standing.prices = plan(as_so_far(state, standing.numbers, passed, ends_at), standing.prices)
         standing.per_second, standing.per_joule = standing.prices.per_second[:, 0], standing.prices.per_joule
         standing.period_since = state.begins_at
         standing.plan_at = state.now + max(gap, min(passed, length / PLANS, ahead / LAST_PLANS))

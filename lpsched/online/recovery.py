@@ -223,14 +223,8 @@ def insert(market: Market, lines: Lines, order: Integers, replacing: bool) -> in
     """
     found = 0
     for n in order:
-        best, column, machine, gone, behind, at = (
-            (LEAST_GAIN if replacing else 0.0),
-            NOBODY,
-            NOBODY,
-            NOBODY,
-            NOBODY,
-            0.0,
-        )
+        best, at = LEAST_GAIN if replacing else 0.0, 0.0
+        column, machine, gone, behind = NOBODY, NOBODY, NOBODY, NOBODY
         for c in range(len(market.column_type) if lines.column[n] == NOBODY else 0):
             j = market.column_type[c]
             for turn in range(2 if market.can_run[market.types[n], c] else 0):
@@ -290,8 +284,11 @@ def schedule_from_prices(
     """Return a schedule of the day that is good at these prices; worth no less than the one to `start` with."""
     require_compiler("the schedule that knows the whole day", "simulate")
     watch = watch if watch is not None else Watch()
-    market, lines = _market(day, prices), _no_lines(day)
-    order = np.arange(day.tasks)
+    tasks, energy, market = day.tasks, day.period.energy_constraint_joules, _market(day, prices)
+    head, *nobody = (np.full(count, NOBODY, dtype=np.int64) for count in (day.machines, tasks, tasks, tasks))
+    left = np.array([np.inf if energy is None else energy * (1.0 - ROUNDING)])
+    lines = Lines(head, nobody[0], np.zeros(tasks), np.zeros(tasks), nobody[1], nobody[2], left)
+    order = np.arange(tasks)
     if start is not None:
         _line_up(day, start, market, lines)
     insert(market, lines, order, False)
@@ -301,7 +298,7 @@ def schedule_from_prices(
         exchanged = insert(market, lines, order, True)
         squeeze(market, lines)
         insert(market, lines, order, False)
-        if exchanged <= FEW * day.tasks:
+        if exchanged <= FEW * tasks:
             break
     for of_time, of_energy in FILLING[1:]:
         if watch.is_over():
@@ -309,12 +306,11 @@ def schedule_from_prices(
         cheaper = {name: getattr(market, name) * of_time for name in ("per_second", "paid", "least")}
         insert(market._replace(**cheaper, per_joule=market.per_joule * of_energy), lines, order, False)
         squeeze(market, lines)
-    tasks = np.flatnonzero(lines.column != NOBODY)
-    columns = lines.column[tasks]
-    numbers = lines.machine[tasks] - market.first_machine[market.column_type[columns]] + 1
-    return schedule_of_columns(
-        day, zip(tasks.tolist(), columns.tolist(), numbers.tolist(), lines.start[tasks].tolist(), strict=True)
-    )
+    ran = np.flatnonzero(lines.column != NOBODY)
+    columns = lines.column[ran]
+    numbers = lines.machine[ran] - market.first_machine[market.column_type[columns]] + 1
+    rows = zip(ran.tolist(), columns.tolist(), numbers.tolist(), lines.start[ran].tolist(), strict=True)
+    return schedule_of_columns(day, rows)
 
 
 def _market(day: Day, prices: ArrivalPrices) -> Market:
@@ -343,13 +339,6 @@ def _market(day: Day, prices: ArrivalPrices) -> Market:
         prices.per_second.min(axis=1),
         float(prices.per_joule),
     )
-
-
-def _no_lines(day: Day) -> Lines:
-    tasks, energy = day.tasks, day.period.energy_constraint_joules
-    head, *nobody = (np.full(count, NOBODY, dtype=np.int64) for count in (day.machines, tasks, tasks, tasks))
-    left = np.array([np.inf if energy is None else energy * (1.0 - ROUNDING)])
-    return Lines(head, nobody[0], np.zeros(tasks), np.zeros(tasks), nobody[1], nobody[2], left)
 
 
 def _line_up(day: Day, schedule: DaySchedule, market: Market, lines: Lines) -> None:

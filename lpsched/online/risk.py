@@ -12,7 +12,7 @@ from lpsched.model.fields import column_numbers
 from lpsched.model.risk import Risk, task_draws, told
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import require_whole
-from lpsched.online.utility import falls_below, utilities
+from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 # A task is dropped when it would earn less than a limit d. Whoever decides knows when the machine is free in
 # this sample, but not how long the task will take: the decision is by the table's mean seconds, start + e.
 # The thesis does not say how it decides. Utility never rises, so U(t) >= d exactly for all t below one
-# moment (`falls_below`).
+# moment. The first interval k whose values fall below d has it: at once if its start s_k < d, at
+# t_k + log((s_k - f_k) / (d - f_k)) / r_k if it falls below d before its end, else at its end.
 #
 # Source: Friese, thesis of 2015, section 7.3.3.
 def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
@@ -39,7 +40,23 @@ def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
     functions = len(arrays.first_interval) - 1
     if drop_below is None:
         return np.full(functions, math.inf)
-    return np.array([falls_below(arrays, f, drop_below) for f in range(functions)])
+    return np.array([_falls_below(arrays, f, drop_below) for f in range(functions)])
+
+
+def _falls_below(curves: DayArrays, function: int, limit: float) -> float:
+    """Return the seconds since arrival from which on utility is below a limit; infinite if it never is."""
+    first, last = int(curves.first_interval[function]), int(curves.first_interval[function + 1])
+    for p in range(first, last):
+        after, start = float(curves.after_seconds[p]), float(curves.starts_at[p])
+        floor, rate = float(curves.falls_to[p]), float(curves.rate_per_second[p])
+        end = float(curves.after_seconds[p + 1]) if p + 1 < last else math.inf
+        if start < limit:
+            return after
+        if rate > 0.0 and floor < limit:
+            crossing = after + math.log((start - floor) / (limit - floor)) / rate
+            if crossing < end:
+                return math.nextafter(crossing, math.inf)  # at the crossing itself it still earns enough
+    return math.inf
 
 
 # What a schedule of a day takes, drawn again and again: utility, energy, makespan and dropped tasks.

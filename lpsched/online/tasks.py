@@ -69,11 +69,6 @@ class NumberColumn:
         some, least = (values, self.least) if self.least else (list(filter(None, values)), SMALLEST)
         return not some or least <= min(some) <= max(some) <= self.most
 
-    @property
-    def all_or_none(self) -> bool:
-        """Whether all tasks have a number, or none has."""
-        return not self.needed and self.empty is None
-
     def packed(self, values: list[Any]) -> array[Any] | None:
         """Pack the numbers; `None` if any is not valid."""
         kinds = set(map(type, values))
@@ -164,16 +159,13 @@ class ArrivingColumns:
         """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
         columns: dict[str, list[Any]] = {ARRIVAL.key: self.arrival_seconds.tolist()}
         types = {TYPE: [task_types[i] for i in self.type_numbers]}
-        return columns | types | self._more_columns() | self.told_columns()
-
-    def told_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of a file that tell utility; `None` where a task has nothing to say."""
         cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
-        return {
+        told = {
             key: [cells[u][place] for u in self.utility_numbers]
             for place, key in enumerate(TOLD)
             if any(each[place] is not None for each in cells)
         }
+        return columns | types | self._more_columns() | told
 
     def _more_columns(self) -> dict[str, list[Any]]:
         return {}

@@ -121,14 +121,6 @@ def compiled_utility() -> Callable[[Curves, int, float], float]:
     return compiled_inside(utility_at)
 
 
-@cache
-def compiled_decay() -> Callable[[float, float, float, float], float]:
-    """Return `decayed` for compiled loops that know the interval."""
-    from lpsched.jit import compiled_inside  # noqa: PLC0415 - see above
-
-    return compiled_inside(decayed)
-
-
 def utilities(curves: UtilityArrays, functions: int | Integers, elapsed: Floats) -> Floats:
     """Return utilities at many times since arrival; the shapes of functions and times are broadcast.
 
@@ -162,26 +154,6 @@ def intervals_at(curves: UtilityArrays, functions: int | Integers, elapsed: Floa
         reached = np.minimum(first + k, end - 1)
         now = np.where(curves.after_seconds[reached] <= elapsed, reached, now)
     return now
-
-
-def falls_below(curves: UtilityArrays, function: int, limit: float) -> float:
-    """Return the seconds since arrival from which on utility is below a limit; infinite if it never is.
-
-    Utility never rises. The first interval k whose values fall below the limit d has that moment: at once if its
-    start s_k < d, at  t_k + log((s_k - f_k) / (d - f_k)) / r_k  if it falls below d before its end, else at its end.
-    """
-    first, last = int(curves.first_interval[function]), int(curves.first_interval[function + 1])
-    for p in range(first, last):
-        after, start = float(curves.after_seconds[p]), float(curves.starts_at[p])
-        floor, rate = float(curves.falls_to[p]), float(curves.rate_per_second[p])
-        end = float(curves.after_seconds[p + 1]) if p + 1 < last else math.inf
-        if start < limit:
-            return after
-        if rate > 0.0 and floor < limit:
-            crossing = after + math.log((start - floor) / (limit - floor)) / rate
-            if crossing < end:
-                return math.nextafter(crossing, math.inf)  # at the crossing itself it still earns enough
-    return math.inf
 
 
 # Utility told by levels: priority, urgency and utility class make a utility function of equation 1.

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.cancellation import Watch
 from lpsched.generate.day import essc_day
 from lpsched.generate.options import EsscOptions
 from lpsched.online.bound.solve import arrival_bound
-from lpsched.online.compare.backend import DayStage, offline_schedule
+from lpsched.online.compare.backend import DayStage
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import policy
 from lpsched.online.simulate.days import simulate_day
@@ -132,7 +133,7 @@ def compare_bound(seed: int, part: float, energy_gigajoules: float) -> None:
             earned = _run(day, name, ways, found.bound)
             best[ours] = max(best[ours], earned)
     began = time.perf_counter()
-    schedule = offline_schedule(day, found.prices)
+    schedule = DayStage(day, SimulationOptions()).offline(found.prices, Watch())
     seconds = time.perf_counter() - began
     measured = examine(day, schedule).measured
     assert measured is not None, "the offline schedule is not valid"

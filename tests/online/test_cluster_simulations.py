@@ -22,7 +22,7 @@ from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 from lpsched.online.utility import WaitingCost
-from lpsched.online.verify.clusters import measure
+from lpsched.online.verify.clusters import examine
 from tests.simulated import two_tasks, untimed
 from tests.simulated_clusters import drawn_clusters, three_tasks, waiting_tasks
 
@@ -62,7 +62,7 @@ def test_what_a_policy_earns_takes_and_lets_wait_is_measured():
     assert told["mean_bounded_slowdown"] == 2.0
     assert (run.naive, run.share_of_naive, run.share_of_bound) == (24.0, 16.0 / 24.0, None)
     assert (told["cost"], told["cost_per_task"], told["busy"]) == (None, None, {"c0": 1.0})
-    assert run.measured == measure(clusters, entry.schedule)
+    assert run.measured == examine(clusters, entry.schedule).measured
 
 
 def test_a_period_that_ends_leaves_tasks_waiting():

@@ -8,7 +8,7 @@ import pytest
 from lpsched.online.day import day_from_dict
 from lpsched.online.evolve import genes_of_day, to_day_schedule
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.verify.day import violations
+from lpsched.online.verify.day import examine
 from tests.days import decaying, simple_day, sound_day
 
 DAY = day_from_dict(sound_day())  # tasks render, zip, zip, render; 2 cpu, 1 gpu with P0 and P1
@@ -18,6 +18,10 @@ PLACED = (
     PlacedTask(1, "cpu", 1, 32.5),
     PlacedTask(3, "cpu", 2, 100.0),
 )
+
+
+def violations(day, schedule):
+    return examine(day, schedule).violations
 
 
 def test_a_schedule_comes_back_as_it_was():

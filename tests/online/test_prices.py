@@ -118,19 +118,6 @@ def test_it_expects_that_tasks_keep_coming_as_they_have_come():
     assert forecasts[-1].worths.tolist() == [[1.0]] * 6
 
 
-def test_it_may_be_told_to_expect_another_day(day):
-    other = find_policy("prices", day, forecast=day)
-    schedule = run(day, other).schedule
-    assert examine(day, schedule).violations == ()
-    assert measure(day, schedule).utility > 0.97 * measure(day, run(day).schedule).utility
-
-
-def test_a_forecast_of_other_task_types_is_refused(day):
-    other = flat_day([50.0], [0.0])
-    with pytest.raises(InstanceError, match="task types other than those of 'small'"):
-        find_policy("prices", day, forecast=other)
-
-
 def test_it_is_one_of_the_names_and_unknown_ones_are_refused(day):
     assert "prices" in policy_names()
     assert "min-min" in policy_names()
@@ -184,7 +171,7 @@ def test_worths_are_the_utilities_of_tasks_that_start_at_once(day):
         forecasts.append(forecast)
         return planned(forecast, before)
 
-    run(day, prices_policy(plan, other_day=day_arrays(day)))
+    run(day, prices_policy(plan))
     first, seconds = forecasts[0], day_arrays(day).seconds
     value = {(i, day.utility_of(n)) for n, i in enumerate(day.arriving.type_numbers)}
     for i, row in zip(first.types.tolist(), first.worths.tolist(), strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
 from lpsched.online.bound.offers import LATE
-from lpsched.online.utility import compiled_decay
+from lpsched.online.utility import decayed as plain_decayed
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # nothing. How much rounding can take away, and so what is added: see "Rounding" below.
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
 LATE_SHARE: Final = 2.0**-49
-decayed = compiled_decay()
+decayed = compiled_inside(plain_decayed)
 
 
 @compiled_inside

@@ -276,15 +276,9 @@ def grid_of(edges: Floats, prices: ArrivalPrices) -> Grid:
 
 def room_for_corners(columns: int, edges: int) -> Corners:
     """Return room for two corners at every edge, and the last start."""
-    shape = (columns, 2 * edges + 1)
-    return Corners(
-        np.zeros(columns, dtype=np.int64),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape, dtype=np.int64),
-        np.zeros(columns),
-    )
+    starts, costs, least = np.zeros((3, columns, 2 * edges + 1))
+    number, cheaper = np.zeros(columns, dtype=np.int64), np.zeros(starts.shape, dtype=np.int64)
+    return Corners(number, starts, costs, least, cheaper, np.zeros(columns))
 
 
 def room_for_choices(offers: int, floor: Floats | None, room: int, *, must_run: bool) -> Found:

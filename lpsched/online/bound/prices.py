@@ -41,7 +41,12 @@ OF_ARRIVALS: Final = 0.5
 
 def even_slots(offers: Offers, slots: int) -> Floats:
     """Return edges of equal slots over the period."""
-    end = offers.ends_at if math.isfinite(offers.ends_at) else _horizon(offers)
+    end = offers.ends_at
+    if not math.isfinite(end):  # when hardly anything is left to earn, or all work done
+        last = float(offers.arrivals.max(initial=offers.begins_at))
+        work = float(offers.least_machine_seconds @ offers.weights) / float(offers.machine_counts.sum())
+        longest = float(np.where(offers.can_run, offers.seconds, 0.0).max(initial=0.0))
+        end = max(last, offers.begins_at) + work + longest
     return np.linspace(offers.begins_at, end, slots + 1)
 
 
@@ -72,14 +77,6 @@ def on_slots(prices: ArrivalPrices, edges: Floats) -> ArrivalPrices:
     )
     at = np.array([np.interp(edges, prices.edges, row) for row in sums])
     return ArrivalPrices(edges, np.maximum(0.0, np.diff(at, axis=1)) / np.diff(edges), prices.per_joule)
-
-
-def _horizon(offers: Offers) -> float:
-    """Return when hardly anything is left to earn, or all work done."""
-    last = float(offers.arrivals.max(initial=offers.begins_at))
-    work = float(offers.least_machine_seconds @ offers.weights) / float(offers.machine_counts.sum())
-    longest = float(np.where(offers.can_run, offers.seconds, 0.0).max(initial=0.0))
-    return max(last, offers.begins_at) + work + longest
 
 
 def _crowded(arrivals: Floats, seconds: Floats, widths: Floats, machines: int) -> tuple[Floats, Floats]:
@@ -342,7 +339,6 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
     *,
     start: ArrivalPrices | None = None,
     temperatures: tuple[float, ...] = TEMPERATURES,
-    steps: int = STEPS,
     watch: Watch | None = None,
     listener: Callable[[float, ArrivalPrices], object] | None = None,
 ) -> ArrivalPrices:
@@ -364,7 +360,7 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
                 return best
             width = max(AWAY * warmth, WIDE * scales.utility)
             seen = seen.with_more(looker.near(prices, found.best - width))
-            prices = scales.descended(SoftBound(offers, edges, seen), best, warmth, steps, watch)
+            prices = scales.descended(SoftBound(offers, edges, seen), best, warmth, watch)
             found = looker.best(prices)
             bound, before = _total(offers, prices, found.best), lowest
             if bound < lowest:
@@ -388,9 +384,7 @@ class _Scales:
         self.joule = 1.0 / math.sqrt(float(offers.weights.sum())) / float(joules or 1.0)
         self.has_energy = offers.energy_joules is not None
 
-    def descended(
-        self, soft: SoftBound, prices: ArrivalPrices, warmth: float, steps: int, watch: Watch
-    ) -> ArrivalPrices:
+    def descended(self, soft: SoftBound, prices: ArrivalPrices, warmth: float, watch: Watch) -> ArrivalPrices:
         """Return the prices to which the descent leads."""
         shape = prices.per_second.shape
 
@@ -404,9 +398,7 @@ class _Scales:
             return value, np.append((time * self.time).ravel(), last)
 
         start = np.append((prices.per_second / self.time).ravel(), prices.per_joule / self.joule)
-        point = descend(smooth, start, steps=steps, settled=STILL, watch=watch)
-        per_second, per_joule = parts(point)
-        return ArrivalPrices(prices.edges, per_second, per_joule)
+        return ArrivalPrices(prices.edges, *parts(descend(smooth, start, steps=STEPS, settled=STILL, watch=watch)))
 
 
 def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:

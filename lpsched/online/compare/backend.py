@@ -20,10 +20,9 @@ from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedError, StalledError
 from lpsched.model.table import Table
 from lpsched.online import policies
-from lpsched.online.arrays import day_arrays
 from lpsched.online.bound.no_waiting import Flows, flow_prices
 from lpsched.online.bound.offers import ArrivalPrices
-from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
+from lpsched.online.cluster_policies import POLICIES, cluster_policy
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves
 from lpsched.online.day import Day
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
     from lpsched.online.price_policy import Forecast
     from lpsched.online.simulate.engine import Simulated
-    from lpsched.online.utility import WaitingCost
     from lpsched.online.verify.accounts import Account, ToldUtility
     from lpsched.plugins import Named
 
@@ -84,11 +82,6 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     def judged(self) -> Judged:
         """By what its tasks are judged."""
 
-    @property
-    def waiting(self) -> WaitingCost | None:
-        """What waiting costs, where tasks are judged by it."""
-        return None
-
     @abstractmethod
     def rehearsal(self) -> Stage[Instance, Options, SomePolicy, Schedule]:
         """Return a stage of two tasks, which is over in a minute, for what is compiled before anything is timed."""
@@ -113,9 +106,9 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     def _details(self, account: Any, length: float) -> dict[str, Any]:  # noqa: ANN401 - as `_account` made it
         """Return fields of `PolicyRun`: naive figure, by priority, and how busy machines were in the period."""
 
-    @abstractmethod
     def _names(self) -> Sequence[str]:
         """Return the names of all policies."""
+        return self.registry.names()
 
     @abstractmethod
     def _policy(self, name: str) -> SomePolicy:
@@ -244,8 +237,16 @@ class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
         return naive_utility(self._account(DaySchedule(())).details().utility_by_told)
 
     def offline(self, prices: ArrivalPrices, watch: Watch) -> DaySchedule:
-        """Return a schedule that knows the whole day."""
-        return offline_schedule(self.instance, prices, watch=watch)
+        """Return the best schedule found that knows the whole day, at the prices of its bound.
+
+        It begins with nothing, or with what the policy `prices` did, and improves both; the better one is it.
+        """
+        day, found = self.instance, [schedule_from_prices(self.instance, prices, watch=watch)]
+        with suppress(StalledError):
+            run = simulate_day(day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch)
+            if run.is_whole:
+                found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, watch=watch)]
+        return max(found, key=lambda schedule: measure(day, schedule).utility)
 
     def _account(self, schedule: DaySchedule) -> DayAccount:
         return DayAccount(self.instance, schedule)
@@ -271,36 +272,14 @@ def policy_names() -> list[str]:
     return sorted({*policies.names(), NAME})
 
 
-def find_policy(name: str, day: Day, *, forecast: Day | None = None) -> Policy:
-    """Return the policy of a name, for a day.
-
-    A `forecast` is a day that this one is expected to be like, for `prices`; without one, tasks are expected to
-    keep coming as they have come.
-    """
-    if name != NAME:
-        plain = name.partition(":")[0]
-        if plain not in policy_names():
-            raise policies.POLICIES.unknown(plain, policy_names())
-        return policies.policy(name)
-    if forecast is not None and forecast.task_types != day.task_types:
-        found = f"task types other than those of {day.name!r}"
-        fault = Fault(("task_types",), found, "the same, in the same order", "give a day of the same system")
-        raise InstanceError(forecast.name, (fault,))
-    other = None if forecast is None else day_arrays(forecast)
-    return prices_policy(planned, other_day=other, whole=day.period.edge == COMPLETED)
-
-
-def offline_schedule(day: Day, prices: ArrivalPrices, *, watch: Watch | None = None) -> DaySchedule:
-    """Return the best schedule found that knows the whole day, at the prices of its bound.
-
-    It begins with nothing, or with what the policy `prices` did, and improves both; the better one is it.
-    """
-    found = [schedule_from_prices(day, prices, watch=watch)]
-    with suppress(StalledError):
-        run = simulate_day(day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch)
-        if run.is_whole:
-            found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, watch=watch)]
-    return max(found, key=lambda schedule: measure(day, schedule).utility)
+def find_policy(name: str, day: Day) -> Policy:
+    """Return the policy of a name, for a day."""
+    if name == NAME:
+        return prices_policy(planned, whole=day.period.edge == COMPLETED)
+    plain = name.partition(":")[0]
+    if plain not in policy_names():
+        raise policies.POLICIES.unknown(plain, policy_names())
+    return policies.policy(name)
 
 
 def planned(forecast: Forecast, before: ArrivalPrices | None) -> ArrivalPrices:
@@ -316,12 +295,8 @@ def planned(forecast: Forecast, before: ArrivalPrices | None) -> ArrivalPrices:
         forecast.machine_seconds,
         forecast.energy_joules,
     )
-    start = None
-    if before is not None:  # each slot begins with the mean of what it was
-        slots = len(forecast.edges) - 1
-        start = np.repeat(before.per_second.mean(axis=1, keepdims=True), slots, axis=1), before.per_joule
-    per_second, per_joule = flow_prices(flows, start)
-    return ArrivalPrices(forecast.edges, per_second, per_joule)
+    start = None if before is None else (before.per_second, before.per_joule)
+    return ArrivalPrices(forecast.edges, *flow_prices(flows, start))
 
 
 # Clusters. Where tasks are judged by what they wait, policies that need utility are not among all, and are refused. A
@@ -337,14 +312,6 @@ class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedu
     def judged(self) -> Judged:
         """By utility, or by what tasks wait."""
         return Judged.CLUSTERS if self.instance.waiting is None else Judged.WAITING
-
-    @property
-    def waiting(self) -> WaitingCost | None:
-        """What waiting costs, if it does."""
-        return self.instance.waiting
-
-    def _names(self) -> Sequence[str]:
-        return cluster_policy_names()
 
     def _policy(self, name: str) -> ClusterPolicy:
         return cluster_policy(name, placeholders=self.options.placeholders)

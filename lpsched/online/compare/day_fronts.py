@@ -165,13 +165,9 @@ class _Contest:
             return self._evolved()
         if _is_path(method):
             return self._verified(method, _read(self.day, Path(method)))
-        return self._mapped(method)
-
-    def _mapped(self, name: str) -> FrontEntry[UtilityPoint, DaySchedule]:
-        """Run a heuristic; it may be anybody's, so whatever it raises is its failure, not ours."""
-        self.watch.tell(name)
-        made, seconds = self._ran(name)
-        return replace(self._verified(name, [(made,) if isinstance(made, Violation) else made]), seconds=seconds)
+        self.watch.tell(method)
+        made, seconds = self._ran(method)
+        return replace(self._verified(method, [(made,) if isinstance(made, Violation) else made]), seconds=seconds)
 
     def _ran(self, name: str) -> tuple[DaySchedule | Violation, float]:
         return run_on_day(self.day, heuristic_for_days(name), seed=self.seed, drop_below=self.drop_below)
@@ -215,17 +211,12 @@ class _Contest:
                 broken.append(found.violations)
                 continue
             point = UtilityPoint(found.measured.energy_joules, found.measured.utility)
-            self._require_below(name, point)
+            most = self.envelope.most_utility(point.energy_joules)
+            if point.utility > most:
+                earned = f"{name} on {self.day.name}: {point.utility!r} with {point.energy_joules!r} J"
+                raise InvalidScheduleError(f"{earned} is more than the {most!r} that is proved")
             sound.append((point, schedule))
         return front_entry(name, sound, broken, _pair, self._distances)
-
-    def _require_below(self, name: str, point: UtilityPoint) -> None:
-        most = self.envelope.most_utility(point.energy_joules)
-        if point.utility > most:
-            raise InvalidScheduleError(
-                f"{name} on {self.day.name}: {point.utility!r} with {point.energy_joules!r} J is more than "
-                f"the {most!r} that is proved"
-            )
 
     def _distances(self, points: Sequence[UtilityPoint]) -> tuple[float | None, float | None]:
         """Return the mean and the largest share of utility that is missing up to the envelope."""

@@ -31,7 +31,7 @@ from lpsched.online.risk import day_risk
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
 from lpsched.online.verify import clusters as verify_clusters
-from lpsched.online.verify.day import examine, violations
+from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def within_period(day: Day, schedule: DaySchedule) -> DaySchedule:
         return schedule
     ends_at = day.period.ends_at
     begun = DaySchedule(tuple(each for each in schedule.placed if not each.start_seconds >= ends_at))
-    broken = {each.code for each in violations(day, begun)}
+    broken = {each.code for each in examine(day, begun).violations}
     if not broken:
         return begun
     return _within_energy(day, begun) if broken == {"too-much-energy"} else schedule
@@ -231,25 +231,18 @@ def _brought(
 ) -> list[ScheduleEntry[Any, Any]]:
     """Check the schedules that were brought; a file that cannot be read breaks the first rule of all."""
     if isinstance(schedules, Mapping):
-        return [_checked(instance, name, "schedule", each, examine) for name, each in schedules.items()]
+        return [_checked(examine(instance, each), name, "schedule", each) for name, each in schedules.items()]
     entries: list[ScheduleEntry[Any, Any]] = []
     for file in map(Path, schedules):
         try:
-            entries.append(_checked(instance, str(file), "file", read(instance, file), examine))
+            made = read(instance, file)
+            entries.append(_checked(examine(instance, made), str(file), "file", made))
         except InstanceError as error:
             entries.append(ScheduleEntry(str(file), "file", None, unreadable(error)))
     return entries
 
 
-def _checked(  # noqa: PLR0913, PLR0917 - what an entry is made of
-    instance: Any,  # noqa: ANN401 - as above
-    name: str,
-    kind: str,
-    schedule: Any,  # noqa: ANN401 - as above
-    examine: Callable[[Any, Any], Any],
-    seconds: float | None = None,
-) -> ScheduleEntry[Any, Any]:
-    found = examine(instance, schedule)
+def _checked(found: Any, name: str, kind: str, schedule: Any, seconds: float | None = None) -> ScheduleEntry[Any, Any]:  # noqa: ANN401 - an account, and its schedule
     return ScheduleEntry(name, kind, found.measured, found.violations, schedule, seconds)
 
 
@@ -262,7 +255,7 @@ def _run(asked: _Asked, name: str, kind: str, function: DayHeuristic | None, fro
     made, seconds = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
     if isinstance(made, Violation):
         return [ScheduleEntry(name, kind, None, (made,), seconds=seconds)]
-    return [_checked(asked.day, name, kind, made, examine, seconds)]
+    return [_checked(examine(asked.day, made), name, kind, made, seconds)]
 
 
 def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
@@ -297,7 +290,7 @@ def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
     aims = {"most utility": np.argmax(utility), "most utility/MJ": np.argmax(per_joule)}
     made = {aim: found.schedule(int(number)) for aim, number in aims.items()}
     took = time.perf_counter() - began
-    return [_checked(day, f"{NSGA2}, {aim}", "heuristic", each, examine, took) for aim, each in made.items()]
+    return [_checked(examine(day, each), f"{NSGA2}, {aim}", "heuristic", each, took) for aim, each in made.items()]
 
 
 def mean_gap(scores: Floats, bound: Callable[[float], float]) -> float:

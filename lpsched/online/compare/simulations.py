@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class Done:
 
     piece: Piece
     run: PolicyRun | None = None
-    schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
+    schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial: those of all would fill the memory
     bounds: TrialBounds | None = None
 
 
@@ -120,7 +120,7 @@ class Simulating:
         schedule = stage.offline(found.prices, watch)
         run = stage.measured(piece.trial, schedule)
         run = replace(run, seconds=time.perf_counter() - began)
-        return Done(piece, run, _kept(piece, schedule), bounds)
+        return Done(piece, run, schedule if piece.trial == 0 else None, bounds)
 
     def _rehearse(self, name: str, rehearsal: Callable[[], object]) -> None:
         """Do it, unless this process has: compiled loops stay."""
@@ -139,8 +139,8 @@ class Simulating:
             if given.brought is None:
                 self._rehearse(given.name, lambda: stage.rehearse(given.name))
             began = time.perf_counter()
-            rng = random_generator(self.seed, piece.trial, given.name)
-            happened = stage.run(given, rng, watch)
+            of_name = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8], "little")
+            happened = stage.run(given, np.random.default_rng([self.seed, piece.trial, of_name]), watch)
             took = time.perf_counter() - began
             run = _measured(stage, piece.trial, happened) if happened.is_whole else None
         except refusals as error:
@@ -148,13 +148,7 @@ class Simulating:
             return Done(piece, PolicyRun(piece.trial, reason=why, seconds=time.perf_counter() - began))
         if run is None:
             return Done(piece, PolicyRun(piece.trial, reason=STOPPED, seconds=took))
-        return Done(piece, replace(run, seconds=took), _kept(piece, happened.schedule))
-
-
-def random_generator(seed: int, trial: int, name: str) -> np.random.Generator:
-    """Return the generator of a policy in a trial, whatever else is run."""
-    of_name = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-    return np.random.default_rng([seed, trial, of_name])
+        return Done(piece, replace(run, seconds=took), happened.schedule if piece.trial == 0 else None)
 
 
 def _measured(stage: AnyStage, trial: int, happened: Simulated[Any]) -> PolicyRun:
@@ -173,29 +167,10 @@ def _measured(stage: AnyStage, trial: int, happened: Simulated[Any]) -> PolicyRu
     )
 
 
-def _kept(piece: Piece, schedule: DaySchedule | ClustersSchedule) -> DaySchedule | ClustersSchedule | None:
-    """Keep the schedule of the first trial only: those of all would fill the memory."""
-    return schedule if piece.trial == 0 else None
-
-
-# Pieces of work that do not know of each other, one after another or in the processes of `pool.py`.
-Work = TypeVar("Work", contravariant=True)  # noqa: PLC0105 - one letter would say less
-Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
-
-
-class Worker(Protocol[Work, Answer]):
-    """Does pieces of work."""
-
-    def __call__(self, piece: Work, watch: Watch, /) -> Answer:
-        """Do one; when the watch is over, say what there is."""
-
-    def name_of(self, piece: Work, /) -> str:
-        """Return what to call a piece."""
-
-
-def work_off(worker: Worker[Work, Answer], pieces: Sequence[Work], *, jobs: int, watch: Watch) -> list[Answer]:
+# Pieces do not know of each other: they are done one after another, or in the processes of `pool.py`.
+def work_off(worker: Simulating, pieces: Sequence[Piece], *, jobs: int, watch: Watch) -> list[Done]:
     """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
-    answers: dict[int, Answer] = {}
+    answers: dict[int, Done] = {}
     if min(jobs, len(pieces)) <= 1:
         for number, piece in enumerate(pieces):
             if watch.is_over():
@@ -217,7 +192,7 @@ def work_off(worker: Worker[Work, Answer], pieces: Sequence[Work], *, jobs: int,
             for ended in all_ended:
                 if ended.error is not None:
                     raise ended.error
-                answers[ended.number] = cast("Answer", ended.answer)
+                answers[ended.number] = cast("Done", ended.answer)
     except ProcessDiedError as error:
         raise _unshared("a process that ended before its work", "choose fewer jobs: memory may be short") from error
     return [answers[number] for number in sorted(answers)]
@@ -308,7 +283,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
         energy_constraint_joules=instance.period.energy_constraint_joules,
         provenance=provenance_of(instance, NO_SOLVER),
         judged=stage.judged,
-        waiting=None if stage.waiting is None else stage.waiting.model_dump(),
+        waiting=None if isinstance(instance, Day) or instance.waiting is None else instance.waiting.model_dump(),
     )
 
 

@@ -171,9 +171,8 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         names = [self.instance.clusters[c].name for c, _ in self.instance.modes]
         states = [self.instance.p_state(column) for column in range(len(names))]
         placed = []
-        for task, column, start in zip(
-            ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True
-        ):
+        rows = zip(ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True)
+        for task, column, start in rows:
             nodes = tuple((low + 1, high) for low, high in self.nodes[task])
             placed.append(PlacedOnNodes(task, names[column], nodes, start, states[column]))
         return ClustersSchedule(tuple(placed))

@@ -64,7 +64,8 @@ class DayFront:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched front DAY --json` prints; its keys are stable."""
-        found = [entry.to_dict() | {"peak": _peak_as_dict(entry)} for entry in self.entries]
+        peak = "energy_joules utility utility_per_joule"
+        found = [entry.to_dict() | {"peak": (at := peak_of(entry)) and json_of(at, peak)} for entry in self.entries]
         return self.provenance.header(FORMAT) | json_of(self, "seed envelope comparisons", comparisons=found)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
@@ -90,14 +91,8 @@ def most_utility_of(entry: FrontEntry[UtilityPoint, DaySchedule]) -> float | Non
     return max((point.utility for point in entry.points), default=None)
 
 
-def _peak_as_dict(entry: FrontEntry[UtilityPoint, DaySchedule]) -> dict[str, float | None] | None:
-    peak = peak_of(entry)
-    return None if peak is None else {**peak.to_dict(), "utility_per_joule": peak.utility_per_joule}
-
-
 def _peak_cells(entry: FrontEntry[UtilityPoint, DaySchedule]) -> tuple[str, ...]:
-    peak = peak_of(entry)
-    most = most_utility_of(entry)
+    peak, most = peak_of(entry), most_utility_of(entry)
     if peak is None or peak.utility_per_joule is None:
         return number(most), "-", "-", "-"
     return (number(most), number(MEGA * peak.utility_per_joule, 5), number(peak.utility), number(peak.energy_joules))
@@ -149,11 +144,7 @@ class FuzzyFront:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the front as it appears in JSON."""
-        return {
-            "name": self.name,
-            "ranked_by": self.ranked_by,
-            "points": [point.to_dict(self.value_key) for point in self.points],
-        }
+        return json_of(self, "name ranked_by points", points=[point.to_dict(self.value_key) for point in self.points])
 
     def headers(self) -> tuple[str, ...]:
         """Return the heads of the columns of `rows`."""
@@ -176,12 +167,9 @@ class FuzzyFront:
 
     def _sampled(self, point: FuzzyPoint) -> tuple[str, ...]:
         energy, value = (point.risk.quantities[name] for name in ("energy_joules", self.value_key))
-        cells = (
-            *(number(energy.mean), number(energy.standard_deviation, 4)),
-            *(number(value.mean), number(value.standard_deviation, 4)),
-        )
+        cells = [cell for each in (energy, value) for cell in (number(each.mean), number(each.standard_deviation, 4))]
         dropped = point.mean_dropped
-        return cells if dropped is None else (*cells, percent(dropped / self.tasks))
+        return tuple(cells) if dropped is None else (*cells, percent(dropped / self.tasks))
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())

@@ -14,7 +14,7 @@ from lpsched.online.verify.clusters import ClustersMeasurement
 from lpsched.units import GIGA, MEGA, bound_text, gap_text, number, share_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.model.provenance import Estimate
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
@@ -308,9 +308,7 @@ class PolicyEntry:
 
         Of clusters there are also `OF_CLUSTERS`, and `wait_seconds.mean` and the others of `WAITS`.
         """
-        values = [_value(run.to_dict(), quantity) for run in self.answers]
-        known = [float(value) for value in values if value is not None]
-        return estimate_of(known) if known else None
+        return mean_of(_value(run.to_dict(), quantity) for run in self.answers)
 
     @property
     def earned(self) -> tuple[Earned, ...]:
@@ -350,23 +348,30 @@ class PolicyEntry:
         told = json_of(self, "name kind")
         on_clusters = self.judged is not Judged.DAY
         for quantity in (*QUANTITIES, *(OF_CLUSTERS if on_clusters else ())):
-            told[quantity], told[f"{quantity}_half_width"] = self._mean_and_half(quantity)
+            told[quantity], told[f"{quantity}_half_width"] = mean_and_half(self.mean(quantity))
         if on_clusters:
-            waits = {name: self._mean_and_half(f"wait_seconds.{name}") for name in _WAITS}
+            waits = {name: mean_and_half(self.mean(f"wait_seconds.{name}")) for name in _WAITS}
             told["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
             told["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
         reasons = [{"trial": trial, "reason": reason} for trial, reason in self.reasons]
         keys = "reasons by_priority=earned busy traces trials=runs"
         return told | json_of(self, keys, reasons=reasons, busy=dict(self.busy))
 
-    def _mean_and_half(self, quantity: str) -> tuple[float | None, float | None]:
-        estimate = self.mean(quantity)
-        return (None, None) if estimate is None else (estimate.mean, estimate.half_width)
-
     def row(self) -> tuple[str, ...]:
         """Return the entry as a row of a table, as in `COLUMNS`."""
         cells = (column.shown(self.mean(column.quantity)) for column in COLUMNS[self.judged])
         return (self.name, *cells)
+
+
+def mean_of(values: Iterable[float | None]) -> Estimate | None:
+    """Return the mean over the trials that have a value."""
+    known = [float(value) for value in values if value is not None]
+    return estimate_of(known) if known else None
+
+
+def mean_and_half(estimate: Estimate | None) -> tuple[float | None, float | None]:
+    """Return a mean, and the half width of its confidence interval, as they appear in JSON."""
+    return (None, None) if estimate is None else (estimate.mean, estimate.half_width)
 
 
 def _value(run: Mapping[str, Any], quantity: str) -> float | None:

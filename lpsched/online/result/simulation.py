@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fixed_point import rounded_up
-from lpsched.model.provenance import estimate_of
 from lpsched.model.results import frame_of, json_of
-from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, headers_of, shown
+from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, headers_of, mean_and_half, mean_of, shown
 from lpsched.online.tasks import Levels
 from lpsched.units import html_table
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.result.policy import PolicyEntry
-    from lpsched.online.tasks import Told
 
 
 # Kinds of tasks by what they are worth: those of each priority, and those of each own utility function.
@@ -32,18 +30,10 @@ MOST_KINDS: Final = 8
 NUMBERED: Final = re.compile(r"[-_ ]?\d+$")
 
 
-def kind_of(told: Told) -> str:
-    """Return the kind of a task that tells its utility so.
-
-    >>> kind_of(Levels("high", "low", "A")), kind_of("film")
-    ('high', 'own function film')
-    """
-    return told.priority if isinstance(told, Levels) else f"own function {told}"
-
-
 def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
     """Return the kind of each way in which tasks tell their utility."""
-    kinds = tuple(kind_of(told) for told in instance.arriving.told)
+    told = instance.arriving.told
+    kinds = tuple(each.priority if isinstance(each, Levels) else f"own function {each}" for each in told)
     if len(set(kinds)) <= MOST_KINDS:
         return kinds
     return tuple(NUMBERED.sub("", kind) or kind for kind in kinds)
@@ -52,15 +42,11 @@ def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
 def kinds_by_worth(instance: Day | Clusters) -> tuple[str, ...]:
     """Return all kinds that tasks have, from the one of which some are worth the most."""
     worth: dict[str, float] = {}
+    priorities, own = instance.levels.priorities, instance.utility_functions
     for kind, told in zip(kinds_of(instance), instance.arriving.told, strict=True):
-        worth[kind] = max(worth.get(kind, 0.0), _most(instance, told))
+        most = priorities[told.priority] if isinstance(told, Levels) else own[told].at(0.0)
+        worth[kind] = max(worth.get(kind, 0.0), most)
     return tuple(sorted(worth, key=lambda kind: -worth[kind]))
-
-
-def _most(instance: Day | Clusters, told: Told) -> float:
-    if isinstance(told, Levels):
-        return instance.levels.priorities[told.priority]
-    return instance.utility_functions[told].at(0.0)
 
 
 # What a simulation returns: policies, each on the same days, beside the naive figure and the bound.
@@ -127,16 +113,14 @@ class Simulation:
     @property
     def naive_bound(self) -> Estimate | None:
         """The tasks' utility if each began at once where it is quickest: the thesis's figure, no proof."""
-        return _estimate(trial.naive for trial in self.trials)
+        return mean_of(trial.naive for trial in self.trials)
 
     @property
     def bound(self) -> Estimate | None:
         """What no schedule can pass, if it was asked for: proved; the mean of several is rounded up."""
         known = [trial.bound for trial in self.trials if trial.bound is not None]
-        estimate = _estimate(known)
-        if estimate is None:
-            return None
-        return replace(estimate, mean=rounded_up(sum(map(Fraction, known), Fraction()) / len(known)))
+        estimate = mean_of(known)
+        return estimate and replace(estimate, mean=rounded_up(sum(map(Fraction, known), Fraction()) / len(known)))
 
     @property
     def answered(self) -> bool:
@@ -158,8 +142,7 @@ class Simulation:
         told = self.provenance.header(FORMAT)
         told |= json_of(self, "seed options energy_constraint_joules asked_trials")
         for name, estimate in (("naive_bound", self.naive_bound), ("bound", self.bound)):
-            told[name] = None if estimate is None else estimate.mean
-            told[f"{name}_half_width"] = None if estimate is None else estimate.half_width
+            told[name], told[f"{name}_half_width"] = mean_and_half(estimate)
         if self.judged is not Judged.DAY:
             costs = self.judged is Judged.WAITING
             told |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting")
@@ -188,11 +171,11 @@ class Simulation:
         hours = [
             (
                 f"an hour of {of}{name}",
-                shown(_estimate(dict(trial.per_machine_hour).get(name) for trial in known), digits=4),
+                shown(mean_of(dict(trial.per_machine_hour).get(name) for trial in known), digits=4),
             )
             for name in names
         ]
-        joules = _estimate(trial.per_kwh for trial in known)
+        joules = mean_of(trial.per_kwh for trial in known)
         return [*hours, *([("a kWh", shown(joules, digits=4))] if joules is not None else [])]
 
     @property
@@ -218,16 +201,10 @@ class Simulation:
         }
         cells, is_upper = [], self.judged is not Judged.WAITING  # a bound on utility is from above, on cost from below
         for column in COLUMNS[self.judged]:
-            estimate = _estimate(found.get(column.quantity, ()))
+            estimate = mean_of(found.get(column.quantity, ()))
             of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
             cells.append("" if of_no_interest else column.shown(estimate, upper=is_upper))
         return (name, *cells)
 
     def _repr_html_(self) -> str:
         return html_table(self.headers, self.rows())
-
-
-def _estimate(values: Iterable[float | None]) -> Estimate | None:
-    """Return the mean of the trials that have a value."""
-    known = [value for value in values if value is not None]
-    return estimate_of(known) if known else None

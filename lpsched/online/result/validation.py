@@ -232,7 +232,7 @@ class ClustersValidation(Comparison["ClustersEntry"]):
         return [
             Column("cost" if self.is_cost else "utility", lambda entry: number(self._amount(entry.measured.utility))),
             Column("of bound", lambda entry: share_text(self.share_of_bound(entry))),
-            Column("energy, MJ", lambda entry: number(_over(entry.measured.energy_joules, MEGA))),
+            Column("energy, MJ", lambda entry: number((joules := entry.measured.energy_joules) and joules / MEGA)),
             Column("utilisation", lambda entry: percent(entry.measured.utilisation)),
             Column("mean wait, s", lambda entry: number(getattr(entry.measured.waits, "mean_seconds", None))),
             *_COUNTS,
@@ -241,7 +241,3 @@ class ClustersValidation(Comparison["ClustersEntry"]):
     def limit_text(self, utility: float) -> str:
         """Write a bound as an amount of what is judged: utility from above, or cost from below."""
         return bound_text(self._amount(utility), upper=not self.is_cost)
-
-
-def _over(amount: float | None, unit: float) -> float | None:
-    return None if amount is None else amount / unit

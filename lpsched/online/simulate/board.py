@@ -104,10 +104,8 @@ def present_of(state: State, usable: Mask | None = None) -> Present:
     system, usable = state.system, state.allowed if usable is None else usable
     of_system = (usable, system.seconds, system.joules, system.first_column, system.column_type)
     of_state = state.arrivals, state.types, state.functions, state.available, system.machine_type
-    pairs, worths = (
-        Pairs._make((float(state.ends_at), *map(frozen, of_system))),
-        Curves._make(map(frozen, system.curves)),
-    )
+    pairs = Pairs._make((float(state.ends_at), *map(frozen, of_system)))
+    worths = Curves._make(map(frozen, system.curves))
     numbers = float(state.until), float(state.energy_left), bool(state.polled)
     return Present._make((pairs, worths, *numbers, *map(frozen, (*of_state, state.ready, state.pending_at))))
 

@@ -93,7 +93,10 @@ class ClusterOptions:
     InstanceError
         If some of them cannot be; the error lists every fault.
 
-    Examples -------- >>> ClusterOptions(energy_filter="per-resource").factor 4.0
+    Examples
+    --------
+    >>> ClusterOptions(energy_filter="per-resource").factor
+    4.0
     """
 
     every_seconds: float | None = 60.0

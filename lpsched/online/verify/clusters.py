@@ -324,16 +324,4 @@ class ClustersAccount(Account[ClustersMeasurement]):
         return ClustersDetails(*self._by_told(self._kind_of, fastest), busy)
 
 
-def examine(clusters: Clusters, schedule: ClustersSchedule) -> ClustersAccount:
-    """Check a schedule against every rule, and measure it if it breaks none."""
-    return ClustersAccount(clusters, schedule)
-
-
-def violations(clusters: Clusters, schedule: ClustersSchedule) -> tuple[Violation, ...]:
-    """Return every broken rule; an empty tuple means that the schedule is valid."""
-    return ClustersAccount(clusters, schedule).violations
-
-
-def measure(clusters: Clusters, schedule: ClustersSchedule) -> ClustersMeasurement:
-    """Measure a valid schedule."""
-    return ClustersAccount(clusters, schedule).require_measured()
+examine = ClustersAccount  # checks a schedule against every rule, and measures it if it breaks none

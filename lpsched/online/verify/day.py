@@ -19,8 +19,6 @@ from lpsched.online.verify.accounts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule, PlacedTask
     from lpsched.online.verify.accounts import Broken
@@ -130,26 +128,9 @@ class DayAccount(Account[DayMeasurement]):
         return DayDetails(told, {key: seconds_of(busy[key]) for key in sorted(busy)})
 
 
-def examine(day: Day, schedule: DaySchedule) -> DayAccount:
-    """Check a schedule against every rule, and measure it if it breaks none."""
-    return DayAccount(day, schedule)
-
-
-def violations(day: Day, schedule: DaySchedule) -> tuple[Violation, ...]:
-    """Return every broken rule; an empty tuple means that the schedule is valid."""
-    return DayAccount(day, schedule).violations
+examine = DayAccount  # checks a schedule against every rule, and measures it if it breaks none
 
 
 def measure(day: Day, schedule: DaySchedule) -> DayMeasurement:
     """Measure a valid schedule."""
     return DayAccount(day, schedule).require_measured()
-
-
-def traces(day: Day, schedule: DaySchedule, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return what a valid schedule has been counted by each of some times, as in `DayAccount.traces`."""
-    return DayAccount(day, schedule).traces(times)
-
-
-def details(day: Day, schedule: DaySchedule) -> DayDetails:
-    """Return more of a valid schedule, as in `DayAccount.details`."""
-    return DayAccount(day, schedule).details()

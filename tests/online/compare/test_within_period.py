@@ -15,13 +15,17 @@ from lpsched.online.compare.schedules import validate_day, within_period
 from lpsched.online.evolve import DayProblem, SampledDayScorer
 from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.verify.day import measure, violations
+from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.property.days import days, periods, schedules_of
 
 # Four tasks at once on one machine: 10 s at 5 W, always worth 8.
 WHOLE = simple_day([[10.0]], [[5.0]], [1], [(0.0, 0, decaying(8.0))] * 4)
 ALL = tuple(PlacedTask(n, "m0", 1, 10.0 * n) for n in range(4))
+
+
+def violations(day, schedule):
+    return examine(day, schedule).violations
 
 
 def cut_to(period, placed=ALL):

@@ -12,7 +12,7 @@ import pytest
 from lpsched.online.parts import Period
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
-from lpsched.online.verify.clusters import ClusterRuns, ClustersAccount, examine, measure, violations
+from lpsched.online.verify.clusters import ClusterRuns, ClustersAccount, examine
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
@@ -38,6 +38,14 @@ VALID = (
     PlacedOnNodes(2, "c1", ((2, 3),), 2.5, "P1"),
     PlacedOnNodes(3, "c0", ((4, 4),), 4.0),
 )
+
+
+def measure(clusters, schedule):
+    return examine(clusters, schedule).require_measured()
+
+
+def violations(clusters, schedule):
+    return examine(clusters, schedule).violations
 
 
 def codes(*placed):

@@ -16,7 +16,7 @@ from lpsched.online.bound.offers import offers_of
 from lpsched.online.day import Levels, day_from_dict
 from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.verify.day import DayAccount, Runs, details, examine, measure, traces, violations
+from lpsched.online.verify.day import DayAccount, Runs, examine, measure
 from tests.days import decaying, simple_day, sound_day
 from tests.property.days import days, periods, schedules_of
 
@@ -28,6 +28,10 @@ DAY = simple_day(
     [(0.0, 0, decaying(8.0, until=12.0)), (1.0, 0, decaying(3.0, 0.1)), (2.0, 1, decaying(2.0))],
 )
 VALID = (PlacedTask(0, "m0", 1, 0.0), PlacedTask(1, "m1", 2, 1.5), PlacedTask(2, "m0", 1, 10.0))
+
+
+def violations(day, schedule):
+    return examine(day, schedule).violations
 
 
 def codes(*placed):
@@ -283,18 +287,20 @@ def test_traces_credit_utility_at_the_end_and_energy_on_the_way():
     # 8 at 40 s. Task 2 from 95 s on: its utility is 0 from 100 s after its arrival on, 25 J until 100 s.
     schedule = DaySchedule((PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0), PlacedTask(2, "m0", 1, 95.0)))
     times = [0.0, 20.0, 21.0, 22.5, 30.0, 40.0, 36.0, 96.0, 100.0, 1e6, 36.0]  # in any order, even twice
-    utility, energy = traces(PRORATED, schedule, times)
+    utility, energy = examine(PRORATED, schedule).traces(times)
     assert utility == (0.0, 0.0, 0.0, 2.0, 2.0, 10.0, 2.0, 10.0, 10.0, 10.0, 2.0)
     assert energy == (0.0, 0.0, 5.0, 12.5, 12.5, 62.5, 42.5, 67.5, 87.5, 87.5, 42.5)
     # Where only what completes counts, it does so from the start, and task 2 not at all.
-    utility, energy = traces(COMPLETED, schedule, [12.5, 20.0, 22.5, 100.0])
+    utility, energy = examine(COMPLETED, schedule).traces([12.5, 20.0, 22.5, 100.0])
     assert (utility, energy) == ((0.0, 0.0, 8.0, 16.0), (0.0, 37.5, 50.0, 100.0))
 
 
 def test_a_task_that_the_end_cuts_is_credited_at_the_end():
     day = simple_day([[10.0]], [[5.0]], [1], [(0.0, 0, decaying(8.0))])
     schedule = DaySchedule((PlacedTask(0, "m0", 1, 2.0),))
-    utility, energy = traces(day.model_copy(update={"period": Period(length_seconds=7.0)}), schedule, [6.9, 7.0])
+    utility, energy = examine(day.model_copy(update={"period": Period(length_seconds=7.0)}), schedule).traces(
+        [6.9, 7.0]
+    )
     assert utility == pytest.approx((0.0, 4.0))
     assert energy == pytest.approx((24.5, 25.0))
 
@@ -304,7 +310,7 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
     # its arrival, within its deadline: 8. Nothing runs of low and slow.
     day = day_from_dict(sound_day()).model_copy(update={"period": Period(5.0, 50.0)})
     schedule = DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P0"), PlacedTask(1, "cpu", 2, 5.0)))
-    found = details(day, schedule)
+    found = examine(day, schedule).details()
     high, low = Levels("high", "soon", "A"), Levels("low", "soon", "A")
     assert [(each.told, each.earned) for each in found.utility_by_told] == [
         (high, 2.0), ("deadline", 8.0), (low, 0.0), ("slow", 0.0)
@@ -319,7 +325,7 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
 
 
 def test_details_of_a_whole_day_name_its_naive_bound():
-    found = details(DAY, DaySchedule(VALID))
+    found = examine(DAY, DaySchedule(VALID)).details()
     assert math.fsum(each.earned for each in found.utility_by_told) == measure(DAY, DaySchedule(VALID)).utility
     # 8 on the m1 after 4 s, 3 exp(-0.4), 2
     assert math.fsum(each.if_none_waits for each in found.utility_by_told) == pytest.approx(10.0 + 3.0 * math.exp(-0.4))
@@ -328,7 +334,7 @@ def test_details_of_a_whole_day_name_its_naive_bound():
 
 def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
     schedule, passes = DaySchedule(VALID), []
-    expected = examine(DAY, schedule), details(DAY, schedule), traces(DAY, schedule, [5.0, 16.0])
+    expected = examine(DAY, schedule), examine(DAY, schedule).details(), examine(DAY, schedule).traces([5.0, 16.0])
 
     def counted(*given):
         passes.append(given)
@@ -344,7 +350,8 @@ def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
 def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
     day = simple_day([[1.0]], [[1.0]], [1], [(1e20, 0, decaying(8.0))])  # 1 s more is not seen in a double
     assert (
-        details(day.model_copy(update={"period": Period(length_seconds=1e20)}), DaySchedule(()))
+        examine(day.model_copy(update={"period": Period(length_seconds=1e20)}), DaySchedule(()))
+        .details()
         .utility_by_told[0]
         .if_none_waits
         == 0.0
@@ -373,7 +380,7 @@ def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data)
         since = end - day.arriving.arrival_seconds[placed.task]
         low += share * day.utility_of(placed.task).at(since * (1 + 1e-9))
         high += share * day.utility_of(placed.task).at(since * (1 - 1e-9))
-    naive = math.fsum(each.if_none_waits for each in details(day, DaySchedule(())).utility_by_told)
+    naive = math.fsum(each.if_none_waits for each in examine(day, DaySchedule(())).details().utility_by_told)
     assert naive == pytest.approx(naive_of(offers_of(day), period), rel=1e-12)
     most = period.energy_constraint_joules
     assume(most is None or not math.isclose(energy, most, rel_tol=1e-8))
@@ -387,7 +394,7 @@ def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data)
     assert low - 1e-9 <= found.measured.utility <= high + 1e-9
     assert found.measured.energy_joules == pytest.approx(energy, rel=1e-9, abs=1e-9)
     final = max((placed.start_seconds for placed in schedule.placed), default=0.0) + 1000.0
-    utility, joules = traces(day, schedule, [final])
+    utility, joules = examine(day, schedule).traces([final])
     assert utility[0] == pytest.approx(found.measured.utility, rel=1e-12)
     assert joules[0] == found.measured.energy_joules
-    assert math.fsum(details(day, schedule).busy_seconds.values()) == pytest.approx(busy, rel=1e-9, abs=1e-9)
+    assert math.fsum(examine(day, schedule).details().busy_seconds.values()) == pytest.approx(busy, rel=1e-9, abs=1e-9)
