@@ -6,8 +6,9 @@ program with wider ones would be solved to noise.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
@@ -15,8 +16,11 @@ from pydantic_core import CoreSchema, core_schema
 from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
 from lpsched.model.base import Part
 from lpsched.model.fields import Amount, Message, Name, PStates, Seconds, Several, Whole, WithPStates, describe, refusal
+from lpsched.model.results import frame_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lpsched.model.table import SparseMatrix
 
 COLDEST: Final = -50.0  # celsius
@@ -202,6 +206,19 @@ class GangAllocation:
     outlets_celsius: tuple[float, ...]
     nodes: tuple[tuple[PatternShare, ...], ...]
 
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return how many cores of each node run what on average, as a pandas data frame.
+
+        Its columns are `node` (from 0), `task_type`, `p_state` (`None` where a node type has none) and `cores`.
+        """
+        parts = (
+            (v, run, share.share * run.cores)
+            for v, node in enumerate(self.nodes)
+            for share in node
+            for run in share.runs
+        )
+        return _cores_frame(parts)
+
 
 @dataclass(frozen=True, slots=True)
 class CoreFraction(Piece):
@@ -220,3 +237,16 @@ class CoreAllocation:
 
     outlets_celsius: tuple[float, ...]
     nodes: tuple[tuple[tuple[CoreFraction, ...], ...], ...]
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return how many cores of each node run what on average; see `GangAllocation.to_frame`."""
+        return _cores_frame(
+            (v, part, part.fraction) for v, node in enumerate(self.nodes) for core in node for part in core
+        )
+
+
+def _cores_frame(parts: Iterable[tuple[int, CoreRun | CoreFraction, float]]) -> Any:  # noqa: ANN401
+    cores: defaultdict[tuple[int, str, str | None], float] = defaultdict(float)
+    for node, run, amount in parts:
+        cores[node, run.task_type, run.p_state] += amount
+    return frame_of(("node", "task_type", "p_state", "cores"), [(*key, amount) for key, amount in cores.items()])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import lpsched
+from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.model.provenance import Provenance
 from lpsched.model.results import JsonObject, frame_of, json_of, plain
 from lpsched.model.violation import Violation
@@ -147,6 +148,18 @@ def test_a_schedule_is_a_frame_of_tasks_by_type_machine_and_p_state():
         "film": 3,
     }  # 3 x (2 + 1) + 5; 3 x 1
     assert list(frame["p_state"])[1] == "slow"
+
+
+@pytest.mark.usefixtures("_frames")
+def test_allocations_are_frames_of_the_cores_that_run_each_type_on_average():
+    gang = GangAllocation(
+        (20.0,), ((), (PatternShare(0.5, (CoreRun("zip", 2),)), PatternShare(0.25, (CoreRun("zip", 4),))))
+    )
+    by_core = CoreAllocation((20.0,), ((), ((CoreFraction("zip", 0.75),), (CoreFraction("zip", 1.0),), ())))
+    for allocation, cores in ((gang, 2.0), (by_core, 1.75)):  # 0.5 x 2 + 0.25 x 4; 0.75 + 1
+        frame = allocation.to_frame()
+        assert list(frame.columns) == ["node", "task_type", "p_state", "cores"]
+        assert (list(frame["node"]), list(frame["cores"])) == ([1], [cores])
 
 
 @pytest.mark.usefixtures("_frames")
