@@ -237,20 +237,29 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
     would abort it.
     """
     done = threading.Event()  # Thread.join, once interrupted, takes a running thread for a stopped one
+    first = threading.Lock()  # who takes it decides: HiGHS runs, or an interrupt came before it could
 
     def work() -> None:
         try:
-            highs.run()
+            if first.acquire(blocking=False):
+                highs.run()
         finally:
             done.set()
 
-    threading.Thread(target=work, daemon=True).start()
     interrupted = False
-    while not done.is_set():
+    try:
+        threading.Thread(target=work, daemon=True).start()
+    except KeyboardInterrupt:
+        if first.acquire(blocking=False):
+            raise
+        interrupted = True
+    while True:
         try:
-            if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
-                highs.cancelSolve()
-            done.wait(POLL_SECONDS)
+            while not done.is_set():
+                if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
+                    highs.cancelSolve()
+                done.wait(POLL_SECONDS)
+            break
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:

@@ -13,7 +13,9 @@ from lpsched.lp.highs import HighsSolver
 from tests.support import hard_program
 
 
-def test_an_interrupt_stops_the_solver_before_it_goes_on(monkeypatch):
+@pytest.fixture
+def running(monkeypatch):
+    """Return the solvers that are at work."""
     running = []
     real = highspy.Highs.run
 
@@ -23,6 +25,10 @@ def test_an_interrupt_stops_the_solver_before_it_goes_on(monkeypatch):
         running.remove(self)
 
     monkeypatch.setattr(highspy.Highs, "run", run)
+    return running
+
+
+def test_an_interrupt_stops_the_solver_before_it_goes_on(running):
     program = hard_program()
     threading.Timer(0.3, _thread.interrupt_main).start()
     start = time.perf_counter()
@@ -30,3 +36,23 @@ def test_an_interrupt_stops_the_solver_before_it_goes_on(monkeypatch):
         HighsSolver().solve(program)
     assert not running  # else leaving the process would abort it
     assert time.perf_counter() - start < 60  # a hang, not a speed, is what this would catch
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupt_while_its_thread_starts_leaves_no_solver_at_work(running, monkeypatch, begun):
+    threads, real = [], threading.Thread.start
+
+    def start(thread):
+        threads.append(thread)
+        if begun:
+            real(thread)
+            time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        HighsSolver().solve(hard_program())
+    if not begun:
+        monkeypatch.setattr(highspy.Highs, "run", lambda _: pytest.fail("it runs although nobody waits"))
+        threads[0].run()  # it comes too late, and finds that
+    assert not running
