@@ -17,7 +17,7 @@ from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow
 from lpsched.errors import Fault, InstanceError, OutputError, quote
 from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import TableForm, instance_of, table_files, told_tables, usual_form, write_document
+from lpsched.io.instance_files import TableForm, instance_of, table_files, usual_form, write_document, written_tables
 from lpsched.io.rows import SUFFIXES, read_pieces
 from lpsched.model.answers import Answer, answer_head, answer_text
 from lpsched.model.fields import SMALLEST, Amount, Several
@@ -54,7 +54,7 @@ def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] |
     raw["machine_types"] = [_said(machine) for machine in bag.machine_types]
     raw["task_types"] = [_said(task) for task in bag.task_types]
     axes = Axes(bag.task_types, bag.machine_types)
-    raw |= told_tables({"seconds": bag.seconds, "watts": bag.watts}, axes, form, files or {})
+    raw |= written_tables({"seconds": bag.seconds, "watts": bag.watts}, axes, form, files or {})
     for key, part in (("prices", bag.prices), ("site", bag.site)):
         if said := _said(part):
             raw[key] = said

@@ -128,7 +128,7 @@ def price_stretches(
 ) -> tuple[PriceStretch, ...]:
     """Return the schedules along a price curve of the bag, by rising price.
 
-    `to_price` is where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
+    `to_price` is where to end, if the curve has no end; by default half as far again as its last breakpoint.
     """
     solver = solver if solver is not None else default_solver()
     last = curve.pieces[-1]

@@ -12,7 +12,7 @@ from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import Contents, TableForm, instance_of, table_files, told_tables, write_document
+from lpsched.io.instance_files import Contents, TableForm, instance_of, table_files, write_document, written_tables
 from lpsched.io.tables import write_csv_matrix, write_npz_matrix
 from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_head, answer_text
 from lpsched.model.base import Rule
@@ -83,7 +83,7 @@ def as_dict(
     raw["crac_units"] = [said(unit) for unit in facility.crac_units]
     raw["task_types"] = [said(task) for task in facility.task_types]
     axes = Axes(facility.task_types, facility.node_types)
-    raw |= told_tables({"speeds": facility.speeds, "watts": facility.watts}, axes, form, files)
+    raw |= written_tables({"speeds": facility.speeds, "watts": facility.watts}, axes, form, files)
     if facility.degradation is not None:
         rows = [[x for x in row if x is not None] for row in facility.degradation]
         raw["degradation"] = _named(facility.memory_classes, rows) if by_name else rows

@@ -112,10 +112,10 @@ def write_document(
     return tuple(files)
 
 
-def told_tables(
+def written_tables(
     tables: Mapping[str, Table | None], axes: Axes, form: TableForm | None, files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what a document says of tables that are there: the file of each, or its numbers."""
+    """Return the keys of a document for its tables: the name of the file of each, or its numbers."""
     return {
         key: {"file": files[key]}
         if key in files
@@ -237,7 +237,7 @@ class TableForm(StrEnum):
 
 
 def usual_form(table: Table) -> TableForm:
-    """Return how a table of this size is written where nobody says how."""
+    """Return how a table of this size is written where no form is given."""
     pairs = table.rows * table.columns
     if pairs <= FEW_PAIRS:
         return TableForm.NAMES

@@ -14,9 +14,9 @@ from lpsched.io.instance_files import (
     TableForm,
     instance_of,
     table_files,
-    told_tables,
     usual_form,
     write_document,
+    written_tables,
 )
 from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
@@ -100,7 +100,7 @@ def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, st
     raw["machine_types"] = [each.model_dump(mode="json", exclude_defaults=True) for each in day.machine_types]
     raw["task_types"] = [{"name": task.name} for task in day.task_types]
     axes = Axes(day.task_types, day.machine_types)
-    raw |= told_tables({"seconds": day.seconds, "watts": day.watts}, axes, form, files)
+    raw |= written_tables({"seconds": day.seconds, "watts": day.watts}, axes, form, files)
     return raw | _in_common(day, files.get("tasks"))
 
 

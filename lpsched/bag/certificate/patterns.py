@@ -72,7 +72,7 @@ class LeastMakespan(Piece):
 class Interval(Piece):
     """Makespans from `start` to `end`, or from there on; a plain proof has no task prices and no cells."""
 
-    _KEYS: ClassVar[str] = "from=start to=end task_prices machine_prices cap_price cells=told_cells"
+    _KEYS: ClassVar[str] = "from=start to=end task_prices machine_prices cap_price cells=written_cells"
 
     start: Annotated[Exact, Field(alias="from")]
     end: Annotated[Exact | None, Field(alias="to")]
@@ -82,8 +82,8 @@ class Interval(Piece):
     cells: Annotated[AnyWhole, BeforeValidator(lambda cells: 0 if cells is None else cells)] = 0  # null in files
 
     @property
-    def told_cells(self) -> int | None:
-        """Cells as a file tells them."""
+    def written_cells(self) -> int | None:
+        """The number of cells in a file: null for a plain proof."""
         return self.cells or None
 
 

@@ -199,7 +199,7 @@ class Overview:
     """What is known of a bag under its terms; a sentence in place of something says why there is none."""
 
     bag: Bag  # under the terms asked for: with their price, power cap and deadline
-    price: float | None  # what the bag sells for; `None` where nobody says
+    price: float | None  # what the bag sells for; `None` where none is given
     result: Result | None  # the answer at that price, if one was asked for
     front: FrontResult | FrontComparison | str
     curve: PriceCurve | str

@@ -1,4 +1,4 @@
-"""Schedules of others against the bound: schedulers run or read, checked, measured, and told how far off they are."""
+"""Schedules of others against the bound: schedulers run or read, checked, measured, with their gaps."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(bag: Bag, scheduler: Heuristic, *, seed: int, may_wait: bool) -> Ran:
     began = time.perf_counter()
     try:
         given = _plain(scheduler(bag, np.random.default_rng(seed)), bag.tasks)
-    except Exception as error:  # noqa: BLE001 - it is somebody else's code
+    except Exception as error:  # noqa: BLE001 - a user's scheduler may raise anything
         return failed(reason(error), time.perf_counter() - began)
     return checked(bag, given, time.perf_counter() - began, may_wait=may_wait)
 
@@ -323,7 +323,7 @@ def _scheduler(each: str | Heuristic) -> tuple[str, str, Heuristic | None]:
         require_evolution()
     if each in (LP, NSGA2):
         return each, "heuristic", None
-    # Loaded only when it is run: that it cannot be loaded is then its own fault, and told so.
+    # Loaded only when it is run: a missing package is then reported as the failure of this scheduler.
     return each, "heuristic", partial(_loaded, each) if each in names() else heuristic(each)
 
 

@@ -462,7 +462,7 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
     ValueError, InstanceError, SolverError
         As `solve` does; also if there is no machine type of a name, or a task type could run nowhere.
     InfeasibleError, NotFoundError
-        As `solve` does; the message tells with which machines.
+        As `solve` does; the message names the machine counts.
 
     Examples
     --------

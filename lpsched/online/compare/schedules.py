@@ -91,7 +91,7 @@ def run_on_day(
     made: DaySchedule | Violation
     try:
         made = within_period(day, _plain(function(day, np.random.default_rng(seed), drop_below=drop_below)))
-    except Exception as error:  # noqa: BLE001 - it may be somebody else's code
+    except Exception as error:  # noqa: BLE001 - a user's scheduler may raise anything
         made = Violation(FAILED, f"{type(error).__name__}: {error}")
     return made, time.perf_counter() - began
 
