@@ -7,6 +7,7 @@ What a list or a mapping should hold is told by the description of its field, wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
@@ -150,7 +151,7 @@ def _fields_of(kind: Any) -> dict[Any, FieldInfo]:  # noqa: ANN401 - any annotat
         fields = kind.model_fields
     elif isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True)
-        fields = {key: FieldInfo.from_annotation(hints[key]) for key in kind.__dataclass_fields__}
+        fields = {each.name: FieldInfo.from_annotation(hints[each.name]) for each in dataclass_fields(kind)}
     else:
         return {}
     return {field.alias or key: field for key, field in fields.items()}
