@@ -1,8 +1,7 @@
 """lpsched: proved bounds, verified schedules and prices for heterogeneous computing systems.
 
 >>> import lpsched
->>> bag = lpsched.bag_from_dict({
-...     "format": "lpsched-bag/1",
+>>> bag = lpsched.Bag.model_validate({
 ...     "name": "example",
 ...     "machine_types": [{"name": "cpu", "count": 2}],
 ...     "task_types": [{"name": "render", "count": 4}],
@@ -19,33 +18,28 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from lpsched.auditing import audit
+    from lpsched.auditing import audit as verify
     from lpsched.bag.certificate.claim import Certificate
-    from lpsched.bag.certificate.claim import check as check_certificate
-    from lpsched.bag.certificate.files import read_certificate, write_certificate
-    from lpsched.bag.certify import certify, export
-    from lpsched.bag.compare.fronts import compare_fronts
-    from lpsched.bag.compare.result import FrontComparison, Validation
-    from lpsched.bag.compare.schedules import validate
-    from lpsched.bag.exact_front import feasible_region, front
-    from lpsched.bag.files import read_schedule, write_schedule
-    from lpsched.bag.model import Bag, bag_from_dict
+    from lpsched.bag.certify import export
+    from lpsched.bag.exact_front import front
+    from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-    from lpsched.bag.pricing.one_more import what_if, with_one_more
+    from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
-    from lpsched.bag.pricing.result import PriceCurve, Sensitivity, WhatIf
+    from lpsched.bag.pricing.result import PriceCurve, WhatIf
     from lpsched.bag.pricing.sensitivity import sensitivity
-    from lpsched.bag.relaxation import Regime
-    from lpsched.bag.result import FeasibleRegion, FrontResult, OneMore, Result, Worth
-    from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, expand
+    from lpsched.bag.pricing.what_if import what_if
+    from lpsched.bag.result import FrontResult, Result
+    from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
     from lpsched.bag.solve import solve
     from lpsched.errors import (
-        Fault,
         InfeasibleError,
+        InputIssue,
         InstanceError,
         InvalidScheduleError,
         LpschedError,
@@ -55,101 +49,122 @@ if TYPE_CHECKING:
         OutputError,
         SolverError,
     )
-    from lpsched.facility.certificate.boxes import check as check_proof
-    from lpsched.facility.certificate.files import read_proof, write_proof
-    from lpsched.facility.compare import allocate, validate_facility
-    from lpsched.facility.files import read_allocation, write_allocation
-    from lpsched.facility.model import Facility, facility_from_dict
+    from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation, GangAllocation
-    from lpsched.facility.result import FacilityResult, FacilityValidation, FacilityWorth, MethodResult
+    from lpsched.facility.result import FacilityResult
     from lpsched.facility.solve import facility
-    from lpsched.instances import read_instance as read
-    from lpsched.instances import risk_of
-    from lpsched.instances import write_instance as write
+    from lpsched.instances import certify, compare_fronts, read, risk_of, validate, write
     from lpsched.lp.solvers import solver_named
-    from lpsched.model.provenance import Status
-    from lpsched.model.risk import Risk, RiskOptions
+    from lpsched.model.risk import RiskOptions
     from lpsched.model.table import Table
-    from lpsched.online.clusters import Clusters, clusters_from_dict
-    from lpsched.online.compare.day_fronts import compare_day_fronts
-    from lpsched.online.compare.schedules import validate_clusters, validate_day
+    from lpsched.online.clusters import Clusters
     from lpsched.online.compare.simulations import simulate
-    from lpsched.online.day import ArrivingTasks, Day, day_from_dict
-    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.day import ArrivingTasks, Day
     from lpsched.online.result.simulation import Simulation
-    from lpsched.online.result.validation import ClustersValidation, DayValidation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
-    from lpsched.online.schedule_files import (
-        read_clusters_schedule,
-        read_day_schedule,
-        write_clusters_schedule,
-        write_day_schedule,
-    )
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
-    from lpsched.online.utility import Interval, UtilityFunction
-    from lpsched.studies.lines import StudyRun, StudySummary, read_runs
-    from lpsched.studies.report import StudyReport, study_report
+    from lpsched.online.utility import UtilityFunction
+    from lpsched.studies.report import study_report
     from lpsched.studies.running import run_study
-    from lpsched.studies.study import read_study
 
 _NAMES: Final = {  # of each module; where a public name differs from its own: public=own
-    "auditing": "audit",
-    "bag.certificate.claim": "Certificate check_certificate=check",
-    "bag.certificate.files": "read_certificate write_certificate",
-    "bag.certify": "certify export",
-    "bag.compare.fronts": "compare_fronts",
-    "bag.compare.result": "FrontComparison Validation",
-    "bag.compare.schedules": "validate",
-    "bag.exact_front": "feasible_region front",
-    "bag.files": "read_schedule write_schedule",
-    "bag.model": "Bag bag_from_dict",
+    "auditing": "verify=audit",
+    "bag.certificate.claim": "Certificate",
+    "bag.certify": "export",
+    "bag.exact_front": "front",
+    "bag.model": "Bag",
     "bag.parts": "MachineType Prices Site TaskType",
-    "bag.pricing.one_more": "what_if with_one_more",
+    "bag.pricing.what_if": "what_if",
     "bag.pricing.price_curve": "price_curve",
-    "bag.pricing.result": "PriceCurve Sensitivity WhatIf",
+    "bag.pricing.one_more": "with_one_more",
+    "bag.pricing.result": "PriceCurve WhatIf",
     "bag.pricing.sensitivity": "sensitivity",
-    "bag.relaxation": "Regime",
-    "bag.result": "FeasibleRegion FrontResult OneMore Result Worth",
-    "bag.schedule": "MachineGroup Run Schedule TaskRow expand",
+    "bag.result": "FrontResult Result",
+    "bag.schedule": "MachineGroup Run Schedule TaskRow",
     "bag.solve": "solve",
-    "errors": "Fault InfeasibleError InstanceError InvalidScheduleError LpschedError LpschedWarning "
+    "errors": "InfeasibleError InputIssue InstanceError InvalidScheduleError LpschedError LpschedWarning "
     "MissingExtraError NotFoundError OutputError SolverError",
+    "facility.model": "Facility",
+    "facility.parts": "CoreAllocation GangAllocation",
+    "facility.result": "FacilityResult",
+    "facility.solve": "facility",
+    "instances": "certify compare_fronts read risk_of validate write",
+    "lp.solvers": "solver_named",
+    "model.risk": "RiskOptions",
+    "model.table": "Table",
+    "online.clusters": "Clusters",
+    "online.compare.simulations": "simulate",
+    "online.day": "ArrivingTasks Day",
+    "online.result.simulation": "Simulation",
+    "online.schedule": "ClustersSchedule DaySchedule PlacedOnNodes PlacedTask",
+    "online.simulate.options": "ClusterOptions SimulationOptions",
+    "online.utility": "UtilityFunction",
+    "studies.report": "study_report",
+    "studies.running": "run_study",
+}
+_DEPRECATED: Final = {  # names that were public, by module; they load with a warning
+    "auditing": "audit",
+    "bag.certificate.claim": "check_certificate=check",
+    "bag.certificate.files": "read_certificate write_certificate",
+    "bag.compare.result": "FrontComparison Validation",
+    "bag.exact_front": "feasible_region",
+    "bag.files": "read_schedule write_schedule",
+    "bag.model": "bag_from_dict",
+    "bag.pricing.result": "Sensitivity",
+    "bag.relaxation": "Regime",
+    "bag.result": "FeasibleRegion OneMore Worth",
+    "bag.schedule": "expand",
+    "errors": "Fault=InputIssue",
     "facility.certificate.boxes": "check_proof=check",
     "facility.certificate.files": "read_proof write_proof",
     "facility.compare": "allocate validate_facility",
     "facility.files": "read_allocation write_allocation",
-    "facility.model": "Facility facility_from_dict",
-    "facility.parts": "CoreAllocation GangAllocation",
-    "facility.result": "FacilityResult FacilityValidation FacilityWorth MethodResult",
-    "facility.solve": "facility",
-    "instances": "read=read_instance risk_of write=write_instance",
-    "lp.solvers": "solver_named",
+    "facility.model": "facility_from_dict",
+    "facility.result": "FacilityValidation FacilityWorth MethodResult",
     "model.provenance": "Status",
-    "model.risk": "Risk RiskOptions",
-    "model.table": "Table",
-    "online.clusters": "Clusters clusters_from_dict",
+    "model.risk": "Risk",
+    "online.clusters": "clusters_from_dict",
     "online.compare.day_fronts": "compare_day_fronts",
     "online.compare.schedules": "validate_clusters validate_day",
-    "online.compare.simulations": "simulate",
-    "online.day": "ArrivingTasks Day day_from_dict",
-    "online.result.validation": "ClustersValidation DayValidation",
+    "online.day": "day_from_dict",
     "online.result.fronts": "DayFront",
-    "online.result.simulation": "Simulation",
-    "online.schedule": "ClustersSchedule DaySchedule PlacedOnNodes PlacedTask",
+    "online.result.validation": "ClustersValidation DayValidation",
     "online.schedule_files": "read_clusters_schedule read_day_schedule write_clusters_schedule write_day_schedule",
-    "online.simulate.options": "ClusterOptions SimulationOptions",
-    "online.utility": "Interval UtilityFunction",
+    "online.utility": "Interval",
     "studies.lines": "StudyRun StudySummary read_runs",
-    "studies.report": "StudyReport study_report",
-    "studies.running": "run_study",
+    "studies.report": "StudyReport",
     "studies.study": "read_study",
 }
-_PLACES: Final = {
-    name.partition("=")[0]: (module, name.rpartition("=")[2])
-    for module, names in _NAMES.items()
-    for name in names.split()
-}
+_INSTEAD: Final = (
+    {  # public names that do the work of deprecated ones
+        "Fault": "InputIssue",
+        "audit": "verify",
+        "bag_from_dict": "Bag.model_validate",
+        "clusters_from_dict": "Clusters.model_validate",
+        "day_from_dict": "Day.model_validate",
+        "facility_from_dict": "Facility.model_validate",
+        "compare_day_fronts": "compare_fronts",
+    }
+    | {f"validate_{kind}": "validate" for kind in ("clusters", "day", "facility")}
+    | {
+        f"{verb}_{kind}": verb
+        for verb in ("read", "write")
+        for kind in ("allocation", "certificate", "clusters_schedule", "day_schedule", "proof", "schedule", "study")
+    }
+)
 
+
+def _places(names: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Return module and own name of each public name."""
+    return {
+        name.partition("=")[0]: (module, name.rpartition("=")[2])
+        for module, all_ in names.items()
+        for name in all_.split()
+    }
+
+
+_PLACES: Final = _places(_NAMES)
+_OLD_PLACES: Final = _places(_DEPRECATED)
 _PARTS: Final = ("heuristics", "simulation")  # loaded on use as a whole: lpsched.heuristics.register
 
 __all__ = [
@@ -159,86 +174,48 @@ __all__ = [
     "ClusterOptions",
     "Clusters",
     "ClustersSchedule",
-    "ClustersValidation",
     "CoreAllocation",
     "Day",
-    "DayFront",
     "DaySchedule",
-    "DayValidation",
     "Facility",
     "FacilityResult",
-    "FacilityValidation",
-    "FacilityWorth",
-    "Fault",
-    "FeasibleRegion",
-    "FrontComparison",
     "FrontResult",
     "GangAllocation",
     "InfeasibleError",
+    "InputIssue",
     "InstanceError",
-    "Interval",
     "InvalidScheduleError",
     "LpschedError",
     "LpschedWarning",
     "MachineGroup",
     "MachineType",
-    "MethodResult",
     "MissingExtraError",
     "NotFoundError",
-    "OneMore",
     "OutputError",
     "PlacedOnNodes",
     "PlacedTask",
     "PriceCurve",
     "Prices",
-    "Regime",
     "Result",
-    "Risk",
     "RiskOptions",
     "Run",
     "Schedule",
-    "Sensitivity",
     "Simulation",
     "SimulationOptions",
     "Site",
     "SolverError",
-    "Status",
-    "StudyReport",
-    "StudyRun",
-    "StudySummary",
     "Table",
     "TaskRow",
     "TaskType",
     "UtilityFunction",
-    "Validation",
     "WhatIf",
-    "Worth",
-    "allocate",
-    "audit",
-    "bag_from_dict",
     "certify",
-    "check_certificate",
-    "check_proof",
-    "clusters_from_dict",
-    "compare_day_fronts",
     "compare_fronts",
-    "day_from_dict",
-    "expand",
     "export",
     "facility",
-    "facility_from_dict",
-    "feasible_region",
     "front",
     "price_curve",
     "read",
-    "read_allocation",
-    "read_certificate",
-    "read_clusters_schedule",
-    "read_day_schedule",
-    "read_proof",
-    "read_runs",
-    "read_schedule",
-    "read_study",
     "risk_of",
     "run_study",
     "sensitivity",
@@ -247,18 +224,10 @@ __all__ = [
     "solver_named",
     "study_report",
     "validate",
-    "validate_clusters",
-    "validate_day",
-    "validate_facility",
+    "verify",
     "what_if",
     "with_one_more",
     "write",
-    "write_allocation",
-    "write_certificate",
-    "write_clusters_schedule",
-    "write_day_schedule",
-    "write_proof",
-    "write_schedule",
 ]
 
 
@@ -266,6 +235,14 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     """Load a public name when it is first used."""
     if name in _PARTS:
         return importlib.import_module(f"lpsched.{name}")
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("lpsched")
+    if name in _OLD_PLACES:
+        module, attribute = _OLD_PLACES[name]
+        moved = f"'from lpsched.{module} import {attribute}'"
+        instead = f"lpsched.{_INSTEAD[name]}" if name in _INSTEAD else moved
+        warnings.warn(f"lpsched.{name} is deprecated; use {instead}", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(f"lpsched.{module}"), attribute)
     if name not in _PLACES:
         raise AttributeError(f"module 'lpsched' has no attribute {name!r}")
     module, attribute = _PLACES[name]
@@ -276,7 +253,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return sorted(["__doc__", "__version__", *_PARTS, *__all__])
 
 
 class _Package(ModuleType):

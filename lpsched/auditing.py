@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import InstanceError
-from lpsched.io.documents import Document, read_document
+from lpsched.io.documents import read_document
 from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import FrozenDict
-from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.fixed_point import Verdict, rounded_down, rounded_up
 from lpsched.model.kinds import format_of, kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.model.results import json_of
-from lpsched.units import bound_text, html_table, number
+from lpsched.model.results import brief, json_of, short_unit
+from lpsched.units import DIGITS, bound_text, counted, duration, energy_text, html_table, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "lpsched-verify/1"
-MOST_DIGITS: Final = 17  # tell any two doubles apart
+MOST_DIGITS: Final = 17  # distinguish any two doubles
 TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
 MEASURES: Final = {  # keys of a verdict, and what verifiers call them; no two kinds differ about a name
     "makespan_seconds": "makespan_seconds",
@@ -58,7 +58,7 @@ HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
 
 
 def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
-    """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
+    """Check each file against the instance; an error in a file is its verdict, not an exception.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
     """
@@ -68,13 +68,14 @@ def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]
         try:
             verdicts.append(verdict_of(instance, Path(file)))
         except InstanceError as error:
-            verdicts.append(Checked(str(Path(file)), "unreadable", tuple(str(fault) for fault in error.faults)))
+            verdicts.append(Checked(str(Path(file)), "unreadable", tuple(str(issue) for issue in error.issues)))
     return Audit(instance.name, instance.content_hash, version_of_lpsched(), tuple(verdicts))
 
 
 def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     """Check a certificate or a schedule."""
-    from lpsched.bag.certificate.claim import FORMATS
+    from lpsched.bag.certificate.claim import FORMATS, check
+    from lpsched.bag.certificate.files import certificate_of
     from lpsched.bag.cost import has_price
     from lpsched.bag.files import read_rows, schedule_of
     from lpsched.bag.verify import Examined, examine, gather
@@ -89,27 +90,23 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     else:
         document = read_document(path)
         if format_of(document.value) in FORMATS:
-            return _certificate(bag, path, document)
+            certificate = certificate_of(document, path)
+            is_upper = certificate.objective == "profit"
+            verdict = check(bag, certificate)
+            return _checked(path, verdict, certificate.objective, certificate.unit, is_upper=is_upper)
         found = examine(bag, schedule_of(document, path), may_wait=may_wait)
     words = "" if found.measured is None else _taken(found.measured)
     return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
 
 
-def _certificate(bag: Bag, path: Path, document: Document) -> Checked:
-    from lpsched.bag.certificate.claim import check
-    from lpsched.bag.certificate.files import certificate_of
-
-    certificate = certificate_of(document, path)
-    verdict = check(bag, certificate)
-    stays_true = rounded_up if certificate.objective == "profit" else rounded_down
+def _checked(
+    path: Path, verdict: Verdict, objective: str, unit: str | None = None, *, is_upper: bool = True
+) -> Checked:
+    """Return the verdict on a certificate; its bounds are rounded to the side on which they stay true."""
+    rounded = rounded_up if is_upper else rounded_down
+    proved = None if verdict.proved is None else rounded(verdict.proved)
     return Checked(
-        str(path),
-        "certificate",
-        verdict.reasons,
-        objective=certificate.objective,
-        unit=certificate.unit,
-        claimed=stays_true(verdict.claimed),
-        proved=None if verdict.proved is None else stays_true(verdict.proved),
+        str(path), "certificate", verdict.reasons, objective, unit, claimed=rounded(verdict.claimed), proved=proved
     )
 
 
@@ -131,7 +128,7 @@ def verdict_of_facility(facility: Facility, path: Path) -> Checked:
         )
     found = examine(facility, allocation_of(document, path))
     measured = found.measured
-    words = "" if measured is None else f"{number(measured.reward_rate)} {UNIT}, {number(measured.total_watts)} W"
+    words = "" if measured is None else f"{number(measured.reward_rate)} reward/s, {power_text(measured.total_watts)}"
     return Checked(name, "allocation", _sentences(found.violations), measured=measured, words=words)
 
 
@@ -146,14 +143,7 @@ def verdict_of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
         document = read_document(path)
         if format_of(document.value) in claim.FORMATS:
             verdict = claim.check(instance, day_certificate_of(document, path))
-            return Checked(
-                name,
-                "certificate",
-                verdict.reasons,
-                objective=claim.objective_of(instance),
-                claimed=rounded_up(verdict.claimed),
-                proved=None if verdict.proved is None else rounded_up(verdict.proved),
-            )
+            return _checked(path, verdict, claim.objective_of(instance))
     kind = kind_of(instance)
     found = kind.load("examine")(instance, kind.load("read_schedule")(instance, path))
     measured = found.measured
@@ -172,8 +162,8 @@ def _sentences(violations: Sequence[Violation]) -> tuple[str, ...]:
 def _taken(measured: BagMeasurement | DayMeasurement | ClustersMeasurement) -> str:
     """Write how long a schedule takes, and its energy if that is known."""
     seconds, joules = measured.makespan_seconds, measured.energy_joules
-    parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
-    return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
+    took = "nothing runs" if seconds is None else duration(seconds)
+    return took if joules is None else f"{took}, {energy_text(joules)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +172,18 @@ class Checked:
 
     name: str
     kind: str  # "certificate", "schedule"; of a facility "proof", "allocation"; or "unreadable"
-    reasons: tuple[str, ...]  # that speak against it
+    reasons: tuple[str, ...]  # for its rejection
     objective: str | None = None
     unit: str | None = None
     claimed: float | None = None
     proved: float | None = None
     measured: Measurement | None = None
     words: str = ""  # what was measured, for people
-    facts: FrozenDict[str, Any] = field(default_factory=lambda: FrozenDict({}))  # what else, of clusters
+    facts: FrozenDict[str, Any] = field(default_factory=FrozenDict)  # what else, of clusters
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether it is accepted."""
         return not self.reasons
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,18 +193,18 @@ class Checked:
 
     def row(self) -> tuple[str, ...]:
         """Return the verdict as a row of a table."""
-        verdict = "accepted" if self.accepted else "refused"
+        verdict = "accepted" if self.accepted else "rejected"
         claim = "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
         derived = (self.words or "-") if self.proved is None else self._with_unit(self.proved)
         return (self.name, self.kind, verdict, claim, derived)
 
     def _with_unit(self, value: float) -> str:
-        return self._digits(value) if self.unit is None else f"{self._digits(value)} {self.unit}"
+        return self._digits(value) if self.unit is None else f"{self._digits(value)} {short_unit(self.unit)}"
 
     def _digits(self, value: float) -> str:
-        """Write claim and proof alike, with as many digits as it takes to tell them apart."""
+        """Write claim and proof with the same number of digits, enough to distinguish them."""
         near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
-        digits = 6
+        digits = DIGITS
         while near and digits < MOST_DIGITS and self._text(self.claimed, digits) == self._text(self.proved, digits):
             digits += 1
         return self._text(value, digits)
@@ -232,11 +222,18 @@ class Audit:
     instance_hash: str
     lpsched: str
     files: tuple[Checked, ...]
+    __repr__ = brief
 
     @property
     def accepted(self) -> bool:
         """Whether every file is accepted."""
         return all(each.accepted for each in self.files)
+
+    def headline(self) -> str:
+        """Return how many files are accepted and rejected."""
+        rejected = [each.name for each in self.files if not each.accepted]
+        words = f"{len(self.files) - len(rejected):,} of {counted(len(self.files), 'file')} accepted"
+        return f"{self.instance_name}: {words}{f', {len(rejected):,} rejected' if rejected else ''}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched verify --json` prints; its keys are stable."""

@@ -1,7 +1,7 @@
 """Every exception and warning of lpsched.
 
     LpschedError
-    ├── InstanceError (also ValueError)   what the user brought is wrong; lists every fault
+    ├── InstanceError (also ValueError)   the user's input is invalid; lists every error
     ├── OutputError (also OSError)        an answer could not be written
     ├── MissingExtraError                 an optional package is needed for this
     ├── InfeasibleError                   no schedule exists
@@ -10,14 +10,14 @@
     │   └── InfeasibleProgramError        a solver says that a linear program has no solution
     ├── PolicyError                       a policy answered with something that cannot be
     ├── StalledError                      a policy mapped nothing, though there was something to map
-    ├── WorkersError                      those who make a study's runs were lost, or cannot be used
+    ├── WorkersError                      the workers of a study were lost, or cannot be used
     ├── MeasureError                      a machine cannot be measured, or no longer
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
     LpschedWarning (a UserWarning)        usable, but look at it again
 
-A `Fault` answers four questions: where, what was found, what is needed, what to do. One function writes
-its sentence, so all messages read alike.
+An `InputIssue` says where it is, what was got, what is expected, and a hint. One function writes its sentence, so
+all messages read alike.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LONGEST_NAME: Final = 200
 LONGEST_QUOTE: Final = 60
 MOST_COMPARED: Final = 1000  # words compared for one suggestion
-MOST_FAULTS: Final = 1000  # collected from one table or list; a file of junk has no end of them
+MOST_ISSUES: Final = 1000  # collected from one table or list; a file of junk has no end of them
 LONGEST_STEP: Final = 200  # characters of a key in a place
 MOST_SHOWN: Final = 100  # written out in a message
 
@@ -42,23 +42,23 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that is wrong with what the user brought.
+class InputIssue:
+    """One error in an input: where it is, what was got, what is expected, and a hint.
 
-    >>> print(Fault(("machine_types", 0, "count"), "0", "a whole number from 1 up", "correct it"))
-    machine_types[0].count: found 0, needs a whole number from 1 up; correct it
+    >>> print(InputIssue(("machine_types", 0, "count"), "0", "a whole number from 1 up", "correct it", line=4))
+    line 4, machine_types[0].count: got 0, expected a whole number from 1 up; correct it
     """
 
     path: Place
-    found: str
-    needed: str
-    do: str
+    got: str
+    expected: str
+    hint: str
     line: int | None = None
     file: str | None = None
 
     @property
-    def where(self) -> str:
-        """The place in the user's own terms: a file's name and line where known, then the path of keys."""
+    def location(self) -> str:
+        """File and line where they are known, then the path of keys."""
         place = ""
         for step in self.path:
             if isinstance(step, int):
@@ -66,18 +66,16 @@ class Fault:
             else:
                 name = step if len(step) <= LONGEST_STEP else step[:LONGEST_STEP] + "..."
                 place += ("." if place else "") + (name if name.isprintable() else repr(name))
-        notes = ([self.file] if self.file else []) + ([f"line {self.line}"] if self.line else [])
-        if not place:
-            return ", ".join(notes) or "the file"
-        return f"{place} ({', '.join(notes)})" if notes else place
+        known = [self.file or "", f"line {self.line}" if self.line else "", place]
+        return ", ".join(filter(None, known)) or "the file"
 
     def __str__(self) -> str:
-        """Write the one sentence in which every fault is told."""
-        return f"{self.where}: found {self.found}, needs {self.needed}; {self.do}"
+        """Return the issue as one sentence."""
+        return f"{self.location}: got {self.got}, expected {self.expected}; {self.hint}"
 
     def to_dict(self) -> dict[str, str]:
-        """Return the fault as it appears in JSON."""
-        return {"where": self.where, "found": self.found, "needed": self.needed, "do": self.do}
+        """Return the issue as it appears in JSON; the keys are stable."""
+        return {"where": self.location, "found": self.got, "needed": self.expected, "do": self.hint}
 
 
 class LpschedError(Exception):
@@ -87,30 +85,21 @@ class LpschedError(Exception):
 
 
 class InstanceError(LpschedError, ValueError):
-    """What the user brought is wrong; `faults` lists everything that is, in file order.
-
-    Parameters
-    ----------
-    source
-        What was read: a file's name, or what the faults are in.
-    faults
-        At least one fault.
-    """
+    """The input is invalid; `issues` lists every error in it, in file order, and `source` is what was read."""
 
     code = "bad-input"
 
-    def __init__(self, source: str, faults: tuple[Fault, ...]) -> None:
-        super().__init__(source, faults)  # so that the error can be pickled
-        self.source = source
-        self.faults = faults
+    def __init__(self, source: str, issues: tuple[InputIssue, ...]) -> None:
+        super().__init__(source, issues)  # so that the error can be pickled
+        self.source, self.issues = source, issues
 
     def __str__(self) -> str:
-        """Write a headline and one line for each fault."""
-        count = len(self.faults)
-        lines = [f"{self.source}: {count} fault{'s' if count > 1 else ''}"]
-        lines += [f"  {fault}" for fault in self.faults[:MOST_SHOWN]]
+        """Write a headline and one line for each error."""
+        count = len(self.issues)
+        lines = [f"{self.source}: {count} error{'' if count == 1 else 's'}"]
+        lines += [f"  {issue}" for issue in self.issues[:MOST_SHOWN]]
         if count > MOST_SHOWN:
-            lines.append(f"  ... and {count - MOST_SHOWN} more; mend these first")
+            lines.append(f"  ... and {count - MOST_SHOWN} more; fix these first")
         return "\n".join(lines)
 
 
@@ -131,8 +120,7 @@ class MissingExtraError(LpschedError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(purpose, extra)  # so that the error can be pickled
-        self.purpose = purpose
-        self.extra = extra
+        self.purpose, self.extra = purpose, extra
 
     def __str__(self) -> str:
         """Say what needs the package, and the command that installs it."""
@@ -176,7 +164,7 @@ class StalledError(LpschedError):
 
 
 class WorkersError(LpschedError):
-    """Those who make a study's runs were lost, or cannot be used; runs that were written stay."""
+    """The workers of a study were lost, or cannot be used; runs that were written stay."""
 
     code = "workers"
 

@@ -1,41 +1,108 @@
-"""Instances of any kind: read, write and show them, and sample the risk of their schedules."""
+"""What works for files and instances of every kind: read, write, validate, certify, sample the risk."""
+
+# ruff: noqa: ANN401 - types and options go by the kind of the instance
 
 from __future__ import annotations
 
+import pkgutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import instance_of
+from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import describe
 from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
+from lpsched.model.provenance import version_of_lpsched
 from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from lpsched.bag.certificate.claim import Certificate
+    from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
+    from lpsched.facility.certificate.boxes import FacilityCertificate
     from lpsched.facility.model import Facility
+    from lpsched.facility.result import FacilityValidation
     from lpsched.io.instance_files import TableForm
+    from lpsched.online.certificate.claim import DayCertificate
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.result.validation import ClustersValidation, DayValidation
     from lpsched.online.schedule import DaySchedule
 
+ANSWERS: Final = {  # formats of files made for an instance, and what makes an object of such a document
+    "schedule": "bag.files:schedule_of",
+    "allocation": "facility.files:allocation_of",
+    "certificate": "bag.certificate.files:certificate_of",
+    "proof": "facility.certificate.files:proof_of",
+    "day-certificate": "online.certificate.files:day_certificate_of",
+    "clusters-certificate": "online.certificate.files:day_certificate_of",
+}
+WRITERS: Final = {  # classes of such objects, what writes one, and whether it takes the instance and a version
+    "Schedule": ("bag.files:write_schedule", True, True),
+    "GangAllocation": ("facility.files:write_allocation", True, True),
+    "CoreAllocation": ("facility.files:write_allocation", True, True),
+    "Certificate": ("bag.certificate.files:write_certificate", False, True),
+    "FacilityCertificate": ("facility.certificate.files:write_proof", False, True),
+    "DayCertificate": ("online.certificate.files:write_day_certificate", False, True),
+    "ClustersCertificate": ("online.certificate.files:write_day_certificate", False, True),
+    "DaySchedule": ("online.schedule_files:write_day_schedule", False, False),
+    "ClustersSchedule": ("online.schedule_files:write_clusters_schedule", False, False),
+}
 
-def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
-    """Read a bag, a facility, a day or clusters from a YAML or JSON file, and the files that it names.
 
-    What is legal but suspect comes as an `LpschedWarning`.
+def read(path: Path | str, instance: Bag | Day | Clusters | None = None) -> Any:
+    """Read any lpsched file: an instance, or a schedule, allocation, certificate, study or measurements.
+
+    Suspect but valid input gives an `LpschedWarning`.
+
+    Parameters
+    ----------
+    path
+        A YAML or JSON file; its `format` says what it holds. Files that it names are read too. A schedule with one row
+        per task is a CSV or Parquet file.
+    instance
+        What a schedule with one row per task belongs to.
 
     Raises
     ------
     InstanceError
-        If anything is wrong; the error lists every fault in file order.
+        If anything is invalid; the error lists every problem in file order.
     MissingExtraError
-        If one of these is a Parquet file and PyArrow is not installed.
+        If PyArrow is needed to read a Parquet file and is not installed.
     """
+    path = Path(path)
+    if path.suffix.lower() in SUFFIXES:
+        return _read_rows(path, instance)
+    document = read_document(path)
+    reader = ANSWERS.get(name_of(format_of(document.value) or ""))
+    if reader is not None:
+        return pkgutil.resolve_name(f"lpsched.{reader}")(document, path)
+    return read_with_kind(path, tuple(KINDS))[0]
+
+
+def _read_rows(path: Path, instance: Bag | Day | Clusters | None) -> Any:
+    if instance is None:
+        issue = InputIssue(("instance",), "none", "what the schedule belongs to", "pass a bag, a day or clusters")
+        raise InstanceError(str(path), (issue,))
+    kind = kind_of(instance)
+    if kind.read_schedule:
+        return kind.load("read_schedule")(instance, path)
+    rows = pkgutil.resolve_name("lpsched.bag.files:read_rows")(path)
+    gathered = pkgutil.resolve_name("lpsched.bag.verify:gather")(instance, rows)
+    if gathered.violations:
+        issues = (InputIssue((), each.sentence, "a valid schedule", "correct it") for each in gathered.violations)
+        raise InstanceError(str(path), tuple(issues))
+    return gathered.schedule
+
+
+def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
+    """Read a bag, a facility, a day or clusters."""
     made: Bag | Facility | Day | Clusters = read_with_kind(path)[0]
     return made
 
@@ -51,24 +118,146 @@ def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[
     *first, last = (f"'{KINDS[name].load('model').FORMAT}'" for name in INSTANCES)
     command = COMMANDS.get(str(found).partition("/")[0])
     do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
-    fault = Fault(("format",), describe(found), f"{', '.join(first)} or {last}", do)
-    raise InstanceError(str(path), (fault,))
+    issue = InputIssue(("format",), describe(found), f"{', '.join(first)} or {last}", do)
+    raise InstanceError(str(path), (issue,))
 
 
-def write_instance(
-    instance: Bag | Facility | Day | Clusters, path: Path | str, *, form: TableForm | None = None
+def write(
+    content: Any, path: Path | str, *, instance: Bag | Facility | None = None, form: TableForm | None = None
 ) -> tuple[Path, ...]:
-    """Write any of these, without loss; return the files written, the instance's own last.
+    """Write an instance, schedule, allocation or certificate without loss; return the files written, its own last.
+
+    Parameters
+    ----------
+    content
+        An instance, or what was made for one.
+    path
+        Instances: .yaml or .json. Certificates and allocations: .json. Schedules of bags: .json (compact), .csv or
+        .parquet (one row per task); of days and clusters: .csv or .parquet.
+    instance
+        What a schedule of a bag, or an allocation, belongs to.
+    form
+        How an instance's tables are written; by default by their size.
 
     Raises
     ------
     InstanceError
-        If the file's ending is neither YAML's nor JSON's.
+        If the file's ending does not fit.
     OutputError
         If a file cannot be written; then none is.
     """
-    written: tuple[Path, ...] = kind_of(instance).load("write")(instance, path, form=form)
-    return written
+    path, name = Path(path), type(content).__name__
+    if name not in WRITERS:
+        written: tuple[Path, ...] = kind_of(content).load("write")(content, path, form=form)
+        return written
+    place, of_instance, has_version = WRITERS[name]
+    if of_instance and instance is None:
+        issue = InputIssue(("instance",), "none", f"what the {name} belongs to", "pass instance=...")
+        raise InstanceError(str(path), (issue,))
+    if name == "Schedule" and path.suffix.lower() in SUFFIXES:
+        rows = pkgutil.resolve_name("lpsched.bag.schedule:expand")(instance, content)
+        pkgutil.resolve_name("lpsched.bag.files:write_rows")(rows, instance.tasks, path)  # type: ignore[union-attr]
+        return (path,)
+    more = [instance] if of_instance else []
+    version = [version_of_lpsched()] if has_version else []
+    pkgutil.resolve_name(f"lpsched.{place}")(content, *more, path, *version)
+    return (path,)
+
+
+Schedules: TypeAlias = "Mapping[str, Any] | Sequence[Path | str]"
+
+
+@overload
+def validate(instance: Bag, schedules: Schedules = ..., **options: Any) -> Validation: ...
+@overload
+def validate(instance: Facility, schedules: Schedules = ..., **options: Any) -> FacilityValidation: ...
+@overload
+def validate(instance: Day, schedules: Schedules = ..., **options: Any) -> DayValidation: ...
+@overload
+def validate(instance: Clusters, schedules: Schedules = ..., **options: Any) -> ClustersValidation: ...
+@overload
+def validate(instance: Path | str, schedules: Schedules = ..., **options: Any) -> Any: ...
+def validate(
+    instance: Bag | Facility | Day | Clusters | Path | str,
+    schedules: Schedules = (),
+    *,
+    schedulers: Sequence[Any] = (),
+    **options: Any,
+) -> Any:
+    """Check schedules or allocations, run schedulers, and compare each with the proved bound.
+
+    Parameters
+    ----------
+    instance
+        An instance of any kind, or the path of its file.
+    schedules
+        Schedules or allocations by name, or paths of their files.
+    schedulers
+        Which to run: names (bags and days: heuristics; facilities: methods) or, for bags and days, functions.
+    options
+        `seed`, `time_limit` (seconds) and those of `lpsched.bag.compare.schedules.validate`,
+        `lpsched.facility.compare.validate_facility`, `lpsched.online.compare.schedules.validate_day` and
+        `validate_clusters`, by the kind of the instance.
+    """
+    if isinstance(instance, Path | str):
+        instance = read_instance(instance)
+    kind = kind_of(instance)
+    if schedulers and kind.name == "clusters":
+        issue = InputIssue(("schedulers",), "some", "none for clusters", "run policies with simulate")
+        raise InstanceError(instance.name, (issue,))
+    if schedulers:
+        options["methods" if kind.name == "facility" else "heuristics"] = schedulers
+    return kind.load("validate")(instance, schedules, **options)
+
+
+def compare_fronts(
+    instance: Bag | Day | Path | str, methods: Sequence[str | Path], **options: Any
+) -> FrontComparison | DayFront:
+    """Compare fronts (bags: energy and makespan; days: energy and utility) with the proved one.
+
+    Parameters
+    ----------
+    instance
+        A bag or a day, or the path of its file.
+    methods
+        Names of heuristics and genetic algorithms, or folders of schedules.
+    options
+        `seed`, and those of `lpsched.bag.compare.fronts.compare_fronts` or
+        `lpsched.online.compare.day_fronts.compare_day_fronts`.
+    """
+    given = read_instance(instance) if isinstance(instance, Path | str) else instance
+    kind = kind_of(given)
+    if not kind.front:
+        issue = InputIssue((), kind.phrase, "a bag or a day", "others have no front")
+        raise InstanceError(given.name, (issue,))
+    comparison: FrontComparison | DayFront = kind.load("front")(given, methods, **options)
+    return comparison
+
+
+@overload
+def certify(instance: Bag, **options: Any) -> Certificate: ...
+@overload
+def certify(instance: Facility, **options: Any) -> FacilityCertificate: ...
+@overload
+def certify(instance: Day | Clusters, **options: Any) -> DayCertificate: ...
+@overload
+def certify(instance: Path | str, **options: Any) -> Any: ...
+def certify(instance: Bag | Facility | Day | Clusters | Path | str, **options: Any) -> Any:
+    """Return a bound on every schedule with the multipliers that prove it, for `verify` to check without a solver.
+
+    Parameters
+    ----------
+    instance
+        An instance of any kind, or the path of its file.
+    options
+        `time_limit` (seconds) and those of `solve` for bags or of `facility` for facilities.
+    """
+    if isinstance(instance, Path | str):
+        instance = read_instance(instance)
+    kind = kind_of(instance)
+    if kind.name == "facility":
+        return pkgutil.resolve_name("lpsched.facility.solve:facility")(instance, prove=True, **options).certificate
+    return kind.load("certify")(instance, **options)
 
 
 def risk_of(  # noqa: PLR0913 - options are keyword-only
@@ -92,19 +281,18 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
         How often every time and power is drawn.
     cov, power_cov
         Coefficients of variation of seconds and watts: a number, or a pair (low, high) from which each pair
-        and P-state draws its own. Powers scatter as times do, if nothing else is said.
+        and P-state draws its own. `power_cov` is `cov` by default.
     percentiles
-        Which ones to tell.
+        Which ones to return, from 0 to 100.
     drop_below
-        Of a day: tasks that are expected to earn less, when their turn comes, do not run.
+        Of a day: tasks whose expected utility is less when they would start do not run.
     seed
-        The same seed, the same answer; and the same luck for whatever two schedules have in common.
+        Random seed; two schedules with the same seed have the same draws for the same tasks.
 
     Raises
     ------
     InstanceError
-        If an option is not sound, the schedule is not valid, a day does not count as a whole, or there were
-        too much to draw.
+        If an option or the schedule is not valid, a day does not count as a whole, or there were too much to draw.
 
     Examples
     --------
@@ -122,12 +310,12 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
     options, kind = RiskOptions(samples, cov, power_cov, tuple(percentiles)), kind_of(instance)
     if not isinstance(schedule, kind.load("schedule")):
         found, needed = f"a {type(schedule).__name__}", f"a schedule of a {type(instance).__name__.lower()}"
-        raise InstanceError(instance.name, (Fault(("schedule",), found, needed, "give one of its own kind"),))
+        raise InstanceError(instance.name, (InputIssue(("schedule",), found, needed, "give one of its own kind"),))
     examined = kind.load("examine")(instance, schedule)
     do = "see what 'lpsched verify' says of it"
-    faults = [Fault(("schedule",), each.sentence, "a valid schedule", do) for each in examined.violations]
-    if faults:
-        raise InstanceError(instance.name, tuple(faults))
+    issues = [InputIssue(("schedule",), each.sentence, "a valid schedule", do) for each in examined.violations]
+    if issues:
+        raise InstanceError(instance.name, tuple(issues))
     of_day = {"drop_below": drop_below} if kind.name == "day" else {}
     risk: Risk = kind.load("risk")(instance, schedule, examined.measured, options, seed, **of_day)
     return risk

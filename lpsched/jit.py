@@ -19,7 +19,7 @@ from lpsched.errors import MissingExtraError
 
 try:
     import numba
-except ImportError:  # an optional package; whoever asks for the algorithm is told
+except ImportError:  # an optional package, checked on use
     numba = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def compiled(function: Function, **options: bool) -> Function:
     try:
         made = njit(cache=True, **options)(function)
         kept = made._cache._cache_file  # noqa: SLF001 - there is no public way
-        kept._source_stamp = kept._source_stamp, stamp(Path(function.__code__.co_filename).parent)  # noqa: SLF001
+        files = stamp(Path(function.__code__.co_filename).parent)
+        # Options are not part of Numba's own key: code without a wrapper for Python crashes where one is expected.
+        kept._source_stamp = kept._source_stamp, files, tuple(sorted(options))  # noqa: SLF001
     except (RuntimeError, AttributeError):  # no folder to keep the code in, or a Numba that keeps it otherwise
         return cast("Function", njit(**options)(function))  # it is compiled once in each process
     forget_the_unreadable(made)
@@ -57,7 +59,7 @@ def compiled_inside(function: Function) -> Function:
 
 @cache
 def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
-    """Return what tells whether a file of a folder has changed, or one above it in its slice that compiles."""
+    """Return a key that changes with any compiled file of a folder or of those above it in its slice."""
     above = [each for each in folder.parents if (each.parent / "__init__.py").exists()]
     paths = [path for each in above for path in each.glob("*.py") if __name__ in path.read_text(encoding="utf-8")]
     found = [(path.name, path.stat().st_mtime, path.stat().st_size) for path in (*folder.glob("*.py"), *paths)]
@@ -74,6 +76,6 @@ def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no t
 
 
 def require_compiler(purpose: str = "the genetic algorithm", extra: str = "evolve") -> None:
-    """Refuse to begin without Numba: the plain loops would take a thousand times as long."""
+    """Raise an error without Numba: the plain loops would take a thousand times as long."""
     if numba is None:
         raise MissingExtraError(purpose, extra)

@@ -1,6 +1,6 @@
 """Functions by name: those of lpsched, those that others register, those that installed packages announce.
 
-What installed packages announce is loaded when it is asked for; one that cannot be loaded harms nobody else.
+What installed packages announce is loaded when it is asked for; one that cannot be loaded does not affect the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
-from lpsched.errors import Fault, InstanceError, nearest
+from lpsched.errors import InputIssue, InstanceError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ class Named(Generic[Function]):
             raise self.refusal(found, self.needed, "register a function")
         before = self.registered.get(name)
         if before is not None and _place(before) != _place(function):
-            raise self.refusal(repr(name), "a name that nobody has registered yet", "choose another")
+            raise self.refusal(repr(name), "a name that is not registered yet", "choose another")
         self.registered[name] = function
         return function
 
@@ -102,7 +102,7 @@ class Named(Generic[Function]):
 
     @cached_property
     def announced(self) -> dict[str, EntryPoint]:
-        """What installed packages announce under a sound name that is not taken; looked up once."""
+        """What installed packages announce under a valid name that is not taken; looked up once."""
         found: dict[str, EntryPoint] = {}
         for each in entry_points(group=self.group):
             if NAME.fullmatch(each.name) and each.name not in self._taken:
@@ -110,14 +110,14 @@ class Named(Generic[Function]):
         return found
 
     def unknown(self, name: str, known: Sequence[str]) -> InstanceError:
-        """Return the error that tells which names are known, and which of them may be meant."""
+        """Return the error that lists the known names and the nearest one."""
         do = nearest(name, known) or "choose one, or register it"
         return self.refusal(repr(name), f"one of {', '.join(known)}", do)
 
     def refusal(self, found: str, needed: str, do: str) -> InstanceError:
-        """Return the error that tells what is wrong with a name or a function."""
+        """Return the error about a name or a function."""
         one, many = self.words
-        return InstanceError(f"{many} of {self.instance}s", (Fault((one,), found, needed, do),))
+        return InstanceError(f"{many} of {self.instance}s", (InputIssue((one,), found, needed, do),))
 
     @property
     def _taken(self) -> set[str]:
@@ -126,7 +126,7 @@ class Named(Generic[Function]):
     def _loaded(self, announced: EntryPoint) -> Function:
         package = "an installed package" if announced.dist is None else f"package {announced.dist.name!r}"
         place = f"{announced.name!r}, which {package} announces as {announced.value}"
-        do = f"mend {package}, or remove it"
+        do = f"fix {package}, or remove it"
         try:
             found = announced.load()
         except Exception as error:  # whatever another package's code may raise

@@ -101,8 +101,8 @@ class _Twin:
     def run(self) -> None:
         """Go from time to time at which something happens."""
         every, steps = self.options.every_seconds, 1
-        ends_at, is_over = self.clusters.period.ends_at, False
-        while not is_over:
+        ends_at, expired = self.clusters.period.ends_at, False
+        while not expired:
             tick = math.inf if every is None else steps * every
             now = min(tick, self.arrival(), self.next_change())
             if now >= ends_at or math.isinf(now):
@@ -119,7 +119,7 @@ class _Twin:
                 self.event(now)
             left = self.running or self.reserved or self.arrived < self.clusters.tasks
             stands_still = is_time and math.isinf(ends_at)
-            is_over = not left and (stands_still or not self.waiting)
+            expired = not left and (stands_still or not self.waiting)
         while self.running or self.reserved:
             now = self.next_change()
             self.end_tasks(now)

@@ -51,7 +51,7 @@ def _waits(
     fastest = clusters.fastest_seconds(kind)
     assert waiting is not None
     assert fastest is not None
-    corners = {arrival + piece.after_seconds for piece in waiting.pieces(fastest, cores=kind.cores)}
+    corners = {arrival + segment.after_seconds for segment in waiting.segments(fastest, cores=kind.cores)}
     corners |= {*edges, *(each - e for each in edges)}
     for tau in sorted(each for each in corners if each >= arrival):
         yield tau, -waiting.cost(tau - arrival, fastest, cores=kind.cores), 1.0

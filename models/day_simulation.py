@@ -69,8 +69,8 @@ class _Twin(MappingEvents):
     def run_in_batches(self) -> None:
         """Go from time to time at which something happens."""
         every, batch, tasks = self.options.every_seconds, self.options.every_arrivals, self.day.tasks
-        anchor, steps, since, is_over = 0.0, 0, 0, False
-        while not is_over:
+        anchor, steps, since, expired = 0.0, 0, 0, False
+        while not expired:
             tick = math.inf if every is None else anchor + (steps + 1) * every
             arrival = self.arrival(self.arrived) if self.arrived < tasks else math.inf
             now = min([tick, arrival, *self.ends()])
@@ -86,9 +86,9 @@ class _Twin(MappingEvents):
                 anchor, steps, since = (anchor, steps + 1, 0) if now >= tick else (now, 0, 0)
                 idle = not self.ends()
                 mapped = self.event(now, math.inf if every is None else anchor + (steps + 1) * every)
-                is_over = self.is_endless and idle and not mapped and self.arrived == tasks
+                expired = self.is_endless and idle and not mapped and self.arrived == tasks
             waits = self.unmapped or any(m["queue"] for m in self.machines)
-            is_over = is_over or (self.is_endless and self.arrived == tasks and not waits)
+            expired = expired or (self.is_endless and self.arrived == tasks and not waits)
         while self.ends():
             self.end_tasks(min(self.ends()))
 

@@ -19,11 +19,11 @@ from lpsched.facility.files import as_dict as facility_as_dict
 from lpsched.generate.bags import cov_bag, six_digits
 from lpsched.generate.facility import generate_facility
 from lpsched.generate.options import CovOptions
-from lpsched.io.content import write_files
+from lpsched.io.content import csv_bytes, write_files
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.tables import write_npz_matrix
 from lpsched.model.table import Table
-from lpsched.online.files import clusters_as_dict, csv_bytes, day_as_dict
+from lpsched.online.files import clusters_as_dict, day_as_dict
 from scripts.figures.shared.data_sets import (
     CLUSTERS_SEED,
     DAY_SEEDS,
@@ -392,7 +392,10 @@ def day(made: Day, comment: str) -> dict[str, bytes]:
     name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
     text = wrapped(comment) + yaml_text(day_as_dict(made, files={"tasks": beside}))
-    return {beside: csv_bytes(made.task_columns()), name: text.encode()}
+    return {
+        beside: csv_bytes(made.task_columns(), zip(*made.task_columns().values(), strict=True)),
+        name: text.encode(),
+    }
 
 
 def clusters(made: Clusters, comment: str) -> dict[str, bytes]:
@@ -400,7 +403,10 @@ def clusters(made: Clusters, comment: str) -> dict[str, bytes]:
     name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
     text = wrapped(comment) + yaml_text(clusters_as_dict(made, beside))
-    return {beside: csv_bytes(made.task_columns()), name: text.encode()}
+    return {
+        beside: csv_bytes(made.task_columns(), zip(*made.task_columns().values(), strict=True)),
+        name: text.encode(),
+    }
 
 
 def wrapped(comment: str) -> str:

@@ -1,8 +1,8 @@
-"""The pictures of a page in README and docs/pages.md: a bag's prices, as Chromium shows them.
+"""Screenshots of a page in README and docs/pages.md: a bag's prices, as Chromium shows them.
 
     python scripts/readme_pictures.py [--chromium /usr/bin/chromium]
 
-Writes docs/figures/page-light.png and page-dark.png, by day and by night, without the picture of the front,
+Writes docs/figures/page-light.png and page-dark.png, by day and by night, without the figure of the front,
 which stands between the curve and its slider; and page.png with it, and with the details of one point. Needs
 the extra `test`, and Chromium.
 """
@@ -23,14 +23,14 @@ COMMAND = ("price", str(ROOT / "instances" / "profit-30x9-idle.yaml"), "--profit
 WIDTH, HEIGHT = 880, 1290  # from the title down to the readings of the slider
 SHARPNESS = 1.5
 WHOLE_WIDTH, WHOLE_HEIGHT = 1040, 1790
-MOST_POINTS = 100  # those of the first picture
+MOST_POINTS = 100  # those of the first figure
 POINT = 3  # of its left half, counted from the right
-SHORTER = "figure[data-picture=front] { display: none; }"  # else the slider is too far down
+SHORTER = "figure[data-figure=front] { display: none; }"  # else the slider is too far down
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
 def main() -> None:
-    """Write the page, and take its picture twice."""
+    """Write the page, and take screenshots."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     chromium = parser.parse_args().chromium
@@ -51,8 +51,8 @@ def main() -> None:
             look.screenshot(path=FIGURES / f"page-{scheme}.png")
         whole = browser.new_page(viewport={"width": WHOLE_WIDTH, "height": WHOLE_HEIGHT}, color_scheme="light")
         whole.goto(page.as_uri())
-        spots = [each.bounding_box() for each in whole.locator("figure .spot").all()[:MOST_POINTS]]
-        left = [(box["x"], box["y"]) for box in spots if box is not None and box["x"] < WHOLE_WIDTH / 2]
+        points = [each.bounding_box() for each in whole.locator("figure .point").all()[:MOST_POINTS]]
+        left = [(box["x"], box["y"]) for box in points if box is not None and box["x"] < WHOLE_WIDTH / 2]
         x, y = sorted(left)[-POINT]
         whole.mouse.move(x + 2, y + 2)
         whole.screenshot(path=FIGURES / "page.png")

@@ -42,7 +42,7 @@ MODELS = {
     "online": {"day", "clusters", "parts", "tasks", "utility", "curves", "schedule"},
 }
 RESULTS = {
-    "bag": {"result", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
+    "bag": {"result", "breakdown", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "simulation", "fronts", "validation")},
 }

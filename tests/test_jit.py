@@ -25,10 +25,30 @@ def twice(number):
     return number * 2
 
 
+def thrice(number):
+    return number * 3
+
+
+within: Any = compiled_inside(thrice)
+
+
+@compiled
+def caller(number):
+    return within(number)
+
+
 def test_a_compiled_function_returns_what_the_plain_one_does():
     made = compiled(twice)
     assert made(21) == twice(21) == 42
     assert plain(made) is twice
+
+
+def test_code_that_was_kept_with_other_options_is_not_used():
+    # Without a wrapper for Python the code on disk would crash the process.
+    for _ in range(2):
+        assert compiled_inside(thrice)(7) == 21
+        caller(7)
+        assert compiled(thrice)(7) == 21
 
 
 def test_where_no_folder_can_be_written_to_nothing_is_kept(monkeypatch):

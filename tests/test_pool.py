@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.pool import each_ended
 
 
@@ -20,20 +20,20 @@ class OddError(Exception):
         super().__init__(f"{one} {two}")
 
 
-def odd(piece, watch):
-    """Answer, or raise, something that cannot be sent; or wait for the watch."""
+def odd(piece, cancel):
+    """Answer, or raise, something that cannot be sent; or wait for the token."""
     if piece == "answer":
         return threading.Lock()
     if piece == "error":
         raise OddError("not", "again")
-    while piece == "wait" and not watch.is_over():
+    while piece == "wait" and not cancel.expired():
         time.sleep(0.01)
     return piece
 
 
 def test_what_cannot_be_sent_is_told_and_the_rest_is_done():
     pieces = ["first", "answer", "error", threading.Lock(), "last"]
-    ended = {each.number: each for each in each_ended(odd, pieces, jobs=1, watch=Watch())}
+    ended = {each.number: each for each in each_ended(odd, pieces, jobs=1, cancel=CancelToken())}
     assert [ended[number].answer for number in range(5)] == ["first", None, None, None, "last"]
     assert [type(ended[number].error) for number in range(5)] == [
         type(None),
@@ -47,8 +47,8 @@ def test_what_cannot_be_sent_is_told_and_the_rest_is_done():
 
 
 def test_a_stop_reaches_the_piece_under_way_and_no_other_is_begun():
-    watch = Watch()
-    ended = each_ended(odd, ["first", "wait", "last"], jobs=1, watch=watch)
+    cancel = CancelToken()
+    ended = each_ended(odd, ["first", "wait", "last"], jobs=1, cancel=cancel)
     assert next(ended).answer == "first"
-    watch.stop()
+    cancel.stop()
     assert [each.answer for each in ended] == ["wait"]

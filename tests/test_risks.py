@@ -125,14 +125,14 @@ def test_a_mean_that_does_not_exist_is_none_and_not_infinite(bag):
 
 def test_an_invalid_schedule_is_refused_with_the_rule_it_breaks(bag):
     short = Schedule((MachineGroup("cpu", 1, (Run("a", 3),)),))
-    with pytest.raises(InstanceError, match="3 tasks of type 'a' run, but there are 4, needs a valid schedule"):
+    with pytest.raises(InstanceError, match="3 tasks of type 'a' run, but there are 4, expected a valid schedule"):
         risk_of(bag, short)
 
 
 def test_a_schedule_of_another_kind_is_refused(bag):
-    with pytest.raises(InstanceError, match="found a DaySchedule, needs a schedule of a bag"):
+    with pytest.raises(InstanceError, match="got a DaySchedule, expected a schedule of a bag"):
         risk_of(bag, DaySchedule(()))
-    with pytest.raises(InstanceError, match="found a Schedule, needs a schedule of a day"):
+    with pytest.raises(InstanceError, match="got a Schedule, expected a schedule of a day"):
         risk_of(two_tasks(), ALL)
 
 
@@ -150,5 +150,5 @@ def test_a_day_tells_utility_energy_makespan_and_dropped_tasks():
     assert risk.covariance[0][2] < 0.0  # who ends later earns less
     assert not risk.chances
     broken = DaySchedule((PlacedTask(0, "m0", 2, 0.0),))
-    with pytest.raises(InstanceError, match="needs a valid schedule"):
+    with pytest.raises(InstanceError, match="expected a valid schedule"):
         risk_of(two_tasks(), broken)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lpsched.report.figures.day_fronts import fuzzy_front_picture
+from lpsched.report.figures.day_fronts import fuzzy_front_figure
 from scripts.benches import risk as bench_risk
 from scripts.figures.shared import uncertain_fronts
 from tests.days import decaying, simple_day
@@ -25,7 +25,7 @@ def test_the_figures_evolve_a_front_for_each_percentile_and_tell_of_it(tmp_path,
     picture = tmp_path / "fuzzy.svg"
     arguments = ["--generations", "2", "--samples", "5", "--size", "8", "--figure", str(picture)]
     monkeypatch.setattr(sys, "argv", ["figure", *arguments])
-    uncertain_fronts.main("x", "y", [50.0, None], fuzzy_front_picture)
+    uncertain_fronts.main("x", "y", [50.0, None], fuzzy_front_figure)
     printed = capsys.readouterr().out
     assert "percentile 50: 2 generations" in printed
     assert "expected values: 2 generations" in printed

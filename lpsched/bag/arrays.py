@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 # Array views of a bag for the numerics: read-only, absent pairs masked and 0.
-#
 # Shapes: T task types, M machine types, C columns (machine type and P-state).
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -57,10 +56,7 @@ def arrays_of(bag: Bag) -> BagArrays:
 
 
 def usable_arrays(bag: Bag) -> BagArrays:
-    """Return the views without the pairs that take longer than the deadline: no whole task can use them.
-
-    Where that would leave a task type without any pair, there is no schedule; then all pairs stay.
-    """
+    """Return the views without pairs longer than the deadline; with all, if a task type would be left without any."""
     arrays, deadline = arrays_of(bag), bag.site.deadline_seconds
     if deadline is None:
         return arrays
@@ -80,12 +76,11 @@ def usable_bag(bag: Bag) -> Bag:
     free, usable = bag.without_deadline(), usable_arrays(bag).can_run
     if usable.sum() == arrays_of(bag).can_run.sum():
         return free
-    watts = None if bag.watts is None else _only(bag.watts, usable)
-    return free.model_copy(update={"seconds": _only(bag.seconds, usable), "watts": watts})
-
-
-def _only(table: Table, usable: Mask) -> Table:
-    return replace(table, packed=np.where(usable, _cells(table), np.nan).tobytes())
+    seconds, watts = (
+        None if table is None else replace(table, packed=np.where(usable, _cells(table), np.nan).tobytes())
+        for table in (bag.seconds, bag.watts)
+    )
+    return free.model_copy(update={"seconds": seconds, "watts": watts})
 
 
 def _cells(table: Table) -> Floats:
@@ -97,10 +92,10 @@ def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-# A bag as items to pack on machines, in doubles: what patterns are made of, and what they are worth.
+# A bag as items to pack on machines, in doubles: what patterns are made of, and their scores.
 #
 # An *item* is a task type and the number of a P-state, i K + k with K the most P-states that any machine type
-# has. A *pattern* is what one machine may run: so many of each item. For a schedule of makespan t whose
+# has. A *pattern* is what one machine may run: a count of each item. For a schedule of makespan t whose
 # patterns cost `cost` in all, above what the machines cost anyway, the score is
 #
 #     (N - cost) / t                where a bag brings an income N: money per second,
@@ -109,22 +104,19 @@ def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
 # The first is the profit rate less its constant, the second minus a weighted sum of energy and makespan: of a
 # cost of 0 and 1 a second, minus the makespan. More is always better.
 LITTLE: Final = 1e-6
-DEAR: Final = 30.0  # times what a task costs where it is cheapest
-DEAR_SHARE: Final = 10.0  # times its share of what the whole bag is about
+PENALTY: Final = 30.0  # times what a task costs where it is cheapest
+PENALTY_SHARE: Final = 10.0  # times its share of what the whole bag is about
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What one machine of a type runs: counts of all items, and what they take.
-
-    `reach` is the limit from which a bound has to count it: sizes rounded down may let it in too early.
-    """
+    """What one machine of a type runs: counts of all items, and what they take."""
 
     machine: int
     counts: Integers
     seconds: float
     cost: float
-    reach: float
+    reach: float  # the limit from which a bound has to count it: sizes rounded down may let it in too early
     joules: float = 0.0  # above idle, where there is a power cap
 
 
@@ -159,27 +151,29 @@ class Items:
         return np.asarray(np.abs(self.costs).min(axis=1).reshape(len(self.tasks), -1).min(axis=1))
 
     def size(self, seconds: float) -> float:
-        """Return an amount of the order of what the bag brings or costs in so many seconds."""
+        """Return an amount of the order of what the bag brings or costs in `seconds`."""
         about = abs(self.income or 0.0) + self.per_second * seconds
         return max(about, float(self.tasks @ self.cheapest)) or 1.0
 
-    def dear(self, seconds: float) -> Floats:
+    def penalties(self, seconds: float) -> Floats:
         """Return what a program should pay for a task that is not run: more than any that is run costs."""
-        dear: Floats = np.maximum(DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum()))
+        penalties: Floats = np.maximum(
+            PENALTY * self.cheapest, PENALTY_SHARE * self.size(seconds) / float(self.tasks.sum())
+        )
         runs = np.where(np.isfinite(self.seconds), self.costs, 0.0).max(axis=1)
         costliest = np.maximum.reduceat(runs, np.arange(0, len(runs), self.states))
-        return np.where(dear > costliest, dear, DEAR * costliest)
+        return np.where(penalties > costliest, penalties, PENALTY * costliest)
 
     def score(self, cost: float, seconds: float) -> float:
-        """Return what a schedule is worth; one that is too late, nothing at all."""
+        """Return the score of a schedule; minus infinity for one that is too late."""
         if seconds > self.latest:
             return -np.inf
         if self.income is not None:
             return (self.income - cost) / seconds
         return -(cost + seconds * self.per_second)
 
-    def second_worth(self, cost: float, seconds: float) -> float:
-        """Return what being done a second sooner is worth in money, or whatever is counted."""
+    def value_of_second(self, cost: float, seconds: float) -> float:
+        """Return the value of ending a second sooner, in money or whatever is counted."""
         least = LITTLE * self.size(seconds) / seconds
         if self.income is not None:
             return max((self.income - cost) / seconds, least)
@@ -204,11 +198,11 @@ class Items:
         return Pattern(machine, counts, seconds, cost, min(seconds, limit), joules)
 
     def end(self, seconds: float, joules: float) -> float:
-        """Return when a schedule of these loads and joules may end: a power cap may ask it to wait."""
+        """Return when a schedule of these loads and joules may end: a power cap may require idle time."""
         return max(seconds, joules / self.headroom) if self.joules is not None and self.headroom > 0 else seconds
 
     def with_cap_price(self, price: float) -> Items:
-        """Return items that cost what their joules above idle are worth under the cap as well."""
+        """Return items whose costs include this price of their joules above idle under the cap."""
         if self.joules is None or price <= 0:
             return self
         return replace(self, costs=self.costs + price * np.where(np.isfinite(self.costs), self.joules, 0.0))
@@ -223,10 +217,7 @@ def items_of(  # noqa: PLR0913 - what an objective counts
     per_second: float = 0.0,
     headroom: float | None = None,
 ) -> Items:
-    """Return the items of a bag; a task costs per_joule e (a - b), and what wears off, if that counts.
-
-    `headroom` is what a power cap leaves above the idle floor, in watts; `None` without a cap.
-    """
+    """Return the items of a bag; a task costs per_joule e (a - b), and with `wear` what wears off."""
     arrays = usable_arrays(bag)
     costs = np.where(arrays.can_run, 0.0, np.inf)
     above = np.zeros_like(costs)  # joules above idle
@@ -300,7 +291,8 @@ def homogeneity(performances: Floats) -> float | None:
 
 def _spread(lines: list[Floats]) -> Spread:
     measured = [_moments(line[~np.isnan(line)]) for line in lines]
-    return Spread(*(_mean([each[k] for each in measured if each[k] is not None]) for k in range(3)))
+    known = [np.array([each[k] for each in measured if each[k] is not None], dtype=float) for k in range(3)]
+    return Spread(*(float(np.mean(each)) if len(each) else None for each in known))
 
 
 def _moments(line: Floats) -> tuple[float | None, float | None, float | None]:
@@ -314,20 +306,14 @@ def _moments(line: Floats) -> tuple[float | None, float | None, float | None]:
     return second**0.5, skewness if abs(skewness) > ROUNDING else 0.0, fourth / second**2
 
 
-def _mean(numbers: list[float | None]) -> float | None:
-    return float(np.mean(np.array(numbers, dtype=float))) if numbers else None
-
-
 # How different tasks and machines are: numbers that describe a table of seconds.
 #
-# Of a machine type with P-states only the first one counts. Speeds are s_ij = 1 / e_ij, 0 where a pair
-# cannot run.
+# Of a machine type with P-states only the first one counts. Speeds are s_ij = 1 / e_ij, 0 where a pair cannot run.
 #
-# *Spread.* Coefficient of variation (standard deviation / mean), skewness (m3 / m2^1.5) and kurtosis
-# (m4 / m2^2, 3 for a normal distribution), with m_k the k-th central moment. Across task types: within each
-# column of seconds, averaged over the columns. Across machine types: within each row, averaged over the rows.
-# A line with fewer than two times has no spread, one with equal times has neither skewness nor kurtosis; they
-# are left out of the averages.
+# *Spread.* Coefficient of variation (standard deviation / mean), skewness (m3 / m2^1.5) and kurtosis (m4 / m2^2, 3 for
+# a normal distribution), with m_k the k-th central moment. Across task types: within each column of seconds, averaged
+# over the columns. Across machine types: within each row, averaged over the rows. A line with fewer than two times has
+# no spread, one with equal times has neither skewness nor kurtosis; they are left out of the averages.
 #
 # *Machine performance homogeneity.* The performance of a machine type is the sum of its column of speeds.
 # Sorted upwards, MPH is the mean of the ratios of neighbours, p_j / p_(j+1): 1 if all perform alike.
@@ -350,7 +336,7 @@ ROUNDING: Final = 1e-14  # what is smaller is an error of rounding
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Shape of a distribution of seconds; `None` where there are too few to tell."""
+    """Shape of a distribution of seconds; `None` where there are too few."""
 
     coefficient_of_variation: float | None
     skewness: float | None

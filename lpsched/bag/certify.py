@@ -9,23 +9,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag import front, profit
+from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.bounds import Multipliers, Number, Prover
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.patterns import (
-    MOST_CELLS,
-    MOST_STEPS,
-    Interval,
-    IntervalProver,
-    LeastMakespan,
-    Line,
-    TooManyStepsError,
-)
+from lpsched.bag.certificate.patterns import Interval, IntervalProver, Line
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import MAKESPAN, Proved, Question, ask, prove, screen_of
-from lpsched.bag.relaxation import least_makespan, scales_of
+from lpsched.bag.problem import MAKESPAN, Problem, Proved, build_problem, prove, screen_of
+from lpsched.bag.relaxation import least_makespan, scaling_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver, model_text
 from lpsched.model.fields import FrozenDict
@@ -37,22 +30,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.bag.search.makespan_intervals import Leaf
-    from lpsched.lp.program import LinearProgram, Solver
+    from lpsched.lp.program import Solver
 
 
-# A certificate for a bag: the bound of a solve, and the prices that prove it, for anybody to check.
+# A certificate for a bag: the bound of a solve, and the prices that prove it, to be checked independently.
 #
-# Where the multipliers of the linear program do not prove the bound, the leaves of the search over intervals
-# of the makespan do (`bag/search/makespan_intervals.py`). There are many, each proved on its own; a
-# certificate needs few. They are chosen from the longest makespan down: of all prices at hand, those are
-# taken that prove the bound for the longest interval that ends where the one before begins. The prices of a
-# leaf prove it at least for that leaf, so the choice comes to an end; more often they reach over several
-# leaves.
+# Where the multipliers of the linear program do not prove the bound, the leaves of the search over intervals of the
+# makespan do (`bag/search/makespan_intervals.py`). There are many, each proved on its own; a certificate needs few.
+# They are chosen from the longest makespan down: of all prices at hand, those are taken that prove the bound for the
+# longest interval that ends where the one before begins. The prices of a leaf prove it at least for that leaf, so the
+# choice comes to an end; more often they reach over several leaves.
 #
-# What is written is what the checker proves (`bag/certificate/patterns.py`). Its knapsacks are finer than
-# those of the search, so this is no less than the bound of the search; if it should be, the certificate
-# claims less.
-CELLS: Final = (MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
+# What is written is what the checker proves (`bag/certificate/patterns.py`). Its knapsacks are finer than those of the
+# search, so this is no less than the bound of the search; if it should be, the certificate claims less.
+CELLS: Final = (patterns.MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
 NEAREST: Final = 6  # leaves below a makespan whose patterns are tried for it
 FURTHER: Final = 40  # leaves below and above whose plain proofs are tried for it
 ROUNDED_UP: Final = Fraction(1, 1 << 20)  # of a unit: from there the whole unit is proved
@@ -69,79 +60,72 @@ def certify(  # noqa: PLR0913 - options are keyword-only
     effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Certificate:
-    """Find a bound that no schedule can pass, and the prices that prove it; options as in `solve`.
-
-    Raises
-    ------
-    ValueError, InstanceError, InfeasibleError, NotFoundError, SolverError
-        As `solve` does.
-    """
+    """Find a bound that no schedule can pass, and the prices that prove it; options and errors as in `solve`."""
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
-    watch, tried = watch or Watch(time_limit), effort_named(effort)
-    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
+    cancel, tried = cancel or CancelToken(time_limit), effort_named(effort)
+    problem = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
     try:
-        best = find(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
+        best = find(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed)
     except NotFoundError:  # a bound needs no schedule
-        return certificate_of(question, prove(question, solver, watch=watch), ())
+        return certificate_of(problem, prove(problem, solver, cancel=cancel), ())
     leaves = [] if best.search is None else best.search.all_leaves()
-    return certificate_of(question, best.proved, leaves, best.bound, solver)
+    return certificate_of(problem, best.proved, leaves, best.bound, solver)
 
 
 def certificate_of(
-    question: Question, proved: Proved, leaves: Sequence[Leaf], bound: float | None = None, solver: Solver | None = None
+    problem: Problem, proved: Proved, leaves: Sequence[Leaf], bound: float | None = None, solver: Solver | None = None
 ) -> Certificate:
     """Return the certificate of a bound: that of `proved`, if not given, else one that leaves prove.
 
     The leaves lie end to end, from a makespan that no schedule undercuts up to the deadline, or without end.
     If the checker does not prove the bound from them, the certificate claims what it does prove.
     """
-    bag, asked = question.given, question.objective
+    bag, objective = problem.given, problem.objective
     names = [machine.name for machine in bag.machine_types]
     plain = Certificate(
         instance_name=bag.name,
         instance_hash=bag.content_hash,
-        objective=asked.name,
-        unit=asked.unit(bag),
+        objective=objective.name,
+        unit=objective.unit(bag),
         bound=Fraction(proved.bound if bound is None else bound),
-        terms=replace(question.terms, objective=None),
+        terms=replace(problem.terms, objective=None),
         machine_prices=_named(names, proved.prices.machines),
         cap_price=Fraction(proved.prices.cap),
     )
-    by_prices = asked.prove(Prover(question.bag, screen_of(question.bag)), proved.prices)
-    if plain.bound >= by_prices if asked.maximise else plain.bound <= by_prices:
+    by_prices = objective.prove(Prover(problem.bag, screen_of(problem.bag)), proved.prices)
+    if plain.bound >= by_prices if objective.maximise else plain.bound <= by_prices:
         return plain
-    longest = replace(plain, least_makespan=_longest(question.bag))
+    longest = replace(plain, least_makespan=_longest(problem.bag))
     by_whole = check(bag, longest)
     if by_whole.accepted:
         return longest
-    packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
+    packed = _with_intervals(problem, plain, proved, leaves, solver or default_solver()) if leaves else None
     found = [replace(plain, bound=Fraction(by_prices))] + ([] if packed is None else [packed])
     if by_whole.proved is not None:
         found.append(_claiming(longest, by_whole.proved))
-    return (min if asked.maximise else max)(found, key=lambda made: made.bound)
+    return (min if objective.maximise else max)(found, key=lambda made: made.bound)
 
 
 def _with_intervals(
-    question: Question, plain: Certificate, proved: Proved, leaves: Sequence[Leaf], solver: Solver
+    problem: Problem, plain: Certificate, proved: Proved, leaves: Sequence[Leaf], solver: Solver
 ) -> Certificate | None:
     """Return the certificate with intervals; `None` if they prove no more than the multipliers."""
-    bag, leaves = question.bag, sorted(leaves, key=lambda leaf: leaf.start)
+    bag, leaves = problem.bag, sorted(leaves, key=lambda leaf: leaf.start)
     least = _least(bag, leaves[0].start, solver)
-    choice = _Choice(IntervalProver(bag, plain.objective), proved.prices, leaves, plain.bound)
+    choice = _IntervalSelection(IntervalProver(bag, plain.objective), proved.prices, leaves, plain.bound)
     intervals = choice.intervals(least.seconds)
     if intervals is None:
         return None
-    made = replace(plain, least_makespan=least, intervals=intervals)
-    first = replace(intervals[0], start=Fraction(0))
-    from_0 = replace(plain, intervals=(first, *intervals[1:]))
-    if check(question.given, from_0).accepted:  # the least makespan is not needed
+    from_0 = replace(plain, intervals=(replace(intervals[0], start=Fraction(0)), *intervals[1:]))
+    if check(problem.given, from_0).accepted:  # the least makespan is not needed
         return from_0
-    verdict = check(question.given, made)
+    made = replace(plain, least_makespan=least, intervals=intervals)
+    verdict = check(problem.given, made)
     if verdict.accepted or verdict.proved is None:
         return made if verdict.accepted else None
     return _claiming(made, verdict.proved)
@@ -152,7 +136,7 @@ def _claiming(made: Certificate, proved: Fraction) -> Certificate:
     return replace(made, bound=Fraction((rounded_up if made.objective == "profit" else rounded_down)(proved)))
 
 
-class _Choice:
+class _IntervalSelection:
     """Chooses few intervals that prove a bound; prices of tasks are needed where they prove it by patterns."""
 
     def __init__(
@@ -161,7 +145,7 @@ class _Choice:
         self.prover, self.leaves = prover, leaves
         self.score = -bound
         if prover.objective == "profit":
-            self.score = bound / SECONDS_PER_HOUR + prover.known.standing()
+            self.score = bound / SECONDS_PER_HOUR + prover.known.fixed_rate()
         elif (step := prover.joules) is not None:  # of energy, just enough to be rounded up to the bound
             self.score = -(math.ceil(bound / step) - 1 + ROUNDED_UP) * step
         machines = [machine.name for machine in prover.bag.machine_types]
@@ -171,11 +155,11 @@ class _Choice:
         self.plain: list[Interval] = []
         self.packed: list[Interval | None] = []
         for leaf in leaves:
-            prices, cap = leaf.proof.prices, Fraction(getattr(leaf.proof.prices, "cap", 0.0))
+            prices, cap = leaf.proof.prices, Fraction(leaf.proof.prices.cap)
             self.plain.append(Interval(*always, _named(machines, prices.machines.tolist()), cap))
             by_patterns = replace(self.plain[-1], task_prices=_named(tasks, prices.tasks.tolist()))
             self.packed.append(by_patterns if leaf.proof.cells else None)
-        self.steps = MOST_STEPS // (4 + sum(each is not None for each in self.packed))
+        self.steps = patterns.MOST_STEPS // (4 + sum(each is not None for each in self.packed))
 
     def intervals(self, low: Fraction) -> tuple[Interval, ...] | None:
         """Return intervals from `low` on, by rising makespan; of a weaker bound, where the bound has none."""
@@ -217,7 +201,7 @@ class _Choice:
         for cells in CELLS:
             self.prover.steps_left = self.steps
             finer = replace(interval, cells=cells)
-            with suppress(TooManyStepsError):
+            with suppress(patterns.TooManyStepsError):
                 yield finer, self.prover.line(finer, interval.end)
                 return
 
@@ -247,12 +231,9 @@ class _Choice:
         return max(low, Fraction(max(starts))) if starts else low
 
     def _double(self, seconds: Fraction) -> Fraction:
-        """Return a double after which schedules end no sooner than after so many seconds.
-
-        Where they end after whole units, that is the first one after the last unit before.
-        """
+        """Return a double after which schedules end no sooner than `seconds`."""
         unit = self.prover.unit
-        if unit is not None:
+        if unit is not None:  # they end after whole units: the first double after the last unit before
             units = math.ceil(seconds / unit)
             after = Fraction(math.nextafter(rounded_up((units - 1) * unit), math.inf))
             if after <= units * unit:
@@ -264,7 +245,7 @@ class _Choice:
         return score is None or score <= self.score
 
 
-def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
+def _least(bag: Bag, low: float, solver: Solver) -> patterns.LeastMakespan:
     """Return a proof that no schedule is shorter than `low`, or than a little less."""
     longest = _longest(bag)
     if longest.seconds >= low:
@@ -275,23 +256,22 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
         seconds = min(low, rounded_down(Prover(free).makespan(prices)))
         if seconds > longest.seconds:
             names = [machine.name for machine in bag.machine_types]
-            return LeastMakespan(Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap))
+            return patterns.LeastMakespan(Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap))
     return longest
 
 
-def _longest(bag: Bag) -> LeastMakespan:
+def _longest(bag: Bag) -> patterns.LeastMakespan:
     """Return the makespan that some task types need, however they run."""
     seconds, types = least_makespan(bag)
-    return LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
+    return patterns.LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
 
 
 def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, Fraction]:
     return FrozenDict(zip(names, (Fraction(each) for each in numbers), strict=True))
 
 
-# The linear program behind a question, for other solvers: its optimum is the objective in its own unit.
-#
-# Minimised, as the program is: the optimum of a profit program is the negative of the money per hour.
+# The linear program of a problem, for other solvers: its optimum is the objective in its own unit, minimised: of a
+# profit program it is the negative of the money per hour.
 KINDS: Final = ("lp", "mps")
 
 
@@ -305,31 +285,27 @@ def export(  # noqa: PLR0913 - options are keyword-only
     power_cap: float | None = None,
     deadline: float | None = None,
 ) -> str:
-    """Return the linear program as the text of an `lp` or `mps` file; options as in `solve`.
+    """Return the linear program as the text of an `lp` or `mps` file; options and errors as in `solve`.
 
     Raises
     ------
     ValueError
-        If the kind or the objective is not known.
-    InstanceError
-        If an option is not sound, or the bag lacks what the objective needs.
+        If the kind is not known.
     MissingExtraError
         If PuLP is not installed.
     """
     bag = Bag.given(bag)
     if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}, needs one of {', '.join(KINDS)}")
-    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), default_solver())
-    return model_text(_program(question.bag, question.objective.name), kind)
-
-
-def _program(bag: Bag, objective: str) -> LinearProgram:
-    scales = scales_of(bag)
-    if objective == "profit":
-        money = profit.money_of(scales)
-        program = profit.compile_lp(scales, money)
-        hourly = SECONDS_PER_HOUR * money.unit / scales.seconds
-        return replace(program, costs=program.costs * hourly, offset=SECONDS_PER_HOUR * money.standing)
-    weights = front.MAKESPAN if objective == "makespan" else front.ENERGY
-    program = front.compile_lp(scales, weights)
-    return replace(program, name=objective, costs=program.costs * front.unit_of(scales, weights))
+        raise ValueError(f"kind is {kind!r}, expected one of {', '.join(KINDS)}")
+    problem = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), default_solver())
+    scaling, weights = scaling_of(problem.bag), problem.objective.weights
+    if weights is None:
+        money = profit.profit_model(scaling)
+        program = profit.compile_lp(scaling, money)
+        hourly = SECONDS_PER_HOUR * money.unit / scaling.seconds
+        program = replace(program, costs=program.costs * hourly, offset=SECONDS_PER_HOUR * money.fixed_rate)
+    else:
+        program = front.compile_lp(scaling, weights)
+        costs = program.costs * front.unit_of(scaling, weights)
+        program = replace(program, name=problem.objective.name, costs=costs)
+    return model_text(program, kind)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag import front, profit
-from lpsched.bag.relaxation import DEAREST, Relaxation, Scales, scales_of
-from lpsched.cancellation import Watch
-from lpsched.lp.columns import ColumnGeneration, Generated, Priced
+from lpsched.bag.relaxation import LARGEST_COST, Relaxation, Scaling, scaling_of
+from lpsched.cancellation import CancelToken
+from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpStatus, Solver, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
-# Huge bags: every task type chooses its columns, and only prices tie the choices together.
+# Huge bags: given prices, every task type takes its cheapest column independently.
 #
-# The program of `front.py` in the pure numbers of `relaxation.py`, for any costs c and any price L of T
-# seconds:
+# The program of `front.py` in the pure numbers of `relaxation.py`, for any costs c and any price L of T seconds:
 #
 #     min   sum c_ic y_ic + L s
 #     s.t.  sum_c y_ic         =  1          for each task type i      (demand)
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 # type, however many task types there are: `lp/soft_prices.py` finds good ones, `lp/columns.py` finishes on
 # the few pairs that are nearly cheapest there. Both see the T x C pairs in passes over blocks of rows, so
 # memory stays bounded; the passes are written against the array interface that NumPy and CuPy share.
-NAME: Final = "choices"
+NAME: Final = "column generation"
 CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds
 ON_DEVICE: Final = 1 << 27  # the same on a GPU
 SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
@@ -124,11 +123,9 @@ class Pairs:
         return np.concatenate(rows), np.concatenate(columns)
 
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
-        """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
-
-        With y the soft choices of a task type, its part of the curvature is (sum_c y a a' - u u') / tau,
-        where u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
-        """
+        """Return the soft sum of minima, what the soft shares use, and how that changes with prices."""
+        # With y the soft shares of a task type, its part of the curvature is (sum_c y a a' - u u') / tau,
+        # where u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
         xp, width, machines = self.xp, len(self.supply), len(self.firsts)
         value, slope, curvature = 0.0, xp.zeros(width), xp.zeros((width, width))
         own, across, drawn_own = xp.zeros(machines), xp.zeros(machines), 0.0
@@ -160,7 +157,7 @@ class Pairs:
         return Soft(value, self._home(slope), self._home(curvature))
 
     def shares(self, prices: Floats, temperature: float) -> Floats:
-        """Return the soft choices themselves: nearly feasible shares, on the CPU."""
+        """Return the soft shares themselves, which are nearly feasible, on the CPU."""
         local = temperature * self.sizes(prices)
         shares = np.empty(self.loads.shape)
         for rows, totals in self._totals(prices):
@@ -198,7 +195,7 @@ class Pairs:
 
 
 @dataclass(slots=True)
-class ChoiceOracle:
+class PairOracle:
     """Prices all pairs in one pass; a column is one pair, its label the number i C + c."""
 
     pairs: Pairs
@@ -240,14 +237,13 @@ class ChoiceOracle:
         lp.objective([(s, self.budget)])
         lp.equal_each([f"demand[{i}]" for i in range(pairs.size)], [], 1.0)
         names = [*(f"capacity[{j}]" for j in range(len(pairs.firsts))), *(("cap",) if pairs.cap is not None else ())]
-        lp.at_most_each(names, [(row, np.broadcast_to(s, row.shape), -pairs.supply)], 0.0)
+        lp.at_most_each(names, [(row, s, -pairs.supply)], 0.0)
         return lp.build()
 
 
-# Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
-#
-# The program is above, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The
-# answer is that of the whole program, to the same accuracy, after some twenty passes over all pairs.
+# Huge bags, by prices: soft ones first (`lp/soft_prices.py`), then columns (`lp/columns.py`), and for profit the rate
+# that just pays. The result is that of the whole program, to the same accuracy, after some twenty passes over all
+# pairs.
 #
 # For profit, the program has the tasks' costs and a price L of T seconds; its optimum G(L) rises with L, with
 # slope t, and the rate at which G(L) is what the bag brings is the best: L + (N - G(L)) / t is a better L,
@@ -258,101 +254,89 @@ MOST_EXACT: Final = 50_000_000  # pairs: beyond, soft prices are the answer, to 
 FURTHER: Final = 20  # columns in the first master, for each price, beyond the cheapest of each task type
 GAP: Final = 1e-10
 MOST_RATES: Final = 30
-LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
+LAST: Final = 4.0  # times the makespan of the soft shares: no better way is slower
 
 
 def is_huge(bag: Bag) -> bool:
-    """Tell whether prices and columns are the faster way."""
+    """Return whether prices and columns are the faster way."""
     types, columns = len(bag.task_types), len(bag.modes)
     few = types >= FEW_PRICES * len(bag.machine_types)
     return types * columns >= MANY and few and bag.site.deadline_seconds is None
 
 
 def least_by_columns(
-    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
+    bag: Bag, weights: front.Weights, solver: Solver, cancel: CancelToken | None = None, *, whole: bool = True
 ) -> Relaxation | None:
     """Return the least weighted sum of energy and makespan; `None` where a second costs nothing."""
-    scales = front.scales_for(bag, weights, whole=whole)
-    costs, budget = front.costs_of(scales, weights)
-    if budget <= 0 or _has_no_headroom(scales):
+    scaling = front.scaling_for(bag, weights, whole=whole)
+    costs, budget = front.costs_of(scaling, weights)
+    if budget <= 0 or _has_no_headroom(scaling):
         return None
-    choice = _Choice(
-        scales, costs if weights.joules else None, front.unit_of(scales, weights), solver, watch or Watch()
+    pricing = _Pricing(
+        scaling, costs if weights.joules else None, front.unit_of(scaling, weights), solver, cancel or CancelToken()
     )
-    return choice.answer(budget)
+    return pricing.solve(budget)
 
 
-def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxation | None:
+def rate_by_columns(bag: Bag, solver: Solver, cancel: CancelToken | None = None) -> Relaxation | None:
     """Return the best profit rate; `None` where the bag brings no more than its tasks cost."""
-    scales = scales_of(bag)
-    money = profit.money_of(scales)
-    cheapest = scales.to_least(money.costs)
+    scaling = scaling_of(bag)
+    money = profit.profit_model(scaling)
+    cheapest = scaling.to_least(money.costs)
     left = (money.income - float((profit.costs_of(money) * cheapest).sum()) * money.unit) / money.unit
-    if left <= 0 or _has_no_headroom(scales):
+    if left <= 0 or _has_no_headroom(scaling):
         return None
-    budget = left * scales.seconds / scales.makespan_of(cheapest)  # some rate that can be had
-    choice = _Choice(scales, profit.costs_of(money), money.unit, solver, watch or Watch())
-    relaxation = choice.answer(budget, target=money.income / money.unit)
-    rate = float(scales.arrays.machine_counts @ relaxation.machine_prices) - money.standing
-    if scales.cap is not None:
-        rate += scales.cap.headroom_watts * relaxation.cap_price
+    budget = left * scaling.seconds / scaling.makespan_of(cheapest)  # some rate that can be had
+    pricing = _Pricing(scaling, profit.costs_of(money), money.unit, solver, cancel or CancelToken())
+    relaxation = pricing.solve(budget, target=money.income / money.unit)
+    rate = float(scaling.arrays.machine_counts @ relaxation.machine_prices) - money.fixed_rate
+    if scaling.cap is not None:
+        rate += scaling.cap.headroom_watts * relaxation.cap_price
     return replace(relaxation, bound=rate)
 
 
-def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
+def pairs_of(scaling: Scaling, costs: Floats | None) -> Pairs:
     """Return all pairs of a bag, with these costs of whole task types."""
-    arrays, cap = scales.arrays, scales.cap
+    arrays, cap = scaling.arrays, scaling.cap
     if not arrays.can_run.all():
-        free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
+        free = np.zeros_like(scaling.loads) if costs is None else np.minimum(costs, LARGEST_COST)
         costs = np.where(arrays.can_run, free, np.inf)
     if cap is None:
-        return Pairs(np, scales.loads, costs, None, 0.0, arrays.firsts)
-    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, arrays.firsts)
+        return Pairs(np, scaling.loads, costs, None, 0.0, arrays.firsts)
+    return Pairs(np, scaling.loads, costs, cap.loads, cap.headroom, arrays.firsts)
 
 
-def _has_no_headroom(scales: Scales) -> bool:
-    return scales.cap is not None and scales.cap.headroom <= 0
+def _has_no_headroom(scaling: Scaling) -> bool:
+    return scaling.cap is not None and scaling.cap.headroom <= 0
 
 
 @dataclass(slots=True)
-class _Choice:
+class _Pricing:
     """One program, from soft prices to the answer."""
 
-    scales: Scales
+    scaling: Scaling
     costs: Floats | None
     unit: float
     solver: Solver
-    watch: Watch
+    cancel: CancelToken
 
-    def answer(self, budget: float, target: float | None = None) -> Relaxation:
-        pairs = pairs_of(self.scales, self.costs)
+    def solve(self, budget: float, target: float | None = None) -> Relaxation:
+        pairs = pairs_of(self.scaling, self.costs)
         too_many = pairs.loads.size > MOST_EXACT
         cooling = CLOSE if too_many else NEAR
         single = pairs.single(array_module(self.solver.device))
-        soft = climb(single, cooling, budget=budget, target=target, watch=self.watch)
+        soft = climb(single, cooling, budget=budget, target=target, cancel=self.cancel)
         shares = single.shares(soft.prices, cooling.temperatures[-1])
-        makespan = self.scales.makespan_of(shares) / self.scales.seconds
-        if too_many or self.watch.is_over():
-            return self._read(pairs, soft.prices, shares, optimal=not self.watch.is_over())
-        oracle = ChoiceOracle(pairs, soft.budget)
+        makespan = self.scaling.makespan_of(shares) / self.scaling.seconds
+        if too_many or self.cancel.expired():
+            return self._read(pairs, soft.prices, shares, optimal=not self.cancel.expired())
+        oracle = PairOracle(pairs, soft.budget)
         rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
         program = oracle.master(LAST * makespan).with_columns(oracle.columns(rows, columns))
         engine = ColumnGeneration(self.solver, program, oracle, [-1, *oracle.labels(rows, columns)])
         centre = np.append(np.zeros(pairs.size), -soft.prices)
-        found = self._settle(engine, oracle, centre, target)
-        prices = oracle.within_budget(found.multipliers)
-        if target is not None:
-            prices = self._paid(pairs, prices, target)
-        if found.solution.status is LpStatus.OPTIMAL:
-            shares = self._shares(found)
-        return self._read(pairs, prices, shares, optimal=found.status is LpStatus.OPTIMAL)
-
-    def _settle(
-        self, engine: ColumnGeneration[int], oracle: ChoiceOracle, centre: Floats, target: float | None
-    ) -> Generated[int]:
-        """Run the engine, for a target again and again until the optimum is the target."""
-        found = engine.run(gap=GAP, watch=self.watch, centre=centre)
-        for _ in range(MOST_RATES):
+        found = engine.run(gap=GAP, cancel=self.cancel, centre=centre)
+        for _ in range(MOST_RATES):  # with a target, until the optimum is the target
             if target is None or found.status is not LpStatus.OPTIMAL:
                 break
             missing = target - found.solution.value
@@ -360,24 +344,20 @@ class _Choice:
                 break
             oracle.budget += missing / float(found.solution.values[0])
             engine.master.change_cost(0, oracle.budget)
-            found = engine.run(gap=GAP, watch=self.watch, centre=found.multipliers)
-        return found
-
-    def _paid(self, pairs: Pairs, prices: Floats, target: float) -> Floats:
-        """Return prices at which the tasks are worth what the bag brings, if rounding left them below."""
-        least, columns = pairs.cheapest(prices)
-        missing = target - float(least.sum())
-        rows = np.arange(pairs.size)
-        spent = 0.0 if pairs.costs is None else float(pairs.costs[rows, columns].sum())
-        return prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
-
-    def _shares(self, found: Generated[int]) -> Floats:
-        amounts = np.zeros(self.scales.loads.size)
-        labels = np.array(found.labels[1:])
-        np.add.at(amounts, labels, found.solution.values[1:])
-        return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
+            found = engine.run(gap=GAP, cancel=self.cancel, centre=found.multipliers)
+        prices = oracle.within_budget(found.multipliers)
+        if target is not None:  # prices at which the tasks cost what the bag brings, if rounding left them below
+            least, cheapest = pairs.cheapest(prices)
+            missing = target - float(least.sum())
+            spent = 0.0 if pairs.costs is None else float(pairs.costs[np.arange(pairs.size), cheapest].sum())
+            prices = prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
+        if found.solution.status is LpStatus.OPTIMAL:
+            amounts = np.zeros(self.scaling.loads.size)
+            np.add.at(amounts, np.array(found.labels[1:]), found.solution.values[1:])
+            shares = self.scaling.shares_of(amounts.reshape(self.scaling.loads.shape) / self.scaling.units)
+        return self._read(pairs, prices, shares, optimal=found.status is LpStatus.OPTIMAL)
 
     def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Relaxation:
         machines, cap_price = len(pairs.firsts), float(prices[-1])
         bound = self.unit * float(pairs.cheapest(prices)[0].sum())
-        return self.scales.relaxation(shares, prices[:machines], cap_price, self.unit, bound, optimal=optimal)
+        return self.scaling.relaxation(shares, prices[:machines], cap_price, self.unit, bound, optimal=optimal)

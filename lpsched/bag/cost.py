@@ -75,7 +75,7 @@ class CostModel(Generic[Number]):
         return self.joule_price(self.number(self.bag.prices.electricity_per_kwh or 0.0))
 
     def joule_price(self, per_kwh: Number) -> Number:
-        """Return what a joule at the machines costs if a kWh at the meter costs so much."""
+        """Return what a joule at the machines costs if a kWh at the meter costs `per_kwh`."""
         return self.metered_kwh(per_kwh)  # money per kWh becomes money per joule by the same factor
 
     def metered_kwh(self, joules: Number) -> Number:
@@ -83,7 +83,7 @@ class CostModel(Generic[Number]):
         return joules / JOULES_PER_KWH * self.number(self.bag.site.pue)
 
     def kwh_price(self, per_joule: Number) -> Number:
-        """Return what a kWh at the meter costs if a joule at the machines costs so much."""
+        """Return what a kWh at the meter costs if a joule at the machines costs `per_joule`."""
         return per_joule * JOULES_PER_KWH / self.number(self.bag.site.pue)
 
     def wear(self, machine: MachineType) -> Number:
@@ -134,7 +134,7 @@ def exact_cost_model(bag: Bag) -> CostModel[Fraction]:
 
 
 def has_price(bag: Bag) -> bool:
-    """Tell whether the bag says what it sells for."""
+    """Return whether the bag has a price."""
     return bag.prices.per_bag is not None or bool(bag.prices.per_task)
 
 

@@ -12,7 +12,7 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.evolve.genes import Genes, GeneSamples, Numbers, Pairs, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
 from lpsched.model.fields import column_numbers
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 # From a schedule of a bag to a chromosome, and back.
-#
-# A schedule does not tell tasks of a type apart, nor machines; a chromosome numbers both. So the way there
+# A schedule does not distinguish tasks of a type, nor machines; a chromosome numbers both. So the way there
 # gives the numbers out in turn, and the way back joins machines that do the same.
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
     """Return the chromosome of N genes that does what a schedule does; it does not wait at the end."""
@@ -47,14 +46,14 @@ def genes_of(bag: Bag, schedule: Schedule) -> Genes:
             raise ValueError(f"there is no machine type {kind!r}")
         for _ in range(group.machines if group.runs else 0):
             if free[j] == last[j]:
-                raise ValueError(f"there are not so many machines of type {kind!r}, or tasks")
+                raise ValueError(f"there are not enough machines of type {kind!r}, or tasks")
             for run in group.runs:
                 i, column = rows.get(run.task_type), numbers.get((kind, run.p_state))
                 if i is None or column is None or bag.seconds[i, column] is None:
                     raise ValueError(f"{run.task_type!r} on {kind!r} in P-state {run.p_state!r} cannot run")
                 own = slice(after[i], after[i] + run.count)
                 if run.count < 1 or own.stop > ends[i]:
-                    raise ValueError(f"there are not so many tasks of type {run.task_type!r}")
+                    raise ValueError(f"there are not enough tasks of type {run.task_type!r}")
                 machines[own], columns[own], orders[own] = free[j], column, range(given, given + run.count)
                 after[i], given = own.stop, given + run.count
             free[j] += 1
@@ -64,7 +63,7 @@ def genes_of(bag: Bag, schedule: Schedule) -> Genes:
 
 
 def to_schedule(bag: Bag, genes: Genes) -> Schedule:
-    """Return what a chromosome of N genes says, in the bag's words; equal machines of a type make a group."""
+    """Return the schedule of a chromosome of N genes; equal machines of a type make a group."""
     rows, machines, columns = _task_types(bag).tolist(), genes.machines.tolist(), genes.columns.tolist()
     groups: Counter[tuple[str, tuple[Run, ...]]] = Counter()
     in_turn = np.lexsort((genes.orders, genes.machines)).tolist()  # it is stable: ties by task number
@@ -124,7 +123,7 @@ def bag_scores(tables: BagTables, machines: Numbers, columns: Numbers) -> Floats
 
 
 class BagScorer:
-    """Energy and makespan of a bag's chromosomes; deadline and power cap are not looked at."""
+    """Energy and makespan of a bag's chromosomes; deadline and power cap are ignored."""
 
     name = "energy and makespan"
 
@@ -139,7 +138,6 @@ class BagScorer:
 
 
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
-#
 # For each task of a chromosome all S samples are done before the next task, as in `online/evolve.py`. The
 # formulas are those of `bag_scores`, with each task's own seconds and watts (`model/risk.py`).
 #
@@ -208,13 +206,13 @@ def _pairs(bag: Bag) -> tuple[Floats, Floats]:
     """Return seconds and watts, which energy needs."""
     arrays = arrays_of(bag)
     if arrays.watts is None:
-        fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
-        raise InstanceError(bag.name, (fault,))
+        issue = InputIssue(("watts",), "none", "the watts of each pair, for energy", "add them")
+        raise InstanceError(bag.name, (issue,))
     return arrays.seconds, arrays.watts
 
 
 class BagProblem:
-    """A bag whose schedules evolve; its deadline and its power cap are not looked at."""
+    """A bag whose schedules evolve; its deadline and its power cap are ignored."""
 
     criterion = "makespan_seconds"
 
@@ -223,8 +221,8 @@ class BagProblem:
         self.name, self.tasks, self.content_hash = bag.name, bag.tasks, bag.content_hash
         self.machine_counts = [machine.count for machine in bag.machine_types]
 
-    def faults(self) -> Iterator[Fault]:
-        """Return what keeps NSGA-II from running on it: nothing."""
+    def issues(self) -> Iterator[InputIssue]:
+        """Yield what keeps NSGA-II from running on it: nothing."""
         yield from ()
 
     def pairs(self) -> Pairs:
@@ -243,7 +241,7 @@ class BagProblem:
     def genes(self, schedule: object) -> Genes:
         """Return the chromosome of a schedule."""
         if not isinstance(schedule, Schedule):
-            raise ValueError(f"it is a {type(schedule).__name__}")  # noqa: TRY004 - one kind of refusal
+            raise ValueError(f"it is a {type(schedule).__name__}")  # noqa: TRY004 - one kind of error
         return genes_of(self.bag, schedule)
 
     def schedule(self, genes: Genes) -> Schedule:

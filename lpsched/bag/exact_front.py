@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import ask, missing_data, prover_of, require_power, require_time
-from lpsched.bag.recovery.exchange import levelled
+from lpsched.bag.problem import build_problem, missing_data, prover_of, require_power, require_time
+from lpsched.bag.recovery.exchange import load_balanced
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
 from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
 from lpsched.bag.search.frontier import frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InfeasibleError, InstanceError, NotFoundError
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 
-# The exact front of energy and makespan: every vertex, a schedule at each, a proof for each edge.
 MOST_SAMPLED: Final = 100_000
 
 
@@ -42,7 +41,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
     deadline: float | None = None,
     effort: str = "auto",
     seed: int = 0,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> FrontResult:
     """Find every vertex of the energy/makespan front, and a verified schedule near each.
@@ -52,16 +51,15 @@ def front(  # noqa: PLR0913 - options are keyword-only
     bag
         A bag, or the path of its file.
     sample
-        How many evenly spaced weights to try as well, for comparison with what a sample finds.
+        Number of evenly spaced weights to solve for as well, for comparison.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     effort
-        `fast`: the schedule of each vertex is its linear program, rounded. With any other, tasks change
-        places between machines of a type until their loads are even; and the first and the last schedule,
-        with the proofs of energy and makespan alone, are at least as good as what `solve` finds for these
-        objectives with the same effort and seed; a single vertex has the schedule of the makespan. The proofs
-        of the edges between are always the linear program's.
-    seed, watch
+        `fast`: the schedule of each vertex is its linear program, rounded. Otherwise loads are balanced between
+        machines of a type; and the first and the last schedule, with the proofs of energy and makespan alone,
+        are at least as good as those of `solve` for these objectives with the same effort and seed; a single
+        vertex has the schedule of the makespan. The proofs of the edges are always the linear program's.
+    seed, cancel
         As in `solve`.
     solver
         Solves the linear programs; HiGHS if not given.
@@ -71,13 +69,13 @@ def front(  # noqa: PLR0913 - options are keyword-only
     ValueError
         If there is no such effort.
     InstanceError
-        If an option is not sound, or the bag has no watts.
+        If an option is invalid, or the bag has no watts.
     InfeasibleError
         If no schedule keeps the power cap or the deadline.
     SolverError
         If the solver fails.
     InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
+        If a schedule does not pass verification, which is a bug of lpsched.
 
     Examples
     --------
@@ -91,22 +89,22 @@ def front(  # noqa: PLR0913 - options are keyword-only
     [(1200.0, 12.0), (1600.0, 4.0)]
     """
     bag = Bag.given(bag)
-    solver, watch = solver if solver is not None else default_solver(), watch or Watch()
-    tried = effort_named(effort)
+    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken()
+    level = effort_named(effort)
     terms = Terms(power_cap_watts=power_cap, deadline_seconds=deadline)
-    asked = terms.applied_to(bag)
-    faults = missing_data(asked, "front")
-    if faults:
-        raise InstanceError(bag.name, faults)
+    limited = terms.applied_to(bag)
+    issues = missing_data(limited, "front")
+    if issues:
+        raise InstanceError(bag.name, issues)
     if not 0 <= sample <= MOST_SAMPLED:
-        fault = Fault(("sample",), repr(sample), f"a number from 0 to {MOST_SAMPLED}", "correct it")
-        raise InstanceError("the terms", (fault,))
+        issue = InputIssue(("sample",), repr(sample), f"a number from 0 to {MOST_SAMPLED}", "correct it")
+        raise InstanceError("the terms", (issue,))
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = prover_of(asked)
+        prover = prover_of(limited)
         require_power(prover)
         require_time(prover, solver)
-        found = frontier(asked, solver)
+        found = frontier(limited, solver)
     with timed(timings, "prove"):
         proofs = []
         for edge in found.edges:
@@ -114,37 +112,37 @@ def front(  # noqa: PLR0913 - options are keyword-only
             bound = prover.cost(edge.relaxation().multipliers, joules, seconds)
             proofs.append(HalfPlane(joules, seconds, rounded_down(bound)))
     with timed(timings, "recover"):
-        memory = Memory(asked)
-        rounded = [vertex_schedule(asked, corner, solver, memory) for corner in found.corners]
+        memory = Memory(limited)
+        rounded = [vertex_schedule(limited, vertex, solver, memory) for vertex in found.vertices]
     recovered = [each if isinstance(each, Recovered) else None for each in rounded]
-    if tried is not Effort.FAST:
+    if level is not Effort.FAST:
         with timed(timings, "balance"):
-            recovered = [_levelled(asked, each, memory, watch) for each in recovered]
+            recovered = [_levelled(limited, each, memory, cancel) for each in recovered]
         with timed(timings, "ends"):
             for place, objective in ((0, "energy"), (-1, "makespan")):
-                question = ask(bag, replace(terms, objective=objective), solver)
-                with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
-                    best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
+                question = build_problem(bag, replace(terms, objective=objective), solver)
+                with suppress(NotFoundError, InfeasibleError):  # the end remains
+                    best = find(question, solver, gap=DEFAULT_GAP, cancel=cancel, effort=level, seed=seed)
                     proofs[place] = replace(proofs[place], bound=max(proofs[place].bound, best.bound))
                     recovered[place] = _better_end(objective, recovered[place], best.found)
     return FrontResult(
-        vertices=tuple(_point(corner) for corner in found.corners),
+        vertices=tuple(_point(corner) for corner in found.vertices),
         measured=tuple(None if each is None else _point(each.measured) for each in recovered),
         schedules=tuple(None if each is None else each.schedule for each in recovered),
         proofs=tuple(proofs),
-        sample=tuple(_point(point) for point in sampled(asked, solver, sample)) if sample else (),
+        sample=tuple(_point(point) for point in sampled(limited, solver, sample)) if sample else (),
         solves=found.solves,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
-        effort=tried,
+        effort=level,
     )
 
 
-def _levelled(bag: Bag, found: Recovered | None, memory: Memory, watch: Watch) -> Recovered | None:
+def _levelled(bag: Bag, found: Recovered | None, memory: Memory, cancel: CancelToken) -> Recovered | None:
     """Return a schedule that takes no more energy and no more time."""
-    if found is None or watch.is_over():
+    if found is None or cancel.expired():
         return found
-    level = levelled(bag, found.schedule)
+    level = load_balanced(bag, found.schedule)
     other = examined_schedule(bag, ended(bag, level, late=False), memory.tables)
     if isinstance(other, str):
         return found
@@ -171,7 +169,7 @@ def _point(taken: Split | Measurement) -> Point:
 
 
 def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> FeasibleRegion:
-    """Find every energy and makespan that a bag can take, if tasks could be split; limits play no part.
+    """Return every energy and makespan that a bag can take, if tasks could be split; without limits.
 
     Raises
     ------
@@ -192,15 +190,15 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
     [(1200.0, 12.0), (1600.0, 4.0), (1800.0, 6.0)]
     """
     bag = Bag.given(bag)
-    faults = missing_data(bag.without_limits(), "front")
-    if faults:
-        raise InstanceError(bag.name, faults)
+    issues = missing_data(bag.without_limits(), "front")
+    if issues:
+        raise InstanceError(bag.name, issues)
     solver = solver if solver is not None else default_solver()
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
         found = region(bag, solver)
     return FeasibleRegion(
-        corners=tuple(_point(each) for each in found.corners),
+        corners=tuple(_point(each) for each in found.vertices),
         idle_watts=found.idle_watts,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),

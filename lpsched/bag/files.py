@@ -1,4 +1,7 @@
-"""Files of bags and of their schedules."""
+"""Files of bags and of their schedules.
+
+Readers raise an `InstanceError` if a file is not valid, writers an `OutputError` if it cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,22 @@ import csv
 import io
 import shutil
 import sys
-from itertools import islice
+import warnings
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Final
 
 from pydantic import Field
 
 from lpsched.bag.model import FORMAT, Bag
-from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow
-from lpsched.errors import Fault, InstanceError, OutputError, quote
-from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
+from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow, expand
+from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, quote
+from lpsched.io.content import load_arrow, one_issue, whole_file, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import TableForm, instance_of, table_files, usual_form, write_document, written_tables
 from lpsched.io.rows import SUFFIXES, read_pieces
 from lpsched.model.answers import Answer, answer_head, answer_text
-from lpsched.model.fields import SMALLEST, Amount, Several
+from lpsched.model.fields import SMALLEST, Amount, Several, column_numbers
 from lpsched.model.results import json_of
 from lpsched.model.table import Axes
 
@@ -36,11 +40,8 @@ read_bag: Final = Bag.from_file
 def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
     """Write a bag, without loss; return the files written, the bag's own last.
 
-    Parameters
-    ----------
-    form
-        How to write the tables: by name or as a matrix inside the file, or in files beside it. If not
-        given, by name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
+    `form` is how to write the tables: by name or as a matrix inside the file, or in sidecar files. If not given, by
+    name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
     """
     path, form = Path(path), form if form is not None else usual_form(bag.seconds)
     held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
@@ -51,21 +52,19 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
 def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
     """Return the bag as a mapping with the keys of a bag file; defaults are left out."""
     raw: dict[str, Any] = {"format": FORMAT, "name": bag.name}
-    raw["machine_types"] = [_said(machine) for machine in bag.machine_types]
-    raw["task_types"] = [_said(task) for task in bag.task_types]
+    raw["machine_types"] = [_dumped(machine) for machine in bag.machine_types]
+    raw["task_types"] = [_dumped(task) for task in bag.task_types]
     axes = Axes(bag.task_types, bag.machine_types)
     raw |= written_tables({"seconds": bag.seconds, "watts": bag.watts}, axes, form, files or {})
     for key, part in (("prices", bag.prices), ("site", bag.site)):
-        if said := _said(part):
-            raw[key] = said
+        if fields := _dumped(part):
+            raw[key] = fields
     return raw
 
 
-def _said(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic parts
-    said: dict[str, Any] = part.model_dump(exclude_defaults=True)
-    if "p_states" in said:
-        said["p_states"] = list(said["p_states"])
-    return said
+def _dumped(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic parts
+    fields: dict[str, Any] = part.model_dump(exclude_defaults=True)
+    return fields | ({"p_states": list(fields["p_states"])} if "p_states" in fields else {})
 
 
 # Schedule files: compact, as JSON or YAML; groups of machines and what each of them runs.
@@ -88,43 +87,44 @@ def schedule_as_dict(schedule: Schedule, bag: Bag, version: str) -> dict[str, An
 
 
 def write_schedule(schedule: Schedule, bag: Bag, path: Path | str, version: str) -> None:
-    """Write a schedule in its compact form; one group to a line.
+    """Write a schedule: `.csv` and `.parquet` with one row per task, else compact with one group to a line.
 
     Raises
     ------
     OutputError
         If it cannot be written.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
     """
+    if Path(path).suffix.lower() in SUFFIXES:
+        write_schedule_rows(schedule, bag, path)
+        return
     write_files({Path(path): answer_text(schedule_as_dict(schedule, bag, version), "groups")})
 
 
 def read_schedule(path: Path | str) -> Schedule:
-    """Read a schedule in its compact form; whether it fits a bag is for the verifier to say.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not one.
-    """
+    """Read a schedule in its compact form; whether it fits a bag is decided by the verifier."""
     path = Path(path)
     return schedule_of(read_document(path), path)
 
 
 def schedule_of(document: Document, path: Path) -> Schedule:
-    """Make a schedule of what the file at `path` says."""
+    """Return the schedule in the file at `path`."""
     file = instance_of(ScheduleFile, document, path)
     return Schedule(file.groups, file.makespan_seconds)
 
 
-# One row per task, as `.csv` or `.parquet`: what other people's schedulers write, and what `expand` streams.
+# One row per task, as `.csv` or `.parquet`: what other schedulers write, and what `solve` and `expand` stream.
 #
-# Columns: task_type, machine_type, machine (numbered from 1 within its type); optional: p_state,
-# start_seconds. In any order, with a header. An empty P-state or start is none.
-__all__ = ["SUFFIXES", "read_rows", "write_rows"]
+# Columns: task_type, machine_type, machine (numbered from 1 within its type); optional: p_state, start_seconds. In any
+# order, with a header. An empty P-state or start is none. Written files also have task, its number from 0 in the order
+# of the bag's task types, and end_seconds; both follow from the rest, and are not read.
+__all__ = ["SUFFIXES", "read_rows", "write_rows", "write_schedule_rows"]
 
 NEEDED: Final = COLUMNS[:3]
+WRITTEN: Final = ("task", *COLUMNS, "end_seconds")
 MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
-MOST_ROW_FAULTS: Final = 100
+MOST_ROW_ISSUES: Final = 100
 BATCH: Final = 65_536
 LEAST_BYTES: Final = 24  # of a row that is written, roughly
 
@@ -132,59 +132,82 @@ LEAST_BYTES: Final = 24  # of a row that is written, roughly
 def read_rows(path: Path | str) -> Iterator[TaskRow]:
     """Yield the rows of a file, one by one."""
     path = Path(path)
-    faults: list[Fault] = []
-    pieces = read_pieces(path, COLUMNS, NEEDED)
+    issues: list[InputIssue] = []
+    pieces = read_pieces(path, (*COLUMNS, "task", "end_seconds"), NEEDED)
     rows = (row for piece in pieces for row in zip(*map(piece.columns.__getitem__, COLUMNS), strict=True))
     for number, row in enumerate(rows, start=1):
         if number > MOST_ROWS:
             do = "write it in the compact form (see 'lpsched solve -o')"
-            raise one_fault(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
-        made = _row(number, row, faults)
-        if len(faults) >= MOST_ROW_FAULTS:
+            raise one_issue(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
+        made = _row(number, row, issues)
+        if len(issues) >= MOST_ROW_ISSUES:
             break
-        if made is not None and not faults:
+        if made is not None and not issues:
             yield made
-    if faults:
-        raise InstanceError(str(path), tuple(faults))
+    if issues:
+        raise InstanceError(str(path), tuple(issues))
 
 
-def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str) -> None:
-    """Write rows as they come; `count` is how many there will be."""
+def write_schedule_rows(schedule: Schedule, bag: Bag, path: Path | str) -> int:
+    """Write a valid schedule with one row per task; return the number of tasks."""
+    if schedule.makespan_seconds is not None:
+        ends = f"the schedule ends at {schedule.makespan_seconds:g} s, which rows of tasks cannot say"
+        warnings.warn(f"{ends}; write it as .json to validate it", LpschedWarning, stacklevel=1)
+    tasks = bag.tasks if schedule.groups else 0
+    write_rows(expand(bag, schedule), tasks, path, bag)
+    return tasks
+
+
+def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str, bag: Bag | None = None) -> None:
+    """Write `count` rows as they come; with the bag of a valid schedule also task numbers and ends."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
+        raise OutputError(f"cannot write {path}: expected the ending {' or '.join(SUFFIXES)}; choose one")
     folder = path.resolve().parent
     if folder.is_dir() and count * LEAST_BYTES > shutil.disk_usage(folder).free:
         raise OutputError(f"cannot write {path}: {count:,} rows would fill the disk; use the compact form")
     with whole_file(path) as file:
         if path.suffix.lower() == ".csv":
-            _write_csv(rows, file)
+            _write_csv(_cells(rows, bag), file)
         else:
-            _write_parquet(rows, file, path)
+            _write_parquet(_cells(rows, bag), file, path)
 
 
-def _write_csv(rows: Iterator[TaskRow], file: BinaryIO) -> None:
+def _cells(rows: Iterator[TaskRow], bag: Bag | None) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of each row, in the order of `WRITTEN`."""
+    if bag is None:
+        yield from ((None, *(getattr(row, name) for name in COLUMNS), None) for row in rows)
+        return
+    row_of = {task.name: i for i, task in enumerate(bag.task_types)}
+    column = column_numbers(bag.machine_types)
+    number = list(accumulate((task.count for task in bag.task_types), initial=0))  # of the next task of each type
+    for row in rows:
+        i = row_of[row.task_type]
+        seconds = bag.seconds[i, column[row.machine_type, row.p_state]]
+        end = None if row.start_seconds is None or seconds is None else row.start_seconds + seconds
+        yield number[i], row.task_type, row.machine_type, row.machine, row.p_state, row.start_seconds, end
+        number[i] += 1
+
+
+def _write_csv(rows: Iterator[tuple[object, ...]], file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
     writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows(
-        (row.task_type, row.machine_type, row.machine, row.p_state or "", repr(row.start_seconds)) for row in rows
-    )
+    writer.writerow(WRITTEN)
+    writer.writerows(rows)  # doubles with all their digits, None as an empty cell
     text.flush()
     text.detach()
 
 
-def _write_parquet(rows: Iterator[TaskRow], file: BinaryIO, path: Path) -> None:
+def _write_parquet(rows: Iterator[tuple[object, ...]], file: BinaryIO, path: Path) -> None:
     pa, pq = load_arrow(f"writing {path.name}")
-    kinds = (pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64())
-    schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+    kinds = (pa.int64(), pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64(), pa.float64())
+    schema = pa.schema(list(zip(WRITTEN, kinds, strict=True)))
     with pq.ParquetWriter(file, schema) as writer:
         while batch := list(islice(rows, BATCH)):
-            columns = [[getattr(row, name) for row in batch] for name in COLUMNS]
-            writer.write_table(pa.table(columns, schema=schema))
+            writer.write_table(pa.table(list(zip(*batch, strict=True)), schema=schema))
 
 
-def _row(number: int, cells: tuple[Any, ...], faults: list[Fault]) -> TaskRow | None:
+def _row(number: int, cells: tuple[Any, ...], issues: list[InputIssue]) -> TaskRow | None:
     """Return one row, or note what is wrong with it."""
     task_type, machine_type, machine, state, start = cells
     try:
@@ -197,7 +220,7 @@ def _row(number: int, cells: tuple[Any, ...], faults: list[Fault]) -> TaskRow | 
         )
     except (ValueError, TypeError, OverflowError):
         found = f"machine {quote(str(machine))}, start {quote(str(start))}"
-        faults.append(Fault(("row", number), found, "a whole number and seconds", "correct them"))
+        issues.append(InputIssue(("row", number), found, "a whole number and seconds", "correct them"))
         return None
 
 

@@ -15,7 +15,7 @@ Variables  x_ijk  tasks of type i that run on machine type j in P-state k
 
 The weights (0, 1) ask for the makespan, (1, 0) for the energy; what lies between them is the front. The
 program is written in the pure numbers of `relaxation.py`: y = x / n in units u, s = t / T. No weights want a
-t longer than the way with the least joules above idle takes: it would have less energy and be done sooner.
+t longer than the way with the least joules above idle takes: that has less energy and is done sooner.
 
 Why it bounds: all machines stay on until the end, so E = D(x) + I t exactly, and a real schedule is a
 feasible point of the same value; a pair longer than the deadline is in none. The optimum may not be reached,
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.relaxation import DEAREST, SLACK, Point, Relaxation, Scales, scales_of
+from lpsched.bag.relaxation import LARGEST_COST, SLACK, Point, Relaxation, Scaling, scaling_of
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 
 if TYPE_CHECKING:
@@ -54,104 +54,91 @@ MAKESPAN: Final = Weights(0.0, 1.0)
 ENERGY: Final = Weights(1.0, 0.0)
 
 
-def scales_for(bag: Bag, weights: Weights, *, whole: bool = True) -> Scales:
-    """Return scales whose T is the longest makespan that can be of use for these weights."""
-    scales = scales_of(bag, whole=whole)
-    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)), whole=whole)
+def scaling_for(bag: Bag, weights: Weights, *, whole: bool = True) -> Scaling:
+    """Return a scaling whose T is the longest makespan that can be of use for these weights."""
+    scaling = scaling_of(bag, whole=whole)
+    return scaling_of(bag, seconds=max(scaling.seconds, longest_useful(scaling, weights)), whole=whole)
 
 
-def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
+def longest_useful(scaling: Scaling, weights: Weights | None = None) -> float:
     """Return the seconds beyond which no makespan is best, for these weights or (if none are given) for any.
 
     A makespan beyond that of the way with the least joules above idle is dominated. For given weights, a
     longer one also costs more than a way that is known, whatever its tasks take.
     """
-    thrifty = scales.to_least(scales.loads if scales.joules is None else scales.joules)
-    slowest = scales.makespan_of(thrifty)
-    no_headroom = scales.cap is not None and scales.cap.headroom_watts <= 0  # only the thrifty way may keep it
+    least_energy = scaling.to_least(scaling.loads if scaling.joules is None else scaling.joules)
+    slowest = scaling.makespan_of(least_energy)
+    no_headroom = scaling.cap is not None and scaling.cap.headroom_watts <= 0  # only the least energy may keep it
     if weights is not None and weights.joules == 0 and not no_headroom:
-        slowest = scales.seconds
-    elif weights is not None and scales.joules is not None and not no_headroom:
-        standing = weights.joules * scales.idle_floor_watts + weights.seconds
-        soon = scales.to_least(scales.loads)
-        more = weights.joules * max(0.0, float((scales.joules * (soon - thrifty)).sum()))
-        if standing > 0:
-            slowest = min(slowest, scales.makespan_of(soon) + more / standing)
-    elif scales.cap is not None and scales.cap.headroom_watts < 0 and scales.joules is not None:
-        slowest = max(slowest, float((scales.joules * thrifty).sum()) / scales.cap.headroom_watts)
-    deadline = scales.bag.site.deadline_seconds
+        slowest = scaling.seconds
+    elif weights is not None and scaling.joules is not None and not no_headroom:
+        fixed_rate = weights.joules * scaling.idle_floor_watts + weights.seconds
+        soon = scaling.to_least(scaling.loads)
+        more = weights.joules * max(0.0, float((scaling.joules * (soon - least_energy)).sum()))
+        if fixed_rate > 0:
+            slowest = min(slowest, scaling.makespan_of(soon) + more / fixed_rate)
+    elif scaling.cap is not None and scaling.cap.headroom_watts < 0 and scaling.joules is not None:
+        slowest = max(slowest, float((scaling.joules * least_energy).sum()) / scaling.cap.headroom_watts)
+    deadline = scaling.bag.site.deadline_seconds
     return slowest if deadline is None else min(slowest, deadline)
 
 
-def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = False) -> LinearProgram:
-    """Return the program above; its block names are the letters of the formulas.
-
-    With `for_all_weights`, its rows and limits hold whatever costs are put in later.
-    """
-    bag, arrays = scales.bag, scales.arrays
-    longest = longest_useful(scales, None if for_all_weights else weights) / scales.seconds
-    most = np.where(scales.is_told, np.minimum(1.0, longest / np.maximum(scales.loads, longest)), 0.0)
+def compile_lp(scaling: Scaling, weights: Weights, *, for_all_weights: bool = False) -> LinearProgram:
+    """Return the program above, in its letters; with `for_all_weights`, rows and limits that hold for any costs."""
+    bag, arrays = scaling.bag, scaling.arrays
+    longest = longest_useful(scaling, None if for_all_weights else weights) / scaling.seconds
+    most = np.where(scaling.in_model, np.minimum(1.0, longest / np.maximum(scaling.loads, longest)), 0.0)
     deadline = bag.site.deadline_seconds
-    last = SLACK * longest if deadline is None else min(SLACK * longest, deadline / scales.seconds)
+    last = SLACK * longest if deadline is None else min(SLACK * longest, deadline / scaling.seconds)
 
     lp = LpBuilder(NAME)
-    y = lp.variables("y", upper=SLACK * most / scales.units)
+    y = lp.variables("y", upper=SLACK * most / scaling.units)
     s = lp.variables("s", upper=np.array([last]))
-    y_costs, s_cost = costs_of(scales, weights)
-    lp.objective([(y, y_costs * scales.units), (s, s_cost)])
-    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
-    lp.equal_each(
-        [f"demand[{each.name}]" for each in bag.task_types],
-        [(task, y, np.where(scales.is_told, scales.units, 0.0))],
-        1.0,
-    )
-    lp.at_most_each(
-        [f"capacity[{each.name}]" for each in bag.machine_types],
-        [
-            (arrays.machine_of[np.newaxis], y, scales.loads * scales.units),
-            (machine, np.broadcast_to(s, machine.shape), -1.0),
-        ],
-        0.0,
-    )
-    if scales.cap is not None:
-        lp.at_most("cap", [(y, scales.cap.loads * scales.units), (s, -scales.cap.headroom)], 0.0)
-    if scales.shortest:
-        lp.at_most("whole", [(s, -1.0)], -scales.shortest / scales.seconds)
+    y_costs, s_cost = costs_of(scaling, weights)
+    lp.objective([(y, y_costs * scaling.units), (s, s_cost)])
+    demand, capacity = scaling.row_names
+    task, machine, own = np.arange(len(demand))[:, np.newaxis], np.arange(len(capacity)), arrays.machine_of[np.newaxis]
+    lp.equal_each(demand, [(task, y, np.where(scaling.in_model, scaling.units, 0.0))], 1.0)
+    lp.at_most_each(capacity, [(own, y, scaling.loads * scaling.units), (machine, s, -1.0)], 0.0)
+    if scaling.cap is not None:
+        lp.at_most("cap", [(y, scaling.cap.loads * scaling.units), (s, -scaling.cap.headroom)], 0.0)
+    if scaling.shortest:
+        lp.at_most("whole", [(s, -1.0)], -scaling.shortest / scaling.seconds)
     return lp.build()
 
 
-def costs_of(scales: Scales, weights: Weights) -> tuple[Floats, float]:
+def costs_of(scaling: Scaling, weights: Weights) -> tuple[Floats, float]:
     """Return what a whole task type costs in each column, and what T seconds cost."""
-    unit = unit_of(scales, weights)
-    standing = weights.joules * scales.idle_floor_watts + weights.seconds
-    if weights.joules == 0 or scales.joules is None:
-        return np.zeros_like(scales.loads), standing * scales.seconds / unit
-    return np.minimum(weights.joules / unit * scales.joules, DEAREST), standing * scales.seconds / unit
+    unit = unit_of(scaling, weights)
+    fixed_rate = weights.joules * scaling.idle_floor_watts + weights.seconds
+    if weights.joules == 0 or scaling.joules is None:
+        return np.zeros_like(scaling.loads), fixed_rate * scaling.seconds / unit
+    return np.minimum(weights.joules / unit * scaling.joules, LARGEST_COST), fixed_rate * scaling.seconds / unit
 
 
-def all_costs(scales: Scales, weights: Weights) -> Floats:
+def all_costs(scaling: Scaling, weights: Weights) -> Floats:
     """Return the costs of a program's variables for other weights than it was compiled for."""
-    y_costs, s_cost = costs_of(scales, weights)
-    return np.append((y_costs * scales.units).ravel(), s_cost)
+    y_costs, s_cost = costs_of(scaling, weights)
+    return np.append((y_costs * scaling.units).ravel(), s_cost)
 
 
-def unit_of(scales: Scales, weights: Weights) -> float:
+def unit_of(scaling: Scaling, weights: Weights) -> float:
     """Return the value of wE E + wt t that the program counts as 1: of the order of its optimum."""
-    joules = scales.least_joules if weights.joules else 0.0
-    return weights.joules * joules + weights.seconds * scales.seconds or 1.0
+    joules = scaling.least_joules if weights.joules else 0.0
+    return weights.joules * joules + weights.seconds * scaling.seconds or 1.0
 
 
-def point_of(scales: Scales, solution: LpSolution) -> Point:
+def point_of(scaling: Scaling, solution: LpSolution) -> Point:
     """Return where a solution sends the tasks, and what that takes."""
-    return scales.point(scales.shares_of(solution["y"]))
+    return scaling.point(scaling.shares_of(solution["y"]))
 
 
-def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
+def read_solution(scaling: Scaling, weights: Weights, solution: LpSolution) -> Relaxation:
     """Undo the scaling: from variables back to shares of tasks, seconds, joules and prices."""
-    unit = unit_of(scales, weights)
-    y_costs, s_cost = costs_of(scales, weights)
-    p, q = scales.sound_prices(y_costs, solution)
-    if scales.bag.site.deadline_seconds is None:
-        p = scales.within_budget(y_costs, p, q, s_cost)
+    unit = unit_of(scaling, weights)
+    y_costs, s_cost = costs_of(scaling, weights)
+    p, q = scaling.dual_feasible_prices(y_costs, solution)
+    if scaling.bag.site.deadline_seconds is None:
+        p = scaling.within_budget(y_costs, p, q, s_cost)
     optimal = solution.status is LpStatus.OPTIMAL
-    return scales.relaxation(scales.shares_of(solution["y"]), p, q, unit, solution.bound * unit, optimal=optimal)
+    return scaling.relaxation(scaling.shares_of(solution["y"]), p, q, unit, solution.bound * unit, optimal=optimal)

@@ -1,4 +1,4 @@
-"""Heuristics for bags: rules of thumb from the literature, each judged by the bounds."""
+"""Heuristics for bags: rules from the literature, each compared with the bounds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.bag.arrays import BagArrays, arrays_of
+from lpsched.bag.arrays import arrays_of
 from lpsched.bag.ready_machines import Group, Lowest, PairTimes, ReadyMachines, Way, lowest, shift_of, streams_of
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def _in_file_order(bag: Bag, ways: Callable[[PairTimes, int], list[Way]], *, by_
 
 
 # MET, minimum execution time: each task goes to the machine type that runs it fastest, however busy that is.
-#
 # All tasks of a type go to one machine type, the first of those that are fastest, and there each to the machine
 # that is ready first.
 #
@@ -56,7 +55,6 @@ def minimum_completion_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
 
 
 # OLB, opportunistic load balancing: each task goes to the machine that is ready first, however slow it is.
-#
 # n equal tasks one after the other take the n smallest of the start times  R_g + q e_ij,  q = 0, 1, ...,  over
 # all machines that can run them. Ties go to the lowest machine type.
 #
@@ -96,10 +94,9 @@ def _best(bag: Bag, ways: list[Way], percent: float) -> list[Way]:
     return sorted(chosen, key=lambda way: way.j)
 
 
-# Rules that go step by step may take as many steps as there are tasks: they are not let go on for ever.
-#
-# A rule that has handed out x of n tasks in s steps is expected to take s n / x. Now and then that is looked
-# at, so that hopeless work ends within a second or two; work that is not hopeless may go on to the limit.
+# Rules that go step by step may take as many steps as there are tasks: their number is limited. A rule that has handed
+# out x of n tasks in s steps is expected to take s n / x. That is checked regularly, so that hopeless work ends within
+# a second or two; other work may go on to the limit.
 MOST_STEPS: Final = 500_000  # half a minute
 BETWEEN_LOOKS: Final = 20_000
 HOPELESS: Final = 2 * MOST_STEPS  # an expectation may be wrong
@@ -115,33 +112,32 @@ class Steps:
     tasks: int = 0
 
     def expect(self, at_least: int) -> None:
-        """Refuse to begin if so many steps are needed at least."""
+        """Raise an error if at least this many steps are needed, and that is too many."""
         if at_least > MOST_STEPS:
-            raise self._refusal(f"at least {at_least:,}")
+            raise self._too_many(f"at least {at_least:,}")
 
     def step(self, tasks: int) -> None:
-        """Count a step that handed out so many tasks."""
+        """Count a step that handed out this many tasks."""
         self.steps += 1
         self.tasks += tasks
         if self.steps % BETWEEN_LOOKS:
             return
         expected = self.steps * self.bag.tasks // self.tasks
         if self.steps >= MOST_STEPS or expected > HOPELESS:
-            raise self._refusal(f"about {expected:,}")
+            raise self._too_many(f"about {expected:,}")
 
-    def _refusal(self, needed: str) -> InstanceError:
+    def _too_many(self, needed: str) -> InstanceError:
         found = f"{self.bag.tasks:,} tasks, for which {self.rule} takes {needed} steps"
         do = "take min-min or mct, which hand out any number of equal tasks at once"
-        return InstanceError(self.bag.name, (Fault(("task_types",), found, f"at most {MOST_STEPS:,}", do),))
+        return InstanceError(self.bag.name, (InputIssue(("task_types",), found, f"at most {MOST_STEPS:,}", do),))
 
 
 # Min-min: of all tasks and machines, the pair that would end first; again and again.
 #
 #     R_g   when machine g, of type j, is ready        s(j)  the shortest task type left for machine type j
 #
-# The rule takes the least R_g + e_ij over all tasks i that are left and all machines g; ties go to the lowest
-# task type, then to the lowest machine type. Said so it goes task by task, but it has an exact form on
-# counts:
+# The rule takes the least R_g + e_ij over all tasks i that are left and all machines g; ties go to the lowest task
+# type, then to the lowest machine type. Said so it goes task by task, but it has an exact form on counts:
 #
 # 1. For a machine of type j the least R_g + e_ij is that of s(j), whatever R_g is. So while no task type is
 #    used up, a machine of type j runs s(j) over and over, and its completion times are R_g + q e_s(j)j,
@@ -156,10 +152,9 @@ class Steps:
 # machine types on to their next shortest. What the others have done until then is settled only when machine
 # types join them. There are as many phases as task types, and no phase looks at single tasks.
 #
-# Settled is what ended before the moment at which type i is used up. What ends at that very moment on
-# machines of another type i' is left to the next plan, and taken there in the right order: if i' > i, it
-# comes after i anyhow; if i' < i, machines that join i' end their first task later, since i was shorter for
-# them.
+# Settled is what ended before the moment at which type i is used up. What ends at that very moment on machines of
+# another type i' is left to the next plan, and taken there in the right order: if i' > i, it comes after i anyhow; if
+# i' < i, machines that join i' end their first task later, since i was shorter for them.
 #
 # Source: Ibarra and Kim, "Heuristic algorithms for scheduling independent tasks on nonidentical processors",
 # 1977; Braun and others, "A comparison of eleven static heuristics for mapping a class of independent tasks
@@ -247,9 +242,8 @@ class _Phases:
 #   taken again. So i is handed out by completion times on all such machine types, until another machine type
 #   would end it as soon.
 #
-# The second holds everywhere for the longest type where all machine types agree on which that is, and the
-# rule then works on counts. Where they do not agree it goes step by step (`Steps` has the limit),
-# comparing doubles.
+# The second holds everywhere for the longest type where all machine types agree on which that is, and the rule then
+# works on counts. Where they do not agree it goes step by step (`Steps` has the limit), comparing doubles.
 #
 # Source: Ibarra and Kim, 1977; Braun and others, 2001.
 def max_min(bag: Bag, _rng: np.random.Generator) -> Schedule:
@@ -365,7 +359,7 @@ def _change(ends: Floats, times: PairTimes, machines: ReadyMachines, unused: Int
 #     joules of a way  =  seconds * watts        (of equal ones the fastest, then the first)
 #
 # All tasks of a type go to one machine type, and there each to the machine that is ready first: the shortest
-# makespan of those choices, type by type. What idle machines draw meanwhile is not looked at, so that where
+# makespan of those, type by type. What idle machines draw meanwhile is not considered, so that where
 # idle machines draw much, the least energy of all is elsewhere. The rule works on counts.
 #
 # Source: Friese, thesis of 2015, section 6.5.1.2, where it seeds a genetic algorithm.
@@ -374,7 +368,7 @@ def min_energy(bag: Bag, _rng: np.random.Generator) -> Schedule:
     arrays = arrays_of(bag)
     if arrays.watts is None:
         needed = "the watts of every pair that can run, since min-energy counts joules"
-        raise InstanceError(bag.name, (Fault(("watts",), "none", needed, "add them, or leave it out"),))
+        raise InstanceError(bag.name, (InputIssue(("watts",), "none", needed, "add them, or leave it out"),))
     joules = np.where(arrays.can_run, arrays.seconds * arrays.watts, np.inf)
     least = joules == joules.min(axis=1, keepdims=True)
     best = np.where(least, arrays.seconds, np.inf).argmin(axis=1)
@@ -386,7 +380,6 @@ def min_energy(bag: Bag, _rng: np.random.Generator) -> Schedule:
 
 
 # Random: every task runs on a machine drawn evenly from all that can run it, in a P-state drawn evenly too.
-#
 # What a sensible rule must beat. How many of n_i equal tasks fall on each machine type and P-state, and of
 # those on each machine, is drawn at once by multinomial distributions; where there are fewer tasks than
 # machines, the machine of each task is drawn. So of all rules on counts this one alone grows with the number
@@ -401,17 +394,26 @@ def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
     draws = int(np.minimum(arrays.task_counts, places).sum())
     if draws > MOST_DRAWS:
         found = f"{bag.machines:,} machines, for which random draws {draws:,} numbers"
-        fault = Fault(("machine_types",), found, f"at most {MOST_DRAWS:,}", "leave random out")
-        raise InstanceError(bag.name, (fault,))
+        issue = InputIssue(("machine_types",), found, f"at most {MOST_DRAWS:,}", "leave random out")
+        raise InstanceError(bag.name, (issue,))
     pasts: list[dict[int, list[Run]]] = [{} for _ in bag.machine_types]  # by the machine's number
     for i, task in enumerate(bag.task_types):
         columns = np.flatnonzero(arrays.can_run[i])
-        shares = rng.multinomial(task.count, _chances(arrays, columns))
+        own = arrays.machine_of[columns]  # even chances over machines, then over their P-states
+        weights = arrays.machine_counts[own] / np.bincount(own)[own]
+        shares = rng.multinomial(task.count, np.asarray(weights / weights.sum()))
         for place in np.flatnonzero(shares).tolist():
             j, k = bag.modes[columns[place]]
             machine = bag.machine_types[j]
             state = None if machine.p_states is None else machine.p_states[k]
-            for number, count in _drawn(int(shares[place]), machine.count, rng):
+            tasks = int(shares[place])
+            if tasks < machine.count:  # draw the machine of each task
+                numbers, counts = np.unique(rng.integers(machine.count, size=tasks), return_counts=True)
+            else:
+                drawn = rng.multinomial(tasks, np.full(machine.count, 1.0 / machine.count))
+                numbers = np.flatnonzero(drawn)
+                counts = drawn[numbers]
+            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
                 pasts[j].setdefault(number, []).append(Run(task.name, count, state))
     return Schedule(
         tuple(
@@ -422,25 +424,7 @@ def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
     )
 
 
-def _chances(arrays: BagArrays, columns: Integers) -> Floats:
-    """Return the chance of each column that can run a task: even over machines, then over their P-states."""
-    own = arrays.machine_of[columns]
-    weights = arrays.machine_counts[own] / np.bincount(own)[own]
-    return np.asarray(weights / weights.sum())
-
-
-def _drawn(tasks: int, machines: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Draw a machine for each task; return machines that got any, and how many."""
-    if tasks < machines:
-        numbers, counts = np.unique(rng.integers(machines, size=tasks), return_counts=True)
-    else:
-        drawn = rng.multinomial(tasks, np.full(machines, 1.0 / machines))
-        numbers = np.flatnonzero(drawn)
-        counts = drawn[numbers]
-    return list(zip(numbers.tolist(), counts.tolist(), strict=True))
-
-
-# The static heuristics by name: those of lpsched, those that others register, those of installed packages.
+# The static heuristics by name: those of lpsched, registered ones, those of installed packages.
 #
 # A heuristic is a function from a bag and a random generator to a schedule, compact or task by task:
 #

@@ -4,9 +4,8 @@
     m_j   machines of type j             a_ijk  watts while it runs
     b_j   watts of an idle machine       an absent pair (i, j, k) cannot run
 
-Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units. A bag is
-immutable and valid: it need not be checked again. This module imports no NumPy; the array views that the
-numerics use are in `arrays.py`.
+Units are in the names. Files use hours and kWh; the maths turns them into SI units. A bag is immutable and validated on
+construction. This module imports no NumPy; the array views that the numerics use are in `arrays.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import Field, field_serializer
 
 from lpsched.bag.parts import NO_PRICES, PLAIN_SITE, RULES, MachineType, MachineTypes, Prices, Site, TaskType, TaskTypes
-from lpsched.errors import Fault, InstanceError, quote
+from lpsched.errors import InputIssue, InstanceError, quote
 from lpsched.model.base import Entries, Instance, Part, Rule
 from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, describe, little_endian, numbered
 from lpsched.model.table import Cells, Table, rows_of
@@ -98,7 +97,7 @@ class Bag(Instance):
         >>> import numpy as np
         >>> seconds = np.array([[62.0, np.nan], [80.5, 4.0]])
         >>> Bag.from_arrays(seconds, tasks={"render": 10, "train": 3}, machines={"cpu": 4, "gpu": 1})
-        Bag('bag': 13 tasks on 5 machines; 2 task types, 2 machine types)
+        <Bag 'bag': 13 tasks on 5 machines (2 task types, 2 machine types)>
         """
         return cls.model_validate(
             {
@@ -146,11 +145,6 @@ class Bag(Instance):
         }
         return cls(name, tuple(kinds), tuple(types), **tables, prices=_type(Prices, prices), site=_type(Site, site))
 
-    def __repr__(self) -> str:
-        """Name the bag and its size; the whole would fill the screen."""
-        kinds = f"{len(self.task_types)} task types, {len(self.machine_types)} machine types"
-        return f"Bag({self.name!r}: {self.tasks} tasks on {self.machines} machines; {kinds})"
-
     @property
     def tasks(self) -> int:
         """How many tasks there are in all."""
@@ -168,11 +162,11 @@ class Bag(Instance):
 
     @cached_property
     def content_hash(self) -> str:
-        """The SHA-256 of everything the bag says, in hexadecimal.
+        """The SHA-256 of the content of the bag, in hexadecimal.
 
-        Equal bags have equal hashes: key order, file format, table form and spelled-out defaults do not
-        matter, because the hash is taken after reading. The order of types does. Defaults are left out, so
-        that a key added to the format one day leaves the hashes of today's bags as they are.
+        Equal bags have equal hashes: key order, file format, table form and spelled-out defaults do not matter, because
+        the hash is taken after reading. The order of types does. Defaults are left out, so that a key added to the
+        format later leaves the hashes of existing bags as they are.
         """
         said = {
             "name": self.name,
@@ -190,7 +184,7 @@ class Bag(Instance):
         return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what is legal but worth a second look, in sentences."""
+        """Return warnings about what is legal but unusual, in sentences."""
         if self.watts is None:
             return ()
         remarks = []
@@ -220,7 +214,7 @@ class Bag(Instance):
         return self if site == self.site else self.model_copy(update={"site": site})
 
     def merged(self) -> Bag:
-        """Join task types that are alike in everything but name and count, then machine types.
+        """Join task types that are equal in everything but name and count, then machine types.
 
         The joined type keeps the first one's name and place, and has the sum of the counts. What the
         machines can do stays the same, and so do the bounds; the LP gets smaller.
@@ -294,7 +288,6 @@ def bag_from_dict(raw: object, *, source: str = "bag") -> Bag:
 
 
 # Arrays and data frames as input, of NumPy, pandas and polars, without depending on them.
-#
 # A frame of pandas has its names in index and columns, one of polars, which has no index, in its first column.
 DIMENSIONS: Final = 2
 
@@ -311,12 +304,11 @@ def table_from(values: ArrayLike, key: str) -> Table:
     try:
         cells = np.asarray(filled, dtype=float) + 0.0
     except (TypeError, ValueError) as error:
-        raise _refused(
-            key, f"no numbers ({str(error).partition('.')[0]})", "an array of numbers, NaN where a pair cannot run"
-        ) from None
+        needed = "an array of numbers, NaN where a pair cannot run"
+        raise _rejected(key, f"no numbers ({str(error).partition('.')[0]})", needed) from None
     if cells.ndim != DIMENSIONS:
         needed = "an array of two dimensions: task types x machine types"
-        raise _refused(key, f"an array of {cells.ndim} dimensions", needed)
+        raise _rejected(key, f"an array of {cells.ndim} dimensions", needed)
     cells[np.isnan(cells)] = np.nan  # always with the same bytes
     rows, columns = cells.shape
     return Table(rows, columns, cells.tobytes())
@@ -338,7 +330,7 @@ def types_from(given: Any, key: str, word: str) -> list[Any]:  # noqa: ANN401 - 
     for method in ("tolist", "to_list"):  # arrays of NumPy, series of polars
         given = getattr(given, method)() if hasattr(given, method) else given
     if not isinstance(given, Sequence) or isinstance(given, str):
-        raise _refused(key, describe(given), f"counts by name, counts in the order of the table, or {word} types")
+        raise _rejected(key, describe(given), f"counts by name, counts in the order of the table, or {word} types")
     names = numbered(word, len(given))
     return [
         each if isinstance(each, Part | Mapping) else {"name": name, "count": each}
@@ -367,10 +359,10 @@ def aligned(frame: Any, key: str, rows: Sequence[str], columns: Sequence[str]) -
         lacks += [f"a {word} {quote(name)} twice" for name in position if found.count(name) > 1]
         if lacks:
             needed = f"one {word} for each of {', '.join(map(quote, wanted[:5]))}"
-            raise _refused(key, lacks[0], needed, "compare the names")
+            raise _rejected(key, lacks[0], needed, "compare the names")
         places.append([position[name] for name in wanted])
     return [[cells[i][j] for j in places[1]] for i in places[0]]
 
 
-def _refused(key: str, found: str, needed: str, do: str = "see help(lpsched.Bag.from_arrays)") -> InstanceError:
-    return InstanceError("bag", (Fault((key,), found, needed, do),))
+def _rejected(key: str, found: str, needed: str, do: str = "see help(lpsched.Bag.from_arrays)") -> InstanceError:
+    return InstanceError("bag", (InputIssue((key,), found, needed, do),))

@@ -1,32 +1,38 @@
-"""All answers about one bag that a page shows: its solve, its front, its price curve with the schedules along it."""
+"""All results about one bag that a report shows: its solve, its front, its price curve with the schedules along it.
+
+Front and curve are computed unless they are given; one that the bag cannot have, or that would take too long, becomes a
+sentence.
+"""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import numpy as np
-
+from lpsched.bag.breakdown import Breakdown, breakdown
 from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
-from lpsched.bag.pricing.result import PriceCurve, PricePiece, PriceStretch, Sensitivity
-from lpsched.bag.problem import PROFIT, ask, prove, with_price
-from lpsched.bag.recovery.stages import choices
-from lpsched.bag.relaxation import Regime, Relaxation, scales_of
+from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint, PriceStretch, Sensitivity
+from lpsched.bag.problem import PROFIT, build_problem, prove, with_price
+from lpsched.bag.relaxation import Regime, Relaxation, scaling_of
 from lpsched.bag.result import FrontResult, Result, Worth
+from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
-from lpsched.bag.solve import regime_of
+from lpsched.bag.solve import DEFAULT_GAP, WORTHWHILE, regime_of
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Measurement, Tables, examine
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import Status, relative_gap
+from lpsched.model.risk import Risk, RiskOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,14 +41,10 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 
-# Everything about one bag that a page shows: its answer, its front, its price curve with all schedules.
-#
-# The front and the curve are found unless they are given; one that the bag cannot have, or that would take
-# too long, becomes a sentence.
 MOST_FRONT_PAIRS: Final = 5_000  # of task types and columns: up to some ten seconds
 MOST_CURVE_PAIRS: Final = 2_000  # up to some twenty, with its schedules
 AS_GIVEN: Final = Terms()
-FURTHER: Final = 1.25  # how far past the price asked for the curve is walked
+FURTHER: Final = 1.25  # how far past the current price the curve is followed
 Part = TypeVar("Part")
 
 
@@ -57,90 +59,176 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Overview:
-    """Find what is not given yet of all that a page shows; result and sensitivity are shown as well.
+    """Compute what a report shows beyond the results that are given.
 
-    The terms are as for `solve`; the objective plays no part. Front and curve are found here if they are not known
-    already, with the effort of the result, so that all parts agree. The schedules along the curve always are.
+    The terms are as for `solve`, without the objective. Front and curve have the effort of the result, so that all
+    parts agree. The schedules along the curve are always computed.
     """
     solver = solver if solver is not None else default_solver()
-    asked = with_price(bag, terms, solver).applied_to(bag)
-    paid = cost_model(asked).revenue if has_price(asked) else None
-    tried = "auto" if result is None else result.effort.value
+    priced = with_price(bag, terms, solver).applied_to(bag)
+    paid = cost_model(priced).revenue if has_price(priced) else None
+    effort = "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns
-    own_front = partial(front_of, asked, effort=tried, seed=seed, solver=solver)
-    own_curve = partial(price_curve, asked, effort=tried, seed=seed, solver=solver)
+    own_front = partial(front_of, priced, effort=effort, seed=seed, solver=solver)
+    own_curve = partial(price_curve, priced, effort=effort, seed=seed, solver=solver)
     fronts = front if front is not None else _part(own_front, pairs, MOST_FRONT_PAIRS)
     curves = curve if curve is not None else _part(own_curve, pairs, MOST_CURVE_PAIRS)
     stretches: tuple[PriceStretch, ...] | str
     if isinstance(curves, str):
         stretches = curves
     else:
-        find = partial(price_stretches, asked, curves, to_price=FURTHER * (paid or 0.0), solver=solver)
+        known = None if paid is None else _known(paid, result, sensitivity)
+        find = partial(price_stretches, priced, curves, to_price=FURTHER * (paid or 0.0), known=known, solver=solver)
         stretches = _part(find, pairs, MOST_CURVE_PAIRS)
+        if not isinstance(stretches, str):
+            curves = _along_stretches(curves, stretches)
+            here = next((each for each in stretches if each.from_price == paid), None)
+            if here is not None:
+                result = _best_of_both(priced, result, here)
+                sensitivity = _agreeing(sensitivity, here)
     return Overview(
-        bag=asked, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
+        bag=priced, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
     )
 
 
+# One bound and one schedule at each price: the answer at the bag's own price and the curve are found separately, and
+# both hold. The curve gets a breakpoint at that price, with the lower of the two bounds: the most that can be
+# earned is convex in the price, so that it is below the lines to the neighbouring breakpoints, too. The answer's
+# schedule is one of those along the curve, and the answer is what is then best at its price.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of one price beside the curve: a bound, infinite if there is none, and a schedule."""
+
+    price: float
+    bound: float = math.inf
+    schedule: Schedule | None = None
+
+
+def _known(price: float, result: Result | None, sensitivity: Sensitivity | None) -> Known:
+    bounds = [] if result is None or result.regime is None else [result.bound]
+    if sensitivity is not None and sensitivity.bound is not None and sensitivity.price == price:
+        bounds.append(sensitivity.bound)
+    return Known(price, min(bounds, default=math.inf), None if result is None else result.schedule)
+
+
+def _along_stretches(curve: PriceCurve, stretches: tuple[PriceStretch, ...]) -> PriceCurve:
+    """Return a curve whose pieces are the stretches, so that all parts of a page show the same breakpoints."""
+    names = [each.name for each in fields(PricePiece) if each.name != "regime"]
+    pieces = [
+        PricePiece(regime=each.bound_regime, **{name: getattr(each, name) for name in names}) for each in stretches
+    ]
+    last = stretches[-1]
+    if curve.pieces[-1].to_price is None:
+        pieces[-1] = replace(pieces[-1], to_price=None, to_ratio=None, bound_at_to=None, value_at_to=None)
+    end = PricePoint(last.to_ratio, last.to_price, last.bound_at_to, last.value_at_to)
+    return replace(curve, pieces=tuple(pieces), points=(end,))
+
+
+def _best_of_both(bag: Bag, result: Result | None, here: PriceStretch) -> Result | None:
+    """Return the answer with the bound and the schedule of the curve at its price."""
+    if result is None or result.regime is None or here.measured is None or here.schedule is None:
+        return result
+    value, bound, risk = here.value_at_from, here.bound_at_from, result.risk
+    assert value is not None
+    gap = relative_gap(value, bound)
+    if risk is not None and here.schedule != result.schedule:
+        risk = _sampled_again(bag, here.schedule, here.measured, risk)
+    return replace(
+        result,
+        value=value,
+        bound=bound,
+        gap=gap,
+        regime=here.regime,
+        bound_regime=here.bound_regime if bound < result.bound else result.bound_regime,
+        status=Status.OPTIMAL if gap is not None and gap <= DEFAULT_GAP else result.status,
+        tight_may_help=result.tight_may_help and (gap is None or gap > WORTHWHILE),
+        measured=here.measured,
+        schedule=here.schedule,
+        breakdown=breakdown(bag, here.schedule),
+        risk=risk,
+    )
+
+
+def _sampled_again(bag: Bag, schedule: Schedule, measured: Measurement, risk: Risk) -> Risk | None:
+    """Return the risk of another schedule, with the same options."""
+    if not schedule.groups:
+        return None
+    percentiles = "/".join(f"{each:g}" for each in next(iter(risk.quantities.values())).percentiles)
+    text = f"samples={risk.samples},cov={risk.cov},power-cov={risk.power_cov},percentiles={percentiles}"
+    return bag_risk(bag, schedule, measured, RiskOptions.read(text), risk.seed)
+
+
+def _agreeing(sensitivity: Sensitivity | None, here: PriceStretch) -> Sensitivity | None:
+    if sensitivity is None or sensitivity.price != here.from_price:
+        return sensitivity
+    return replace(sensitivity, bound=here.bound_at_from, value=here.value_at_from)
+
+
 def _part(find: Callable[[], Part], pairs: int, most: int) -> Part | str:
-    """Return a part, or the sentence that says why there is none."""
+    """Return a part, or a sentence on why there is none."""
     if pairs > most:
         return (
-            f"It is left out here, because the bag has {pairs:,} pairs of task and machine types: of more "
+            f"It is left out here, because the bag has {pairs:,} pairs of task and machine types: with more "
             f"than {most:,} it takes long."
         )
     try:
         return find()
     except InstanceError as error:
-        needed = "; ".join(fault.needed for fault in error.faults)
-        return f"There is none, because the bag does not tell {needed}."
+        needed = "; ".join(issue.expected for issue in error.issues)
+        return f"There is none, because the bag does not specify {needed}."
     except LpschedError as error:
         return f"There is none: {error}."
 
 
 # Every schedule along the price curve, and the prices between which it is the best.
 #
-# The schedules are those that the curve has found (`bag/pricing/price_curve.py`); of a curve that knows none, those
-# that come of the relaxation: on a piece that is one corner of its program, so one schedule, at every price the
-# same. A schedule that takes t and costs a earns (p - a) / t less what a second costs in any case: a line in
-# the price p, and so is what waiting costs, at slope 0. The best value on the piece is the upper envelope of
-# these lines; it bends where one overtakes another, and changes its regime where it passes 0.
+# The schedules are those of the curve (`bag/pricing/price_curve.py`). A schedule that takes t and costs a earns
+# (p - a) / t less the fixed cost rate: a line in the price p, and so is the cost of waiting, at slope 0. The best
+# value on a segment of the bound is the upper envelope of these lines; it bends where one overtakes another, and
+# changes its regime where it passes 0.
 #
-# The relaxation is solved at two prices inside the piece, because at its ends two corners tie. Marginal values
+# The relaxation is solved at two prices inside a segment, because at its ends two vertices tie. Marginal values
 # of machines and tasks are lines in p where the multipliers are unique; through the two inner points they are
-# drawn to the ends. Where the program is degenerate they may bend inside the piece: a third price shows that,
+# extended to the ends. Where the program is degenerate they may bend inside the segment: a third price shows that,
 # and those that do are left out. Everything else is measured by the verifier or proved:
 #
-#     value   measured at both ends of a stretch
-#     bound   proved at both ends of a piece; being convex, it is below the line between them
+#     value   measured at both ends of a schedule's range
+#     bound   proved at both ends of a segment; being convex, it is below the line between them
 #
-# Where a piece has several best corners, or two meet at a breakpoint, `solve` may come to another schedule.
-INSIDE: Final = (0.25, 0.75)  # where a piece is looked into
-ROUNDING: Final = 1e-9  # as a share of a piece: what is no wider is no stretch
+# Where a segment has several best vertices, or two meet at a breakpoint, `solve` may find another schedule.
+INSIDE: Final = (0.25, 0.75)  # prices inside a segment, as shares of it
+ROUNDING: Final = 1e-9  # as a share of a segment: narrower ranges are none
 MOST_COLD: Final = 1_000  # pairs; larger programs start from the one before
 STRAIGHT: Final = 1e-6  # relative: what is nearer to a line lies on it
-SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a piece, where the best schedules are looked for
-SAME_SHARES: Final = 1e-9  # two relaxations this near are one
+SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a segment, where the best schedules are selected
 
 
 def price_stretches(
-    bag: Bag, curve: PriceCurve, *, to_price: float | None = None, solver: Solver | None = None
+    bag: Bag,
+    curve: PriceCurve,
+    *,
+    to_price: float | None = None,
+    known: Known | None = None,
+    solver: Solver | None = None,
 ) -> tuple[PriceStretch, ...]:
     """Return the schedules along a price curve of the bag, by rising price.
 
-    `to_price` is where to end, if the curve has no end; by default half as far again as its last breakpoint.
+    `to_price` is the last price, if the curve has no end; by default 1.5 times its last breakpoint. At a `known` price
+    there is a breakpoint.
     """
     solver = solver if solver is not None else default_solver()
     last = curve.pieces[-1]
     ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
     gamma = next((price / ratio for price, ratio in ends if price and ratio), None)  # the price at the ratio 1
-    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, gamma, curve.schedules)
-    return tuple(stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0)))
+    also = () if known is None or known.schedule is None else (known.schedule,)
+    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, gamma, (curve.schedules, also))
+    pieces = [part for piece in curve.pieces for part in walk.parted(walk.ended(piece, to_price or 0.0), known)]
+    return tuple(stretch for piece in pieces for stretch in walk.along(piece))
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A schedule, and what it is measured to take and earn at both ends of a piece."""
+    """A schedule, and its measurements at both ends of a segment."""
 
     schedule: Schedule
     low: Measurement
@@ -158,47 +246,64 @@ class _Line:
         return (1.0 - share) * self.at_low + share * self.at_high
 
     def meets(self, other: _Line) -> float | None:
-        """Return where on the piece, as a share of it, both earn the same; `None` if only at its ends."""
+        """Return where on the segment, as a share of it, both earn the same; `None` if only at its ends."""
         low, high = self.at_low - other.at_low, self.at_high - other.at_high
         share = low / (low - high) if low * high < 0 else 0.0
         return share if ROUNDING < share < 1.0 - ROUNDING else None
 
 
 class _Walk:
-    """Goes along the curve of one bag."""
+    """Follows the curve of one bag."""
 
-    def __init__(self, bag: Bag, solver: Solver, gamma: float | None, known: tuple[Schedule, ...] = ()) -> None:
+    def __init__(
+        self, bag: Bag, solver: Solver, gamma: float | None, known: tuple[tuple[Schedule, ...], tuple[Schedule, ...]]
+    ) -> None:
         self.bag, self.solver, self.gamma = bag, solver, gamma
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
         self.may_wait = bag.site.deadline_seconds is None
-        self.known: list[Earning] = []  # schedules of the curve that keep the limits here, too
-        free = self._priced(0.0)
-        for schedule in known:
-            measured = examine(free, schedule, may_wait=self.may_wait, tables=self.tables).measured
-            if measured is not None:
-                self.known.append(Earning.of(schedule, measured, 0.0))
+        self.breakdowns: dict[Schedule, Breakdown] = {}
+        # Schedules that keep the limits here, too: of the curve, and further ones.
+        self.known, self.also = ([each for one in some if (each := self._earning(one))] for some in known)
+
+    def _earning(self, schedule: Schedule) -> Earning | None:
+        measured = examine(self._priced(0.0), schedule, may_wait=self.may_wait, tables=self.tables).measured
+        return None if measured is None else Earning.of(schedule, measured, 0.0)
+
+    def parted(self, piece: PricePiece, known: Known | None) -> list[PricePiece]:
+        """Return a piece in two where it holds a price of which more is known, with the better bound there."""
+        assert piece.to_price is not None
+        if known is None or not piece.from_price <= known.price <= piece.to_price:
+            return [piece]
+        bound, ratio = min(known.bound, on_line(piece, known.price)), self._ratio(known.price)
+        if piece.regime is Regime.DO_NOT_RUN:
+            bound = piece.bound_at_from  # all along
+        left = replace(piece, to_price=known.price, to_ratio=ratio, bound_at_to=bound)
+        right = replace(piece, from_price=known.price, from_ratio=ratio, bound_at_from=bound)
+        if piece.regime is Regime.PROFIT and max(left.bound_at_from, bound) <= 0:
+            left = replace(left, regime=Regime.LOSS)
+        return [each for each in (left, right) if each.to_price is not None and each.from_price < each.to_price]
 
     def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
-        """Return a piece that ends, with the bound proved there."""
+        """Return a segment with an end, and the bound proved there."""
         if piece.to_price is not None:
             return piece
         end = max(BEYOND * max(piece.from_price, self.gamma or 0.0), to_price) or 1.0
-        question = ask(self.bag, Terms("profit", end), self.solver)
+        question = build_problem(self.bag, Terms("profit", end), self.solver)
         bound = prove(question, self.solver).bound
         return replace(piece, to_price=end, to_ratio=self._ratio(end), bound_at_to=bound)
 
     def along(self, piece: PricePiece) -> Iterator[PriceStretch]:
-        """Yield the stretches of a piece."""
+        """Yield the schedules of a segment."""
         low, high = piece.from_price, piece.to_price
-        assert high is not None, "a piece that ends"
+        assert high is not None, "a segment with an end"
         runs = piece.regime is not Regime.DO_NOT_RUN
         prices = [low + share * (high - low) for share in INSIDE]
         inner = [self._relaxed(price) for price in prices] if runs else []
         free = marginal_values(self.bag, None, self.solver)
         assert free is not None
         worths = self._worths(prices, inner) if runs else (free, free)
-        schedules = self._schedules(low, high, inner)
+        schedules = self._schedules(low, high)
         lines = [_Line(each, self._measured(each, low), self._measured(each, high)) for each in schedules]
         if not runs:  # nothing is scarce, and only rounding moves the bound
             piece = replace(piece, bound_at_to=piece.bound_at_from)
@@ -210,7 +315,7 @@ class _Walk:
     def _stretch(
         self, piece: PricePiece, ends: tuple[float, float], line: _Line | None, worths: tuple[Worth, Worth]
     ) -> PriceStretch:
-        start, stop = (None if line is None else self._at(piece, line, price) for price in ends)
+        start, stop = (None if line is None else self._measured(line.schedule, price) for price in ends)
         value = None if start is None else start.profit_per_hour
         value_at_to = None if stop is None else stop.profit_per_hour
         regime = None
@@ -231,10 +336,16 @@ class _Walk:
             schedule=None if line is None else line.schedule,
             worth_at_from=worths[0],
             worth_at_to=worths[1],
+            breakdown=None if line is None or start is None else self._breakdown(line.schedule),
         )
 
+    def _breakdown(self, schedule: Schedule) -> Breakdown:
+        if schedule not in self.breakdowns:
+            self.breakdowns[schedule] = breakdown(self.bag, schedule)
+        return self.breakdowns[schedule]
+
     def _relaxed(self, price: float) -> Relaxation:
-        """Relax at a price: where that is cheap just as `solve` does, which matters where prices tie."""
+        """Relax at a price: for small bags as `solve` does, which matters where prices tie."""
         if self.bag.seconds.rows * self.bag.seconds.columns <= MOST_COLD:
             return PROFIT.relax(self._priced(price), self.solver)
         return self.search.at(cost_model(self.bag).income_at(price))
@@ -242,7 +353,7 @@ class _Walk:
     def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
         """Return the marginal values at both ends, on the line through those at the two inner prices."""
         one, two = (self._worth(price, each) for price, each in zip(prices, inner, strict=True))
-        if one.is_two_sided or two.is_two_sided or scales_of(self.bag).shortest:
+        if one.is_two_sided or two.is_two_sided or scaling_of(self.bag).shortest:
             middle = sum(prices) / 2.0
             one = _straight(one, self._worth(middle, self._relaxed(middle)), two)
         begin, end = INSIDE
@@ -253,25 +364,15 @@ class _Walk:
         assert worth is not None, "the search solves its programs to the end"
         return worth
 
-    def _schedules(self, price: float, end: float, inner: list[Relaxation]) -> list[Schedule]:
-        """Return what may be best on a piece: of the curve, or of its relaxation; last, waiting."""
+    def _schedules(self, price: float, end: float) -> list[Schedule]:
+        """Return what may be best on a segment; last, waiting."""
         found: dict[Schedule, None] = {}
         for share in SHARES if self.known else ():
             at = price + share * (end - price)
             found[max(self.known, key=lambda each: each.at(at)).schedule] = None
-        if not found and inner and np.allclose(inner[0].shares, inner[1].shares, rtol=0.0, atol=SAME_SHARES):
-            inner = inner[:1]
-        for relaxation in () if found else inner:
-            recovered = choices(self._priced(price), PROFIT, relaxation, self.solver)
-            if not isinstance(recovered, str):
-                found |= dict.fromkeys(each.schedule for each in recovered)
+        found |= dict.fromkeys(each.schedule for each in self.also)
         found.pop(NOTHING, None)
         return [*found, *([NOTHING] if self.may_wait else [])]
-
-    def _at(self, piece: PricePiece, line: _Line, price: float) -> Measurement:
-        """Measure the schedule of a line at a price of the piece."""
-        known = {piece.from_price: line.low, piece.to_price: line.high}
-        return known[price] if price in known else self._measured(line.schedule, price)
 
     def _measured(self, schedule: Schedule, price: float) -> Measurement:
         examined = examine(self._priced(price), schedule, may_wait=self.may_wait, tables=self.tables)
@@ -286,7 +387,7 @@ class _Walk:
 
 
 def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
-    """Return which line is highest from where to where, as shares of the piece; cut also where it passes 0.
+    """Return which line is highest from where to where, as shares of the segment; split also where it passes 0.
 
     >>> def earning(low: float, high: float) -> _Line:
     ...     return _Line(NOTHING, Measurement(None, None, low), Measurement(None, None, high))
@@ -300,7 +401,7 @@ def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
     cuts = {one.meets(other) for one, other in itertools.combinations([*lines, zero], 2)}
     places = [0.0]
     for cut in sorted(cut for cut in cuts if cut is not None):
-        if cut > places[-1] + ROUNDING:  # cuts this near are one: where two endings of a schedule earn nothing
+        if cut > places[-1] + ROUNDING:  # two ends of a schedule may earn nothing at the same price
             places.append(cut)
     places.append(1.0)
     found: list[tuple[float, float, _Line | None]] = []
@@ -338,7 +439,7 @@ def _straight(one: Worth, middle: Worth, two: Worth) -> Worth:
 
 
 def _joined(join: Callable[..., float | None], first: Worth, *others: Worth) -> Worth:
-    """Return what a function makes of the same marginal value in each."""
+    """Return marginal values that a function computes from those of the same name."""
     machines = {
         name: join(value, *(each.machine_types[name] for each in others)) for name, value in first.machine_types.items()
     }

@@ -4,7 +4,7 @@ Data       n_i    tasks of type i                m_j    machines of type j
            P      a pattern of machine type j: a_iP tasks of type i that take load_P <= t2 seconds and cost_P
            N      what a bag brings, or L, what a second costs: see `bag/arrays.py`
            P - I  watts that an average-power cap leaves above the idle floor, if there is one
-Variables  y_P    machines that run pattern P, s_i tasks of type i that nobody runs, z bags or seconds
+Variables  y_P    machines that run pattern P, s_i tasks of type i that no machine runs, z bags or seconds
 
 For makespans in [t1, t2], counted in units of T seconds:
 
@@ -17,12 +17,11 @@ For makespans in [t1, t2], counted in units of T seconds:
           z is between                            T / t2 and T / t1    t1 / T and t2 / T        (interval)
 
 For profit everything is divided by t / T, as Charnes and Cooper do, and z = T / t; for cost z = t / T.
-Where a task may cost less than nothing, demand is an equation: nobody runs a task twice to save idle power.
+Where a task may cost less than nothing, demand is an equation: no task may run twice to save idle power.
 
-Why it bounds: the machines of a real schedule run patterns, and with s = 0 they are a feasible point.
-Multipliers v_i of demand, omega_j >= 0 of capacity and mu >= 0 of the cap say so without the program. With
-phi_j the most that a pattern of j is worth, v a_P - cost_P - omega_j load_P - mu joules_P, every schedule
-whose makespan t is in the interval
+Why it bounds: the machines of a real schedule run patterns, and with s = 0 they are a feasible point. Multipliers v_i
+of demand, omega_j >= 0 of capacity and mu >= 0 of the cap say so without the program. With phi_j the largest value of a
+pattern of j, v a_P - cost_P - omega_j load_P - mu joules_P, every schedule whose makespan t is in the interval
 
     costs at least  A - t B,     A = sum n_i v_i - sum m_j phi_j,     B = sum m_j omega_j + mu (P - I).
 
@@ -61,7 +60,7 @@ SLACK: Final = 2.0  # between what a variable can be and its upper limit
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a task of each type, and a second on a machine of each type, are worth."""
+    """Prices of a task of each type, of a second on a machine of each type, and of a joule under the cap."""
 
     tasks: Floats  # v
     machines: Floats  # omega
@@ -182,17 +181,12 @@ class PackingOracle:
         z = lp.variables("z", upper=self._longest() if items.income is None else SLACK)
         s = lp.variables("s", upper=SLACK * n)
         paid = items.per_second * self.unit_seconds if items.income is None else -items.income
-        lp.objective([(z, paid / self.unit), (s, items.dear(self.unit_seconds) / self.unit)])
+        lp.objective([(z, paid / self.unit), (s, items.penalties(self.unit_seconds) / self.unit)])
         most = seconds if (items.costs < 0).any() else np.inf
         i, j = np.arange(len(n)), np.arange(len(m))
-        lp.between_each(
-            [f"demand[{each}]" for each in i],
-            [(i, s, 1.0), (i, np.broadcast_to(z, n.shape), -bags * n)],
-            seconds * n,
-            most * n,
-        )
+        lp.between_each([f"demand[{each}]" for each in i], [(i, s, 1.0), (i, z, -bags * n)], seconds * n, most * n)
         for name, there, here in (("machines", bags, seconds), ("capacity", seconds, bags)):
-            lp.at_most_each([f"{name}[{each}]" for each in j], [(j, np.broadcast_to(z, m.shape), -there * m)], here * m)
+            lp.at_most_each([f"{name}[{each}]" for each in j], [(j, z, -there * m)], here * m)
         if items.joules is not None:
             left = items.headroom * self.unit_seconds / self.joules_unit
             lp.at_most("cap", [(z, -seconds * left)], bags * left)

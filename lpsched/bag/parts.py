@@ -1,7 +1,4 @@
-"""The parts of a bag as users write them, and what they must satisfy together.
-
-Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units.
-"""
+"""The parts of a bag as users write them, and what they must satisfy together. Units are in the names."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, Place, nearest, quote
 from lpsched.model.base import Part, Rule
 from lpsched.model.fields import (
     MOST,
@@ -85,56 +82,56 @@ PLAIN_SITE: Final = Site()
 
 
 # Rules: one small function each, named for what it holds.
-def machine_types_differ(machine_types: MachineTypes) -> Iterator[Fault]:
+def machine_types_differ(machine_types: MachineTypes) -> Iterator[InputIssue]:
     """Check the names of machine types and P-states."""
     return labels_differ(machine_types, "machine_types", "machine type")
 
 
-def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
+def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check the names of task types."""
     return repeats([each.name for each in task_types], ("task_types",), ("name",))
 
 
-def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[Fault]:
+def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[InputIssue]:
     """Check that the number of machines is exact in a double."""
     return _countable("machine_types", "machines", sum(each.count for each in machine_types))
 
 
-def tasks_can_be_counted(task_types: TaskTypes) -> Iterator[Fault]:
+def tasks_can_be_counted(task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check that the number of tasks is exact in a double."""
     return _countable("task_types", "tasks", sum(each.count for each in task_types))
 
 
-def _countable(key: str, word: str, total: int) -> Iterator[Fault]:
+def _countable(key: str, word: str, total: int) -> Iterator[InputIssue]:
     if total > MOST:
-        yield Fault((key,), f"{total:,} {word} in total", "at most 10^15", "scale the instance down")
+        yield InputIssue((key,), f"{total:,} {word} in total", "at most 10^15", "scale the instance down")
 
 
-def depreciation_has_price_and_life(machine_types: MachineTypes) -> Iterator[Fault]:
+def depreciation_has_price_and_life(machine_types: MachineTypes) -> Iterator[InputIssue]:
     """Check that what is bought has a life."""
     for j, machine in enumerate(machine_types):
         if machine.purchase_price > 0 and machine.mean_hours_to_failure is None:
             found = f"a purchase price but no life of {quote(machine.name)}"
             do = "add mean_hours_to_failure, or drop purchase_price"
-            yield Fault(("machine_types", j, "purchase_price"), found, "both", do)
+            yield InputIssue(("machine_types", j, "purchase_price"), found, "both", do)
 
 
-def every_task_type_can_run(seconds: Table, task_types: TaskTypes) -> Iterator[Fault]:
+def every_task_type_can_run(seconds: Table, task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check that each row has a time."""
     absent = Counter(flat // seconds.columns for flat in seconds.absent())
     for i, task in enumerate(task_types):
         if absent[i] == seconds.columns:
             found = f"no machine type that can run task type {quote(task.name)} ({task.count} tasks)"
-            yield Fault(("seconds", i), found, "at least one time", "give one a time, or drop the task type")
+            yield InputIssue(("seconds", i), found, "at least one time", "give one a time, or drop the task type")
 
 
 def times_and_powers_go_together(
     seconds: Table, watts: Table | None, machine_types: MachineTypes, task_types: TaskTypes
-) -> Iterator[Fault]:
+) -> Iterator[InputIssue]:
     """Check that the tables have the same cells."""
     lonely = set(seconds.absent()) ^ set(watts.absent()) if watts is not None else set()
     places = [(j, k) for j, machine in enumerate(machine_types) for k in range(machine.modes)]
-    for flat in islice(sorted(lonely), MOST_FAULTS):
+    for flat in islice(sorted(lonely), MOST_ISSUES):
         i, column = divmod(flat, len(places))
         j, k = places[column]
         machine, task = machine_types[j], task_types[i]
@@ -146,16 +143,16 @@ def times_and_powers_go_together(
             has, lacks, word = ("power", "time", "seconds")
         path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
         do = f"give it {word}, or remove its {has}"
-        yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
+        yield InputIssue(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
 
 
-def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[Fault]:
+def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check that prices are of task types that there are."""
     names = [task.name for task in task_types]
     for number, unknown in enumerate(sorted(set(prices.per_task) - set(names))):
         advice = nearest(unknown, names) if number < MOST_ADVISED else ""
         path = ("prices", "per_task", unknown)
-        yield Fault(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
+        yield InputIssue(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
 
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -1,4 +1,4 @@
-"""From a bag to a proved bound: what is asked, what each objective means, and whether anything is feasible."""
+"""From a bag to a proved bound: the problem, its objectives, and whether anything is feasible."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.relaxation import Relaxation, least_makespan
 from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.bag.terms import Terms, check_ratio, checked
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InfeasibleError, InfeasibleProgramError, InstanceError, NotFoundError
-from lpsched.lp.sweep import is_sound
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleError, InfeasibleProgramError, InputIssue, InstanceError, NotFoundError
+from lpsched.lp.sweep import is_consistent
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR, lower_text, number
 
@@ -31,96 +31,93 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of which bag."""
+class Problem:
+    """A bag under its terms, and the objective."""
 
-    given: Bag  # as the user brought it; its hash is the one reported
+    given: Bag  # as in the file; its hash is the one reported
     bag: Bag  # under the terms
     terms: Terms
     objective: Objective
 
 
-def ask(bag: Bag, terms: Terms, solver: Solver) -> Question:
-    """Settle the objective and the terms."""
+def build_problem(bag: Bag, terms: Terms, solver: Solver) -> Problem:
+    """Return the problem of a bag: its objective, and the bag under its terms."""
     objective = terms.objective
     if objective is not None and objective not in OBJECTIVES:
-        raise ValueError(f"objective is {objective!r}, needs one of {', '.join(OBJECTIVES)}")
+        raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     if terms.price is not None and terms.profit_ratio is not None:
-        fault = Fault(("price",), "a price and a profit ratio", "one of them", "leave one out")
-        raise InstanceError("the terms", (fault,))
+        issue = InputIssue(("price",), "a price and a profit ratio", "one of them", "leave one out")
+        raise InstanceError("the terms", (issue,))
     terms = with_price(bag, terms, solver)
-    asked = terms.applied_to(bag)
+    changed = terms.applied_to(bag)
     if objective is None:
-        objective = "profit" if has_price(asked) else "makespan"
-    faults = missing_data(asked, objective)
-    if faults:
-        raise InstanceError(bag.name, faults)
-    return Question(bag, asked, terms, OBJECTIVES[objective])
+        objective = "profit" if has_price(changed) else "makespan"
+    issues = missing_data(changed, objective)
+    if issues:
+        raise InstanceError(bag.name, issues)
+    return Problem(bag, changed, terms, OBJECTIVES[objective])
 
 
-def missing_data(bag: Bag, objective: str) -> tuple[Fault, ...]:
-    """Return what the bag does not say, and this objective needs."""
-    prices, faults = bag.prices, []
+def missing_data(bag: Bag, objective: str) -> tuple[InputIssue, ...]:
+    """Return the issues of a bag that lacks what this objective needs."""
+    prices, issues = bag.prices, []
     if bag.watts is None:
         power = "the watts of every pair that can run"
         if objective in ("energy", "front"):
-            faults.append(Fault(("watts",), "none", power, f"add them: {objective} counts joules"))
+            issues.append(InputIssue(("watts",), "none", power, f"add them: {objective} counts joules"))
         elif objective == "profit" and cost_model(bag).energy_price:
             do = "add them, or set electricity_per_kwh to 0"
-            faults.append(Fault(("watts",), "none", f"{power}, since electricity has a price", do))
+            issues.append(InputIssue(("watts",), "none", f"{power}, since electricity has a price", do))
         if bag.site.average_power_cap_watts is not None:
             do = "add them, or drop the power cap"
-            faults.append(Fault(("watts",), "none", f"{power}, since there is a power cap", do))
+            issues.append(InputIssue(("watts",), "none", f"{power}, since there is a power cap", do))
     if objective == "profit":
         if not has_price(bag):
             do = "add it, or give a price (--price) or a profit ratio (--profit-ratio)"
-            faults.append(Fault(("prices", "per_bag"), "none", "what a bag sells for", do))
+            issues.append(InputIssue(("prices", "per_bag"), "none", "what a bag sells for", do))
         if prices.electricity_per_kwh is None:
             do = "add it; write 0 if you do not pay for it"
-            faults.append(Fault(("prices", "electricity_per_kwh"), "none", "what a kWh costs", do))
-    return tuple(faults)
+            issues.append(InputIssue(("prices", "electricity_per_kwh"), "none", "what a kWh costs", do))
+    return tuple(issues)
 
 
 def energy_cost(bag: Bag, solver: Solver) -> float:
-    """Return c PUE E_min: what the least energy of the bag costs, without the cap and the deadline.
-
-    The profit ratio is that of the papers: their E_min is the one of split tasks.
-    """
+    """Return c PUE E_min: what the least energy costs, without cap and deadline, of split tasks as in the papers."""
     prices = bag.prices
-    faults = list(missing_data(bag, "energy"))
+    issues = list(missing_data(bag, "energy"))
     if prices.electricity_per_kwh is None:
         needed = "what a kWh costs, since a profit ratio is a multiple of the energy's cost"
-        faults.append(Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead"))
-    if faults:
-        raise InstanceError(bag.name, tuple(faults))
+        issues.append(InputIssue(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead"))
+    if issues:
+        raise InstanceError(bag.name, tuple(issues))
     least = relaxed_front(bag.without_limits(), front.ENERGY, solver, whole=False).energy_joules
     assert least is not None
     cost = cost_model(bag).energy_price * least
     if cost <= 0:
         place = ("prices", "electricity_per_kwh") if least > 0 else ("watts",)
         needed = "energy that costs something, since a profit ratio is a multiple of that"
-        raise InstanceError(bag.name, (Fault(place, "0", needed, "give a price instead"),))
+        raise InstanceError(bag.name, (InputIssue(place, "0", needed, "give a price instead"),))
     return cost
 
 
 def with_price(bag: Bag, terms: Terms, solver: Solver) -> Terms:
-    """Return the terms with a price in place of a profit ratio: so many times the cost of the least energy."""
+    """Return the terms with a price in place of a profit ratio, which is in costs of the least energy."""
     ratio = checked("profit_ratio", terms.profit_ratio, check_ratio)
     return terms if ratio is None else replace(terms, price=ratio * energy_cost(bag, solver), profit_ratio=None)
 
 
-# What can be asked of a bag: each objective relaxes, proves and reads its own value.
+# The objectives: each relaxes, proves and reads its own value.
 #
 #     makespan   least seconds        energy   least joules        profit   most money per hour
 #
 # Where several points are equally good, the relaxation of the first two takes the one that is best in the
-# other: of all ways to be done as soon, the thriftiest.
+# other: of all ways with the least makespan, the one with least energy.
 TIE: Final = 1e-7  # what the other criterion counts where the first one ties
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """One question; the answers are doubles in its unit, rounded to the side that stays true."""
+    """One objective; values and bounds are doubles in its unit, rounded to the side that stays true."""
 
     name: str
     weights: front.Weights | None = None  # of energy and makespan, which are to be small; `None`: of profit, most
@@ -131,15 +128,15 @@ class Objective:
         return self.weights is None
 
     def unit(self, bag: Bag) -> str:
-        """Return what value and bound are told in."""
+        """Return the unit of value and bound."""
         return {"makespan": "seconds", "energy": "joules"}.get(self.name) or f"{bag.prices.currency}/hour"
 
-    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxation:
+    def relax(self, bag: Bag, solver: Solver, cancel: CancelToken | None = None) -> Relaxation:
         """Solve the linear program."""
         if self.weights is not None:
-            return relaxed_front(bag, self.weights, solver, watch)
-        chosen = rate_by_columns(bag, solver, watch) if is_huge(bag) else None
-        return best_rate(bag, solver, watch=watch)[0] if chosen is None else chosen
+            return relaxed_front(bag, self.weights, solver, cancel)
+        chosen = rate_by_columns(bag, solver, cancel) if is_huge(bag) else None
+        return best_rate(bag, solver, cancel=cancel)[0] if chosen is None else chosen
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:
         """Return the bound that these prices prove."""
@@ -162,24 +159,24 @@ OBJECTIVES: Final = {each.name: each for each in (PROFIT, MAKESPAN, ENERGY)}
 
 
 def relaxed_front(
-    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
+    bag: Bag, weights: front.Weights, solver: Solver, cancel: CancelToken | None = None, *, whole: bool = True
 ) -> Relaxation:
     """Relax a weighted sum of energy and makespan, for `whole` tasks or split ones."""
-    chosen = least_by_columns(bag, weights, solver, watch, whole=whole) if is_huge(bag) else None
+    chosen = least_by_columns(bag, weights, solver, cancel, whole=whole) if is_huge(bag) else None
     if chosen is not None:
         return chosen
-    scales, solution = least_cost(bag, weights, solver, watch=watch, whole=whole)
-    best = front.read_solution(scales, weights, solution)
-    if not best.optimal or scales.joules is None:
+    scaling, solution = least_cost(bag, weights, solver, cancel=cancel, whole=whole)
+    best = front.read_solution(scaling, weights, solution)
+    if not best.optimal or scaling.joules is None:
         return best
     tied = front.Weights(
-        weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
-        weights.seconds or TIE * scales.least_joules / scales.seconds,
+        weights.joules or TIE * scaling.seconds / (scaling.least_joules or 1.0),
+        weights.seconds or TIE * scaling.least_joules / scaling.seconds,
     )
-    again = solver.solve(solution.program.with_costs(front.all_costs(scales, tied)), watch=watch)
-    if not is_sound(again):
+    again = solver.solve(solution.program.with_costs(front.all_costs(scaling, tied)), cancel=cancel)
+    if not is_consistent(again):
         return best
-    among = front.point_of(scales, again)
+    among = front.point_of(scaling, again)
     return replace(
         best, shares=among.shares, makespan_seconds=among.makespan_seconds, energy_joules=among.energy_joules
     )
@@ -265,59 +262,57 @@ def prover_of(bag: Bag) -> Prover:
     return Prover(bag, screen_of(bag), Shortest(*least_makespan(bag)))
 
 
-def proved_makespan(bag: Bag, solver: Solver, watch: Watch | None = None) -> float:
+def proved_makespan(bag: Bag, solver: Solver, cancel: CancelToken | None = None) -> float:
     """Return a makespan that no schedule of a bag undercuts, whatever its deadline is."""
     free = bag.without_deadline()
-    return MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver, watch).multipliers)
+    return MAKESPAN.prove(prover_of(free), MAKESPAN.relax(free, solver, cancel).multipliers)
 
 
 def prove(
-    question: Question, solver: Solver, *, watch: Watch | None = None, timings: dict[str, float] | None = None
+    problem: Problem, solver: Solver, *, cancel: CancelToken | None = None, timings: dict[str, float] | None = None
 ) -> Proved:
-    """Relax the question, and prove its bound."""
+    """Relax the problem, and prove its bound."""
     timings = {} if timings is None else timings
     with timed(timings, "relax"):
-        prover = prover_of(question.bag)
-        relaxed = _relax(question, prover, solver, watch)
+        prover = prover_of(problem.bag)
+        relaxed = _relax(problem, prover, solver, cancel)
     with timed(timings, "prove"):
-        # Where the bag is better not run, nothing is scarce: that alone proves that waiting is best.
-        prices = Multipliers.zero(question.bag) if relaxed is None else relaxed.multipliers
-        bound = question.objective.prove(prover, prices)
+        # Where the bag is better not run, nothing is scarce: that alone proves it.
+        prices = Multipliers.zero(problem.bag) if relaxed is None else relaxed.multipliers
+        bound = problem.objective.prove(prover, prices)
     return Proved(relaxed, prices, bound)
 
 
-def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | None) -> Relaxation | None:
+def _relax(problem: Problem, prover: Prover, solver: Solver, cancel: CancelToken | None) -> Relaxation | None:
     """Return the relaxation; `None` if the bag is better not run, which needs no linear program."""
-    bag, asked = question.bag, question.objective
+    bag, objective = problem.bag, problem.objective
     require_power(prover)
-    may_wait = asked.maximise and bag.site.deadline_seconds is None
-    if may_wait and prover.income() <= prover.least_running_cost():
+    if objective.maximise and bag.site.deadline_seconds is None and prover.income() <= prover.least_running_cost():
         return None
-    fastest = require_time(prover, solver, watch)
-    if fastest is not None and asked.name == "makespan":
+    fastest = require_time(prover, solver, cancel)
+    if fastest is not None and objective.name == "makespan":
         return fastest
     try:
-        return asked.relax(bag, solver, watch)
+        return objective.relax(bag, solver, cancel)
     except InfeasibleProgramError as error:
         if fastest is None:
             raise
         least = lower_text(fastest.makespan_seconds)
         raise NotFoundError(
             f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of the "
-            f"relaxation {least} s; that is too close for the solver to tell; give it a little more time"
+            f"relaxation {least} s; that is too close for the solver to decide; give it a little more time"
         ) from error
 
 
-# Is there any schedule at all? A cap below the idle floor, a deadline too short: refused with a proof.
+# Is there any schedule at all? A cap below the idle floor, a deadline too short: rejected with a proof.
 def require_power(prover: Prover) -> None:
-    """Refuse a cap that leaves nothing above the idle floor, unless tasks draw less than idle.
-
-    With H = P - I: if H < 0, some D(x) must be negative; if H = 0, none may be positive.
-    """
+    """Reject a cap that leaves nothing above the idle floor, unless tasks draw less than idle."""
     headroom = prover.headroom
     if headroom is None or headroom > 0:
         return
-    least = prover.least_joules_above_idle()
+    least = (
+        prover.least_joules_above_idle()
+    )  # with H = P - I: if H < 0, some D(x) must be negative; if H = 0, none positive
     if least < 0 or (least == 0 and headroom == 0):
         return
     site = prover.bag.site
@@ -331,26 +326,26 @@ def require_power(prover: Prover) -> None:
     )
 
 
-def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> Relaxation | None:
-    """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met."""
+def require_time(prover: Prover, solver: Solver, cancel: CancelToken | None = None) -> Relaxation | None:
+    """Reject a deadline that no schedule meets; return the relaxation that shows one might be met."""
     deadline = prover.bag.site.deadline_seconds
     if deadline is None and (prover.headroom is None or prover.headroom > 0):
         return None
     usable = usable_bag(prover.bag)
     try:
-        relaxed = MAKESPAN.relax(usable, solver, watch)
+        relaxed = MAKESPAN.relax(usable, solver, cancel)
     except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
         floor, left = float(prover.idle_watts), float(prover.headroom + prover.idle_watts)
         raise InfeasibleError(
             f"{prover.bag.name}: the power cap leaves {number(left)} W for the machines, which draw "
-            f"{number(floor)} W idle, and no tasks draw so much less; raise the cap"
+            f"{number(floor)} W idle, and no tasks draw that much less; raise the cap"
         ) from error
     if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
-        # That proof is about schedules without a task beyond the deadline; what is told, about all schedules.
-        least = proved_makespan(prover.bag, solver, watch)
+        # That proof is about schedules without a task beyond the deadline; what is reported, about all schedules.
+        least = proved_makespan(prover.bag, solver, cancel)
         why = f"no schedule takes less than {lower_text(least)} s"
         if least <= deadline:
             least = rounded_down(prover.makespan(relaxed.multipliers))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 # How long each task type takes on each machine type: as doubles to compare, as whole ticks to add up.
-#
 # Rules about completion times use only the fastest P-state of each pair (of equally fast ones the one that
 # draws fewest watts, then the first). Sums of doubles depend on their order, and a rule that compares them
 # could choose otherwise than the same rule on paper. So ready times are whole numbers of ticks, 2^-s seconds,
@@ -52,10 +51,6 @@ class PairTimes:
             columns[:, j] = first + np.where(quickest, drawn[:, own], np.inf).argmin(axis=1)
         return cls(seconds, columns, shift_of(arrays.seconds[arrays.can_run]))
 
-    def ticks(self, i: int, j: int) -> int:
-        """Return the whole ticks of one task of type i on machine type j, which can run it."""
-        return int(math.ldexp(float(self.seconds[i, j]), self.shift))
-
     def in_seconds(self, ticks: int) -> float:
         """Return ticks as seconds, rounded once."""
         return ticks / (1 << self.shift)
@@ -71,7 +66,7 @@ class PairTimes:
 
     def way(self, i: int, j: int) -> Way:
         """Return the fastest way to run a task of type i on machine type j, which can run it."""
-        return Way(j, int(self.columns[i, j]), self.ticks(i, j))
+        return Way(j, int(self.columns[i, j]), int(math.ldexp(float(self.seconds[i, j]), self.shift)))
 
 
 def shift_of(seconds: Floats) -> int:
@@ -84,10 +79,9 @@ def shift_of(seconds: Floats) -> int:
 
 # The n smallest of many evenly spaced times, however large n is.
 #
-# Stream g has the times  f_g, f_g + e_g, f_g + 2 e_g, ...,  each m_g times over: the ends (or starts) of
-# equal tasks of length e_g, one after the other, on m_g machines that are ready together. A rule that always
-# takes the earliest time, n times, takes the n smallest of all streams together; of equal times, those of the
-# first stream first.
+# Stream g has the times  f_g, f_g + e_g, f_g + 2 e_g, ...,  each m_g times over: the ends (or starts) of equal tasks of
+# length e_g, one after the other, on m_g machines that are ready together. A rule that always takes the earliest time,
+# n times, takes the n smallest of all streams together; of equal times, those of the first stream first.
 #
 #     r_g(t) = max(0, floor((t - f_g) / e_g) + 1)     rounds of stream g up to time t
 #     c(t)   = sum m_g r_g(t)                         times up to t, which never falls
@@ -163,7 +157,6 @@ def _bracket(streams: Sequence[Stream], count: int, enough: int) -> tuple[int, i
 
 
 # Machines while a rule hands out tasks: groups that have done the same so far, and when they are ready.
-#
 # A machine runs its tasks in the order in which they were handed to it. Machines with the same past are one
 # group, so that a million machines and a billion tasks are a few groups with a few runs. Of equally good
 # groups the first comes first: by machine type, then by age.
@@ -177,11 +170,11 @@ class Way(NamedTuple):
 
 @dataclass(slots=True)
 class Group:
-    """Machines of one type with the same past; ready after so many ticks."""
+    """Machines of one type with the same past."""
 
     age: int  # its place among the groups of its type, from the oldest on
     machines: int
-    ready: int = 0
+    ready: int = 0  # in ticks
     runs: list[tuple[int, int, int]] = field(default_factory=list)  # task type, column, tasks of each machine
 
     def __lt__(self, other: Group) -> bool:
@@ -189,7 +182,7 @@ class Group:
         return (self.ready, self.age) < (other.ready, other.age)
 
     def run(self, i: int, way: Way, count: int) -> None:
-        """Let each machine run so many tasks more."""
+        """Let each machine run `count` tasks more."""
         before = self.runs[-1] if self.runs else None
         if before is not None and before[:2] == (i, way.column):
             self.runs[-1] = (i, way.column, before[2] + count)
@@ -221,10 +214,7 @@ class ReadyMachines:
         return [(group, way) for way in ways for group in sorted(self.groups[way.j], key=attrgetter("age"))]
 
     def give(self, i: int, ways: Sequence[Way], count: int, *, by_start: bool = False) -> None:
-        """Hand out equal tasks one after the other, each to the machine that ends it first.
-
-        With `by_start`, to the machine that starts it first.
-        """
+        """Hand out equal tasks one by one, each to the machine that ends it first (`by_start`: starts it first)."""
         owners = self.owners(ways)
         self.take(i, owners, lowest(streams_of(owners, by_start=by_start), count))
 
@@ -246,7 +236,7 @@ class ReadyMachines:
             heapq.heapify(self.groups[j])
 
     def give_first(self, i: int, way: Way, count: int) -> None:
-        """Hand one task each to so many machines of the group of that type which is ready first."""
+        """Hand one task each to `count` machines of the group of that type which is ready first."""
         heap = self.groups[way.j]
         group = heap[0]
         if count < group.machines:

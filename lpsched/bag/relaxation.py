@@ -1,4 +1,4 @@
-"""What a relaxation of a bag returns; scales of its rows; sums of whole tasks."""
+"""What a relaxation of a bag returns; scaling of its rows; sums of whole tasks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Regime(StrEnum):
     """Whether running the bag pays."""
 
     PROFIT = "profit"  # it earns more than it costs
-    LOSS = "loss"  # it does not, but less is lost than by waiting, or a deadline forces it
-    DO_NOT_RUN = "do-not-run"  # waiting is best
+    LOSS = "loss"  # it does not, but less is lost than by not running, or a deadline forces it
+    DO_NOT_RUN = "do-not-run"  # best not to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Relaxation(Point):
 
 # Pure numbers for the solver: what all bag formulations count in.
 #
-# Solvers have absolute tolerances, so every amount is told as a share of something of its own size:
+# Solvers have absolute tolerances, so every amount is a share of something of its own size:
 #
 #    T        seconds: a makespan that surely suffices, or any other of the order of the answer
 #    L        seconds: a makespan that no schedule of whole tasks undercuts (`least_makespan`)
@@ -71,15 +71,15 @@ class Relaxation(Point):
 #
 # A solver keeps dual feasibility to its tolerance in its own units. Where u < 1, a price of 0 instead of 1e-9
 # passes there; but at a price of 0 the task type would cost nothing, and the certificate prove nothing.
-# `sound_prices` therefore raises prices, by no more than that tolerance, until no such pair is too cheap.
+# `dual_feasible_prices` therefore raises prices, by no more than that tolerance, until no such pair is too cheap.
 ROUNDING: Final = 1e-9
 LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
-DEAREST: Final = 1e12  # times the unit of cost: what costs more is not told apart
+LARGEST_COST: Final = 1e12  # times the unit of cost: an upper limit of all costs
 SLACK: Final = 2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
 
 
 @dataclass(frozen=True, slots=True)
-class CapScale:
+class CapScaling:
     """The average-power cap at the machines: sum d x <= headroom t."""
 
     headroom_watts: float  # P - I
@@ -89,7 +89,7 @@ class CapScale:
 
 
 @dataclass(frozen=True)
-class Scales:
+class Scaling:
     """The numbers above, for one bag and one T."""
 
     bag: Bag
@@ -97,16 +97,12 @@ class Scales:
     seconds: float  # T
     loads: Floats  # l
     joules: Floats | None  # n d: what all tasks of a type take above idle in this column
-    cap: CapScale | None
+    cap: CapScaling | None
     units: Floats  # u
     shortest: float = 0.0  # L: no schedule takes less; 0 where the programs know
 
-    def allows(self, seconds: float) -> bool:
-        """Tell whether a makespan is none that L forbids, but for rounding."""
-        return seconds >= self.shortest * (1.0 - ROUNDING)
-
-    def split(self) -> Scales:
-        """Return the same scales for split tasks: without L."""
+    def split(self) -> Scaling:
+        """Return the same scaling for split tasks: without L."""
         return replace(self, shortest=0.0)
 
     @cached_property
@@ -123,6 +119,12 @@ class Scales:
         soonest = self.seconds / len(arrays.machine_counts)
         least = float(np.where(arrays.can_run, busy, np.inf).min(axis=1).sum())
         return least + self.idle_floor_watts * soonest
+
+    @property
+    def row_names(self) -> tuple[list[str], list[str]]:
+        """The names of the rows of demand and of capacity."""
+        tasks, machines = self.bag.task_types, self.bag.machine_types
+        return [f"demand[{each.name}]" for each in tasks], [f"capacity[{each.name}]" for each in machines]
 
     def makespan_of(self, shares: Floats) -> float:
         """Return the seconds that these shares take: the largest load, or L, until the cap is kept."""
@@ -160,7 +162,7 @@ class Scales:
         )
 
     def shares_of(self, amounts: Floats) -> Floats:
-        """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
+        """Return shares that sum to 1, from variables; a task type without any goes where it is done soonest."""
         shares = np.maximum(amounts, 0.0) * self.usable_units
         totals = shares.sum(axis=1, keepdims=True)
         if not 0 < totals.min() <= totals.max() < np.inf:  # NaN fails as well
@@ -175,15 +177,15 @@ class Scales:
         return np.where(self.arrays.can_run, self.units, 0.0)
 
     @cached_property
-    def is_told(self) -> Mask:
-        """Which pairs the solver hears of: those that can run, and are not heavier than it can tell."""
+    def in_model(self) -> Mask:
+        """Which pairs are in the model: those that can run, with units that the solver distinguishes from 0."""
         return self.arrays.can_run & (self.units > LIGHTEST)
 
     def to_least(self, amounts: Floats) -> Floats:
         """Return the shares that send every task type whole where its amount is least."""
         return _one_each(self.arrays, amounts)
 
-    def sound_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
+    def dual_feasible_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
         """Return prices of capacity and cap at which no pair is cheaper than its demand row says.
 
         `costs` is what a whole task type costs in each column. With v_i the multiplier of demand i, the dual
@@ -212,7 +214,7 @@ class Scales:
     def within_budget(self, costs: Floats, p: Floats, q: float, budget: float) -> Floats:
         """Return prices that add up to no more than a second may cost: sum p + sigma q <= budget.
 
-        What is too much, after rounding and `sound_prices`, is taken from the one price where that lowers
+        What is too much, after rounding and `dual_feasible_prices`, is taken from the one price where that lowers
         the sum of all cheapest pairs least. To scale all prices down instead would cost far more where a
         pair saves much idle power: there two large terms nearly cancel.
         """
@@ -231,8 +233,8 @@ class Scales:
         return best
 
 
-def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> Scales:
-    """Return the scales of a bag, with its own T or a given one; L is 0 if tasks need not be `whole`."""
+def scaling_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> Scaling:
+    """Return the scaling of a bag, with its own T or a given one; L is 0 if tasks need not be `whole`."""
     arrays = usable_arrays(bag)
     n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
     work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
@@ -251,9 +253,9 @@ def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> 
     if headroom is not None and joules is not None:
         moves = np.where(joules != 0, np.abs(joules), np.inf).min(axis=1)
         allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
-        cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
+        cap = CapScaling(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
-    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, shortest)
+    return Scaling(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, shortest)
 
 
 def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
@@ -265,10 +267,7 @@ def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
 
 
 def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None) -> float:
-    """Return T: how long the soonest way takes under the cap, or the thriftiest, if that is done sooner.
-
-    Without headroom only the thriftiest way is sure to keep the cap, if any does.
-    """
+    """Return T: the makespan of the fastest way under the cap, or of the one with least energy, if that ends sooner."""
     ways = [_one_each(arrays, amounts) for amounts in (work, joules) if amounts is not None]
     longest = [float(np.bincount(arrays.machine_of, weights=(work * way).sum(axis=0)).max()) for way in ways]
     if joules is None or headroom is None:
@@ -276,7 +275,7 @@ def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: fl
     used = [float((joules * way).sum()) for way in ways]
     if headroom > 0:
         return min(max(pair[0], pair[1] / headroom) for pair in zip(longest, used, strict=True))
-    return longest[-1]
+    return longest[-1]  # without headroom only the way with least energy is sure to keep the cap, if any does
 
 
 # What whole tasks imply and split ones do not: a least makespan, and no pair longer than the deadline.
@@ -310,7 +309,7 @@ def least_makespan(bag: Bag) -> tuple[Fraction, tuple[int, ...]]:
 
 
 def is_redundant(arrays: BagArrays, seconds: float) -> bool:
-    """Tell whether the programs imply t >= seconds without a row for it."""
+    """Return whether the programs imply t >= seconds without a row for it."""
     soonest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)
     return bool(seconds <= arrays.task_counts @ soonest / arrays.machine_counts.sum())
 
@@ -329,23 +328,18 @@ def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
     # For which rows may the least t be the largest? t / e - 1 < floor(t / e) <= t / e bounds each.
     rates = (1.0 / seconds) @ arrays.machine_counts
     rows = np.flatnonzero((counts + arrays.machine_counts.sum()) / rates >= (counts / rates).max())
-    limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
+    times, tasks = seconds[rows], counts[rows]
+    limits: Floats = tasks * times.min(axis=1)  # about the least t of each row in which its tasks are finished
+    low = np.zeros_like(limits)
+    for _ in range(STEPS):
+        middle = 0.5 * (low + limits)
+        enough = np.floor(middle[:, np.newaxis] / times) @ arrays.machine_counts >= tasks
+        low, limits = np.where(enough, low, middle), np.where(enough, middle, limits)
     most = int(limits.argmax())
     at = int(rows[most])
     types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
     exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
     return max(best, (exact, types), key=lambda each: each[0])
-
-
-def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
-    """Return about the least t of each row in which its count is finished."""
-    high: Floats = counts * seconds.min(axis=1)
-    low = np.zeros_like(high)
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
 
 
 def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:

@@ -14,10 +14,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import Provenance, Status
-from lpsched.model.results import JsonObject, frame_of, json_of
-from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, bound_text, gap_text, html_table, lower_text, number
+from lpsched.model.results import JsonObject, frame_of, json_of, short_unit
+from lpsched.units import (
+    ROUNDING,
+    bound_text,
+    counted,
+    duration,
+    energy_text,
+    gap_text,
+    html_table,
+    lower_text,
+    number,
+    upper_text,
+)
 
 if TYPE_CHECKING:
+    from lpsched.bag.breakdown import Breakdown
+    from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
@@ -36,16 +49,12 @@ def machine_heading(unit: str) -> str:
     >>> machine_heading("USD/hour"), task_heading("USD/hour")
     ('marginal value of one more (LP), USD/h', 'minimum price for one more task (LP), USD')
     """
-    return f"marginal value of one more (LP), {_short(unit)}"
+    return f"marginal value of one more (LP), {short_unit(unit)}"
 
 
 def task_heading(unit: str) -> str:
     """Return the heading above marginal prices of tasks."""
     return f"minimum price for one more task (LP), {unit.removesuffix('/hour')}"
-
-
-def _short(unit: str) -> str:
-    return unit.removesuffix("our") if unit.endswith("/hour") else unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,23 @@ class Between:
         """Return both, rounded outwards; a change of 0 is written as such."""
         return bound_text(self.at_least, upper=False), bound_text(self.at_most, upper=True)
 
+    def text(self) -> str:
+        """Return both in one cell.
+
+        >>> Between(1 / 3, 2 / 3).text(), Between(None, -0.5).text(), Between(None, None).text()
+        ('0.3333 to 0.6667', 'at most -0.5', '-')
+        """
+        low, high = self.texts()
+        if self.at_least is None or self.at_most is None:
+            return (
+                "-"
+                if self == Between(None, None)
+                else f"at most {high}"
+                if self.at_least is None
+                else f"at least {low}"
+            )
+        return low if low == high else f"{low} to {high}"
+
 
 def changes_between(before: tuple[float, float], after: tuple[float, float]) -> Between:
     """Return between what the change of the best possible lies; each of both is (value, bound).
@@ -173,12 +199,12 @@ class OneMore:
 
     def machine_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
         """Return headers and rows: a machine type, and between what the best possible changes."""
-        changes = f"changes the best possible by at least (proved), {_short(self.unit)}"
+        changes = f"changes the best possible by at least (proved), {short_unit(self.unit)}"
         return ("one more machine", changes, "at most"), _rows(self.machine_types)
 
     def task_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
         """Return headers and rows: a task type, and between what its break-even price lies."""
-        first = f"changes the best possible by at least (proved), {_short(self.unit)}"
+        first = f"changes the best possible by at least (proved), {short_unit(self.unit)}"
         if self.sells:
             first = f"break-even price at least (proved), {self.unit.removesuffix('/hour')}"
         return ("one more task", first, "at most"), _rows(self.task_types)
@@ -188,15 +214,23 @@ def _rows(steps: FrozenDict[str, Between]) -> list[tuple[str, ...]]:
     return [(name, *step.texts()) for name, step in steps.items()]
 
 
+@dataclass(frozen=True, slots=True)
+class Fewer:
+    """How many machines of some types to keep, and by how much that changes the best possible profit: upwards."""
+
+    machine_types: FrozenDict[str, int]
+    change: Between
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as it appears in JSON."""
+        return json_of(
+            self, "machine_types best_changes_by_at_least=change.at_least best_changes_by_at_most=change.at_most"
+        )
+
+
 # The answer to one objective.
-TRY_TIGHT: Final = "; --effort tight may close it"
-SEARCHED: Final = " after about 1 s of search"
-CUT: Final = ": cut by the clock, a rerun may differ"
-MEANINGS: Final = {  # of regimes
-    "profit": "running pays",
-    "loss": "running loses less than waiting",
-    "do-not-run": "the price does not cover what the tasks cost; waiting loses least",
-}
+TINY_GAP: Final = 1e-6  # relative: smaller ones are not written out in a headline
+ROOM: Final = {"profit": "profit", "loss": "running at a loss", "do-not-run": "not running", None: ""}
 
 
 class Effort(StrEnum):
@@ -233,16 +267,115 @@ class Result(JsonObject):
     risk_asked: bool = False
     risk: Risk | None = None  # if asked for, and anything runs
     one_more: OneMore | None = None  # if asked for: what one whole machine or task more changes
+    fewer_machines: Fewer | None = None  # if asked for: those that would earn more, without the others
+    bag: Bag | None = field(default=None, repr=False, compare=False)  # under the terms it was solved for
+    breakdown: Breakdown | None = field(default=None, repr=False)  # of answers that are shown, not of steps on the way
 
     _FORMAT: ClassVar = "lpsched-solve/1"
     _KEYS: ClassVar = (
         "objective effort effort_used status regime bound_regime value bound unit gap tight_may_help "
-        "measured.makespan_seconds measured.energy_joules tasks machines worth one_more timings"
+        "measured.makespan_seconds measured.energy_joules tasks machines worth one_more timings "
+        "money breakdown.average_watts power_cap breakdown.machine_types breakdown.allocation breakdown.p_states "
+        "task_prices fewer_machines"
     )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched solve --json` prints; its keys are stable."""
         return JsonObject.to_dict(self) | (json_of(self, "risk") if self.risk_asked else {})
+
+    @property
+    def money(self) -> dict[str, Any] | None:
+        """Revenue, costs and profit, per hour and per bag, as far as they are known; `None` without any of them."""
+        bag, found = self.bag, self.breakdown
+        if bag is None or found is None:
+            return None
+        split, prices = found.per_hour, bag.prices
+        if prices.electricity_per_kwh is None and not split.revenue and not (split.wear or split.depreciation):
+            return None
+        return json_of(found, "per_hour per_bag fixed_cost_per_hour") | {"currency": prices.currency}
+
+    @property
+    def power_cap(self) -> dict[str, Any] | None:
+        """The cap on the average power, and that power where the cap is measured; `None` without a cap."""
+        bag, found = self.bag, self.breakdown
+        if bag is None or found is None or bag.site.average_power_cap_watts is None or found.average_watts is None:
+            return None
+        site = bag.site
+        drawn = found.average_watts * (site.pue if site.cap_measured_at == "facility" else 1.0)
+        return {"watts": site.average_power_cap_watts, "measured_at": site.cap_measured_at, "average_watts": drawn}
+
+    @property
+    def task_prices(self) -> dict[str, dict[str, Any]] | None:
+        """The price charged for a task of each type beside the minimum price (LP); `None` without prices per task."""
+        if self.bag is None or not self.bag.prices.per_task:
+            return None
+        prices, known, worth = self.bag.prices, {}, self.worth
+        for task in self.bag.task_types:
+            charged = prices.per_task.get(task.name, 0.0 if prices.per_bag is None else None)
+            one_more, one_fewer = (
+                (None, None)
+                if worth is None
+                else (worth.task_types[task.name], (worth.one_fewer or worth).task_types[task.name])
+            )
+            below = charged is not None and one_fewer is not None and charged < one_fewer * (1.0 - SAME)
+            known[task.name] = {"charged": charged, "minimum": one_more, "below_cost": below}
+        return known
+
+    def headline(self) -> str:
+        """Return value, bound and gap in one sentence."""
+        gap = "(proved)"
+        if self.gap is not None:
+            tiny = ROUNDING < self.gap < TINY_GAP
+            gap = f"(gap {f'below {gap_text(TINY_GAP)}' if tiny else gap_text(self.gap)}, proved)"
+        reached = self.gap is not None and self.gap <= ROUNDING
+        if self.regime is None:
+            text = duration if self.objective == "makespan" else energy_text
+            bound = "the least possible" if reached else f"at least {text(self.bound, upper=False)} needed"
+            done = "Done in" if self.objective == "makespan" else "Takes"
+            return f"{done} {text(self.value)}, {bound} {gap}."
+        unit, runs = short_unit(self.unit), bool(self.schedule.groups)
+        value, bound = number(abs(self.value)), upper_text(self.bound, largest=abs(self.value))
+        if self.value >= 0 or value == "0":
+            value, bound = (value, "the most") if reached else _aligned(value, bound)
+            verb = "Earns" if runs else "Best not to run: that earns"
+            return f"{verb} {value} {unit}, {'' if reached else 'at most '}{bound} possible {gap}."
+        least = lower_text(-self.bound)
+        bound = f"at most {bound} possible" if self.bound > 0 else f"at least {least} is lost in any case"
+        bound = "the least possible" if reached else bound
+        if not runs:
+            known = (
+                "Best not to run" if self.bound_regime == self.regime else "No better schedule found than not to run"
+            )
+            return f"{known}: that loses {value} {unit}, {bound} {gap}."
+        return f"Loses {value} {unit}, {bound} {gap}{self._not_running()}."
+
+    def _not_running(self) -> str:
+        """Return what not running would lose, of an answer that loses."""
+        fixed = None if self.breakdown is None else self.breakdown.fixed_cost_per_hour
+        if fixed is None or self.bag is None:
+            return ""
+        loses = f"{number(fixed)} {short_unit(self.unit)}"
+        if fixed > -self.value:
+            return f"; not running would lose more, {loses}"
+        forced = "; the deadline forces the work" if self.bag.site.deadline_seconds is not None else ""
+        return f"{forced}; not running would lose {loses}"
+
+    def status_text(self) -> str:
+        """Return how the search ended, and what more effort would do, in one line."""
+        if self.status is Status.LIMIT:
+            return "Stopped by the time limit or by a signal; a rerun may differ."
+        searched = self.effort is Effort.AUTO and self.effort_used is Effort.TIGHT
+        said = ["Searched for about 1 s."] if searched and self.status is Status.FEASIBLE else []
+        if self.status is Status.OPTIMAL:
+            said = [
+                "Optimal." if self.gap is not None and self.gap <= ROUNDING else "Optimal within the gap asked for."
+            ]
+        said += ["--effort tight may close the gap."] if self.tight_may_help else []
+        if self.regime is not None and self.regime != self.bound_regime:
+            said.append(f"The bound leaves room for {ROOM[self.bound_regime]}.")
+        elif self.regime == "do-not-run":
+            said.append("The price does not cover what the tasks cost.")
+        return " ".join(said)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return the schedule as a pandas data frame; see `Schedule.to_frame`."""
@@ -255,45 +388,47 @@ class Result(JsonObject):
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         best = "earns more" if self.regime is not None else f"has a smaller {self.objective}"
-        made = "this schedule" if self.schedule.groups else "doing nothing"
-        rows = [
-            ("bound", f"{self.bound_text()} {self.unit}", f"proved: no schedule {best}"),
-            ("value", f"{number(self.value)} {self.unit}", f"verified: {made}"),
-            ("gap", gap_text(self.gap), self._how_good()),
-        ]
+        verified = f"verified: {'this schedule' if self.schedule.groups else 'doing nothing'}"
         if self.regime is not None:
-            room = "" if self.regime == self.bound_regime else f"; the bound leaves room for {self.bound_regime}"
-            rows.append(("regime", self.regime.value, MEANINGS[self.regime] + room))
+            unit = short_unit(self.unit)
+            value, bound = _aligned(number(self.value), upper_text(self.bound, largest=abs(self.value)))
+            value, bound = f"{value} {unit}", f"{bound} {unit}"
+        else:
+            text = duration if self.objective == "makespan" else energy_text
+            value, bound = text(self.value), text(self.bound, upper=False)
+        rows = [
+            ("value", value, verified),
+            ("bound", bound, f"proved: no schedule {best}"),
+            ("gap", gap_text(self.gap), self.status_text()),
+        ]
         makespan, energy = self.measured.makespan_seconds, self.measured.energy_joules
         if self.objective != "makespan" and makespan is not None:
-            hours = number(makespan / SECONDS_PER_HOUR)
-            rows.append(("makespan", f"{number(makespan)} seconds", f"measured: {hours} hours"))
-        if energy is not None:
-            rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / JOULES_PER_KWH)} kWh"))
+            rows.append(("makespan", duration(makespan), "measured"))
+        if self.objective != "energy" and energy is not None:
+            rows.append(("energy", energy_text(energy), "measured"))
         return rows
-
-    def _how_good(self) -> str:
-        """Say what was reached, what that took, and what more would do."""
-        if self.status is Status.LIMIT:
-            return self.status.value + CUT
-        searched = self.effort is Effort.AUTO and self.effort_used is Effort.TIGHT
-        after = SEARCHED if searched and self.status is Status.FEASIBLE else ""
-        return self.status.value + after + (TRY_TIGHT if self.tight_may_help else "")
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())
 
 
+def _aligned(*texts: str) -> list[str]:
+    """Return numbers with equally many decimals.
+
+    >>> _aligned("20.89", "20.9"), _aligned("7", "8.25"), _aligned("0", "1.5e-05")
+    (['20.89', '20.90'], ['7.00', '8.25'], ['0', '1.5e-05'])
+    """
+    if any("e" in text for text in texts):
+        return list(texts)
+    most = max(len(text.partition(".")[2]) for text in texts)
+    return [
+        text if not most else text.partition(".")[0] + "." + text.partition(".")[2].ljust(most, "0") for text in texts
+    ]
+
+
 # The exact front of a bag and the region above it: vertices, schedules near them, proofs.
 NEAR: Final = 1e-7
-FRONT_HEADERS: Final = (
-    "",
-    "LP vertex, joules",
-    "LP vertex, seconds",
-    "schedule's joules",
-    "schedule's seconds",
-    "above the LP vertex",
-)
+FRONT_HEADERS: Final = ("", "LP vertex: energy", "makespan", "schedule: energy", "makespan", "gap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,17 +490,27 @@ class FrontResult(JsonObject):
         )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
+        """Return one row for each vertex: a bound, for tasks may be split; the schedule near it; and the gap."""
         return [
             (
                 str(place),
-                lower_text(vertex.energy_joules),
-                lower_text(vertex.makespan_seconds),
-                *(("-", "-") if point is None else (number(point.energy_joules), number(point.makespan_seconds))),
+                energy_text(vertex.energy_joules, upper=False),
+                duration(vertex.makespan_seconds, upper=False),
+                *(("-", "-") if point is None else _texts(point)),
                 gap_text(None if point is None else relative_excess(vertex, point)),
             )
             for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1)
         ]
+
+    def headline(self) -> str:
+        """Return the schedules at both ends of the front, the number of vertices, and what is proved."""
+        count = len(self.vertices)
+        along = f"along {counted(count, 'vertex', 'vertices')} of the linear program (LP)"
+        ends = [" in ".join(_texts(point)) for point in self.measured if point is not None]
+        found = f"verified schedules from {ends[0]} to {ends[-1]}" if len(ends) > 1 else "".join(ends)
+        found = found if len(ends) > 1 else f"a verified schedule of {found}" if found else "no schedule was found"
+        proved = "; ".join(filter(None, ("no schedule lies below the front", self.least_text())))
+        return f"{found}, {along}.\nProved: {proved}. The LP may split tasks: whole tasks may not reach its vertices."
 
     @property
     def least_joules(self) -> float | None:
@@ -384,8 +529,8 @@ class FrontResult(JsonObject):
     def least_text(self) -> str:
         """Return what is proved of each criterion alone."""
         joules, seconds = self.least_joules, self.least_seconds
-        bounds = [] if joules is None else [f"less than {lower_text(joules)} joules"]
-        bounds += [] if seconds is None else [f"less than {lower_text(seconds)} seconds"]
+        bounds = [] if joules is None else [f"less than {energy_text(joules, upper=False)}"]
+        bounds += [] if seconds is None else [f"less than {duration(seconds, upper=False)}"]
         return f"no schedule takes {', and none '.join(bounds)}" if bounds else ""
 
     def sampled_vertices(self) -> int:
@@ -401,6 +546,10 @@ class FrontResult(JsonObject):
 
     def _repr_html_(self) -> str:
         return html_table(FRONT_HEADERS, self.rows())
+
+
+def _texts(point: Point) -> tuple[str, str]:
+    return energy_text(point.energy_joules), duration(point.makespan_seconds)
 
 
 def relative_excess(vertex: Point, point: Point) -> float | None:
@@ -421,7 +570,7 @@ class FeasibleRegion(JsonObject):
     corners
         From the fewest joules above idle to the most, around the least makespan.
     idle_watts
-        Of all machines. From the first and from the last corner on, every second more takes so many joules.
+        Of all machines. Beyond the first and the last vertex, each further second takes this many joules.
     """
 
     corners: tuple[Point, ...]

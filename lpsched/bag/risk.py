@@ -10,17 +10,16 @@ import numpy as np
 
 from lpsched.bag.arrays import BagArrays, arrays_of
 from lpsched.bag.cost import cost_model, profit_per_hour
-from lpsched.errors import Fault, InstanceError
-from lpsched.model.fields import column_numbers
-from lpsched.model.risk import SOURCE, SPREADS, Risk, RiskOptions, Spread, spread_of, told
+from lpsched.bag.schedule import Schedule, numbered
+from lpsched.errors import InputIssue, InstanceError
+from lpsched.model.risk import SOURCE, SPREADS, Risk, RiskOptions, Spread, risk_of_samples, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
-    from lpsched.model.arrays import Floats, Mask
+    from lpsched.model.arrays import Floats
 
 
 # What a schedule of a bag takes, drawn again and again: makespan, energy and profit of each sample.
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 #     energy    E  =  sum S (W - b)  +  I t,    I the idle watts of all machines
 #     profit    by the cost model (`cost.py`), in money per hour
 #
-# Machines of a group differ in luck, so each is drawn. Cost: machines x pairs x samples, whatever the tasks.
+# Each machine of a group is drawn on its own. Cost: machines x pairs x samples, whatever the tasks.
 #
 # Common random numbers: the draws for a machine and a pair come from a stream of their own, which only
 # depends on the seed, the pair, and the machine's number. Where two schedules agree, so do their samples.
@@ -55,7 +54,7 @@ SAME_END: Final = 1e-12  # an end that differs from the last task's by rounding 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BagSamples:
-    """S samples; energy is `None` without watts, profit where the bag's prices do not tell it."""
+    """S samples; energy is `None` without watts, profit where the bag's prices are incomplete."""
 
     makespan_seconds: Floats
     energy_joules: Floats | None
@@ -63,7 +62,7 @@ class BagSamples:
 
 
 @dataclass(frozen=True, slots=True)
-class _Crew:
+class _Batch:
     """Machines that run the same, and how many tasks of each pair (row, column) each of them runs."""
 
     machine_type: int
@@ -74,14 +73,14 @@ class _Crew:
 
 def sample_bag(bag: Bag, schedule: Schedule, spread: Spread, *, samples: int, seed: int) -> BagSamples:
     """Draw what a valid schedule takes, `samples` times."""
-    arrays, crews = arrays_of(bag), list(_crews(bag, schedule))
-    _require_few_draws(crews, spread, samples)
+    arrays, batches = arrays_of(bag), list(_batches(bag, schedule))
+    _require_few_draws(batches, spread, samples)
     tally = _Tally(arrays, spread, samples, seed)
-    for crew in crews:
-        tally.take(crew)
+    for batch in batches:
+        tally.take(batch)
     makespan = tally.longest
     if schedule.makespan_seconds is not None:
-        planned = max(sum(n * arrays.seconds[pair] for pair, n in crew.counts.items()) for crew in crews)
+        planned = max(sum(n * arrays.seconds[pair] for pair, n in batch.counts.items()) for batch in batches)
         if schedule.makespan_seconds > planned * (1.0 + SAME_END):
             makespan = np.maximum(makespan, schedule.makespan_seconds)
     energy = None
@@ -93,7 +92,7 @@ def sample_bag(bag: Bag, schedule: Schedule, spread: Spread, *, samples: int, se
 
 
 class _Tally:
-    """Adds up what crews draw."""
+    """Adds up what batches draw."""
 
     def __init__(self, arrays: BagArrays, spread: Spread, samples: int, seed: int) -> None:
         self.arrays, self.spread, self.samples, self.seed = arrays, spread, samples, seed
@@ -101,20 +100,20 @@ class _Tally:
         self.above_idle = np.zeros(samples)  # joules
         self.busy = np.zeros((len(arrays.machine_counts), samples))  # seconds of all machines of a type
 
-    def take(self, crew: _Crew) -> None:
-        """Draw for all machines of a crew; those whose times are certain all take the same."""
-        if all(self.spread.seconds_cov[pair] == 0.0 for pair in crew.counts):
-            self._take_block(crew, crew.first, 1, alike=crew.machines)
+    def take(self, batch: _Batch) -> None:
+        """Draw for all machines of a batch; those whose times are certain all take the same."""
+        if all(self.spread.seconds_cov[pair] == 0.0 for pair in batch.counts):
+            self._take_block(batch, batch.first, 1, alike=batch.machines)
             return
         block = max(1, CELLS // self.samples)
-        for start in range(0, crew.machines, block):
-            self._take_block(crew, crew.first + start, min(block, crew.machines - start), alike=1)
+        for start in range(0, batch.machines, block):
+            self._take_block(batch, batch.first + start, min(block, batch.machines - start), alike=1)
 
-    def _take_block(self, crew: _Crew, first: int, machines: int, *, alike: int) -> None:
+    def _take_block(self, batch: _Batch, first: int, machines: int, *, alike: int) -> None:
         """Draw for some machines, each of which stands for `alike` ones."""
         load = np.zeros((machines, self.samples))
-        idle = self.arrays.idle_watts[crew.machine_type]
-        for pair, count in crew.counts.items():
+        idle = self.arrays.idle_watts[batch.machine_type]
+        for pair, count in batch.counts.items():
             stream = np.random.default_rng((self.seed, *pair, first))
             v, w = self.spread.seconds_cov[pair], self.spread.watts_cov[pair]
             seconds = count * self.arrays.seconds[pair] * _around_one(stream, v * v / count, load.shape)
@@ -124,46 +123,43 @@ class _Tally:
                 watts = self.arrays.watts[pair] * _around_one(stream, w * w * ratio, load.shape)
                 self.above_idle += alike * (seconds * (watts - idle)).sum(axis=0)
         self.longest = np.maximum(self.longest, load.max(axis=0))
-        self.busy[crew.machine_type] += alike * load.sum(axis=0)
+        self.busy[batch.machine_type] += alike * load.sum(axis=0)
 
 
 def _around_one(stream: np.random.Generator, variance: float, shape: tuple[int, ...]) -> Floats:
-    """Draw gamma numbers of mean 1; those that could not be told from 1 are certain."""
+    """Draw gamma numbers of mean 1; those that could not be distinguished from 1 are certain."""
     if variance < CERTAIN:
         return np.ones(shape)
     return stream.standard_gamma(1.0 / variance, shape) * variance
 
 
-def _crews(bag: Bag, schedule: Schedule) -> Iterator[_Crew]:
+def _batches(bag: Bag, schedule: Schedule) -> Iterator[_Batch]:
     """Yield the groups with tasks of a pair counted together: a sum does not depend on their order."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    number = {machine.name: j for j, machine in enumerate(bag.machine_types)}
-    columns = column_numbers(bag.machine_types)
-    used: Counter[str] = Counter()
-    for group in schedule.groups:
+    used: Counter[int] = Counter()
+    for j, machines, runs in numbered(bag, schedule):
         counts: Counter[tuple[int, int]] = Counter()
-        for run in group.runs:
-            counts[row[run.task_type], columns[group.machine_type, run.p_state]] += run.count
-        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, counts)
-        used[group.machine_type] += group.machines
+        for i, column, count in runs:
+            counts[i, column] += count
+        yield _Batch(j, used[j], machines, counts)
+        used[j] += machines
 
 
-def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None:
-    """Refuse what would take minutes."""
+def _require_few_draws(batches: list[_Batch], spread: Spread, samples: int) -> None:
+    """Reject what would take minutes."""
     draws = sum(
-        2 * len(crew.counts) * crew.machines
-        for crew in crews
-        if any(spread.seconds_cov[pair] > 0.0 for pair in crew.counts)
+        2 * len(batch.counts) * batch.machines
+        for batch in batches
+        if any(spread.seconds_cov[pair] > 0.0 for pair in batch.counts)
     )
     if draws * samples <= MOST_DRAWS:
         return
     most = MOST_DRAWS // draws
     found = f"{samples:,} samples of {draws:,} times and powers"
     do = f"ask for {most:,} samples" if most > 1 else "scale the bag down: each machine is drawn"
-    raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
+    raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
 
 
-# The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
+# The risk of a schedule of a bag: drawn, and reported in means, percentiles and probabilities.
 ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exactly, and certain, keeps it
 
 
@@ -178,12 +174,7 @@ def bag_risk(bag: Bag, schedule: Schedule, planned: Measurement, options: RiskOp
         "energy_joules": (planned.energy_joules, drawn.energy_joules),
     }
     known = {name: (plan, each) for name, (plan, each) in named.items() if each is not None}
-    return told(known, _chances(bag, drawn), options, seed, currency=bag.prices.currency)
-
-
-def _chances(bag: Bag, drawn: BagSamples) -> dict[str, Mask]:
-    """Return which samples lose money, and which break a limit of the site."""
-    site, events = bag.site, {}
+    site, events = bag.site, {}  # which samples lose money, and which break a limit of the site
     if drawn.profit_per_hour is not None:
         events["loss"] = drawn.profit_per_hour < 0.0
     if site.deadline_seconds is not None:
@@ -191,4 +182,4 @@ def _chances(bag: Bag, drawn: BagSamples) -> dict[str, Mask]:
     if site.average_power_cap_watts is not None and drawn.energy_joules is not None:
         most = site.average_power_cap_watts * (1.0 + ROUNDING) * drawn.makespan_seconds
         events["over_power_cap"] = cost_model(bag).meter * drawn.energy_joules > most
-    return events
+    return risk_of_samples(known, events, options, seed, currency=bag.prices.currency)

@@ -11,17 +11,19 @@ from lpsched.bag.model import Bag
 from lpsched.model.answers import AnyName, AnyWhole, Piece
 from lpsched.model.fields import Several, column_numbers
 from lpsched.model.results import frame_of
+from lpsched.units import counted, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-# A schedule of a bag: groups of machines that do the same.
-#
-# A machine runs its tasks one after the other from time 0, in the order of its runs. A billion tasks is a
-# few hundred groups. All machines stay on until the makespan, which may be later than the last task's end:
-# waiting lowers the average power.
+MOST_ROWS = 40  # of a schedule in a notebook
+
+
+# A schedule of a bag: groups of machines that do the same. A machine runs its tasks one after the other from time 0, in
+# the order of its runs. A billion tasks is a few hundred groups. All machines stay on until the makespan, which may be
+# later than the last task's end: idle time lowers the average power.
 @dataclass(frozen=True, slots=True)
 class Run(Piece):
     """Some tasks of one type in a row, in one P-state (`None` where the machine type has none)."""
@@ -52,25 +54,42 @@ class Schedule:
     groups: tuple[MachineGroup, ...]
     makespan_seconds: float | None = None
 
+    def __repr__(self) -> str:
+        """Return the sizes of the schedule."""
+        machines = sum(group.machines for group in self.groups)
+        tasks = sum(group.machines * run.count for group in self.groups for run in group.runs)
+        return f"<Schedule: {counted(tasks, 'task')} on {counted(machines, 'machine')}>"
+
+    def _repr_html_(self) -> str:
+        counts = self._counts()
+        rows = [
+            (task, machine, state or "", f"{tasks:,}")
+            for (task, machine, state), tasks in counts.most_common(MOST_ROWS)
+        ]
+        return html_table(("task type", "machine type", "P-state", "tasks"), rows)
+
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return how many tasks of each type run where, as a pandas data frame.
 
         Its columns are `task_type`, `machine_type`, `p_state` (`None` where a machine type has none) and `tasks`.
         """
+        rows = [(*key, tasks) for key, tasks in self._counts().items()]
+        return frame_of(("task_type", "machine_type", "p_state", "tasks"), rows)
+
+    def _counts(self) -> Counter[tuple[str, str, str | None]]:
+        """Return the tasks of each type on each machine type in each P-state."""
         tasks: Counter[tuple[str, str, str | None]] = Counter()
         for group in self.groups:
             for run in group.runs:
                 tasks[run.task_type, group.machine_type, run.p_state] += group.machines * run.count
-        return frame_of(("task_type", "machine_type", "p_state", "tasks"), [(*key, n) for key, n in tasks.items()])
+        return tasks
 
 
 NOTHING = Schedule(())
 
 
-# A schedule task by task: which machine runs it, and when it starts.
-#
-# Machines of a type are numbered from 1. `expand` streams the rows of a compact schedule; nothing is held but
-# one group, so a billion tasks take no memory.
+# A schedule task by task: which machine runs it, and when it starts. Machines of a type are numbered from 1. `expand`
+# streams the rows of a compact schedule; nothing is held but one group, so a billion tasks take no memory.
 COLUMNS = ("task_type", "machine_type", "machine", "p_state", "start_seconds")
 
 
@@ -117,7 +136,7 @@ def numbered(bag: Bag, schedule: Schedule) -> Iterator[tuple[int, int, list[tupl
 
 
 def run_of(bag: Bag, i: int, column: int, count: int) -> Run:
-    """Return so many tasks of type i in the mode of a column."""
+    """Return a run of `count` tasks of type i in the mode of a column."""
     j, k = bag.modes[column]
     states = bag.machine_types[j].p_states
     return Run(bag.task_types[i].name, count, None if states is None else states[k])

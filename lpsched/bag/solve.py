@@ -8,30 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.breakdown import breakdown
 from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
 from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
-from lpsched.bag.problem import MAKESPAN, Objective, Proved, Question, ask, prove
+from lpsched.bag.problem import MAKESPAN, Objective, Problem, Proved, build_problem, prove
+from lpsched.bag.recovery import stages
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
-from lpsched.bag.recovery.stages import (
-    Recovered,
-    best_of,
-    examined_schedule,
-    gap_of,
-    is_close,
-    recover,
-    too_late,
-    verified_schedule,
-    waiting,
-)
+from lpsched.bag.recovery.stages import Recovered, gap_of, is_close
 from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
 from lpsched.bag.relaxation import Regime, Relaxation
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.search.frontier import best_rate
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch, timed
+from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -46,17 +38,15 @@ if TYPE_CHECKING:
     from lpsched.model.risk import RiskOptions
 
 
-# More effort: better schedules and better bounds than one rounded linear program gives.
-#
-# In order, each starting from the best so far:
+# More effort: better schedules and bounds than one rounded linear program gives. In order, each from the best so far:
 #
 #  neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
 #  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/tighten.py`)
 #  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
 #  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
 #
-# Bound and value only ever get better, so the work may end at any time. It is counted, not timed: the same
-# seed gives the same answer, unless a time limit or a stop signal cuts it.
+# Bound and value only get better, so the work may end at any time. It is counted, not timed: the same seed gives the
+# same result, unless a time limit or a stop signal cuts it.
 TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
 AUTO: Final = 1.0  # likewise, by default
 INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
@@ -69,72 +59,68 @@ WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
 def effort_named(name: str) -> Effort:
     """Return the effort of a name."""
     if name not in {each.value for each in Effort}:
-        raise ValueError(f"effort is {name!r}, needs one of {', '.join(Effort)}")
+        raise ValueError(f"effort is {name!r}, expected one of {', '.join(Effort)}")
     return Effort(name)
 
 
-def is_worthwhile(question: Question, distance: float | None, gap: float) -> bool:
-    """Tell whether a search is likely to bring value and bound closer; without a value it always is."""
-    small = fits_patterns(question.bag) or _moves_single_tasks(question)
+def is_worthwhile(problem: Problem, distance: float | None, gap: float) -> bool:
+    """Return whether a search is likely to bring value and bound closer; without a value it always is."""
+    small = fits_patterns(problem.bag) or _moves_single_tasks(problem)
     return small and (distance is None or distance > max(gap, WORTHWHILE))
 
 
 def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
-    question: Question,
+    problem: Problem,
     relaxed: Relaxation,
     bound: float,
     found: Recovered | None,
     solver: Solver,
-    watch: Watch,
+    cancel: CancelToken,
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[float, Recovered | None, IntervalSearch | None, bool]:
-    """Return a bound and a verified schedule, both at least as good as those given.
-
-    Then the search by patterns, if that was made, and whether the clock ended it. `watch` says how much work to count.
-    """
-    bag, asked = question.bag, question.objective
-    for relaxation in _neighbours(question, solver, watch):
-        found = _better(asked, found, verified_schedule(bag, relaxation))
-    if found is not None and fits_counting(bag) and not is_close(question, found, bound, gap):
+    """Return a bound and a schedule at least as good as those given, the search by patterns, and whether it was cut."""
+    bag, objective = problem.bag, problem.objective
+    for relaxation in _neighbours(problem, solver, cancel):
+        found = _better(objective, found, stages.verified_schedule(bag, relaxation))
+    if found is not None and fits_counting(bag) and not is_close(problem, found, bound, gap):
         with suppress(SolverError):  # what there is will do
-            found = recount(question, found, solver, watch.share(COUNTING * watch.work_left()))
-    moves, search, is_cut = _moves_single_tasks(question), None, False
-    if fits_patterns(bag) and not is_close(question, found, bound, gap):
-        part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
+            found = recount(problem, found, solver, cancel.share(COUNTING * cancel.work_left()))
+    moves, search, is_cut = _moves_single_tasks(problem), None, False
+    if fits_patterns(bag) and not is_close(problem, found, bound, gap):
+        part, seconds = cancel.share((WITH_PATTERNS if moves else 1.0) * cancel.work_left()), cancel.remaining()
         if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
             part = part.part(WITH_PATTERNS * seconds)
-        bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
+        bound, found, search = tighten(problem, bound, found, solver, part, gap, rng)
         is_cut = part.is_cut()
-    if moves and found is not None and not is_close(question, found, bound, gap):
-        shorter = shorten(bag, relaxed, found.schedule, watch, rng)
-        found = _better(asked, found, examined_schedule(bag, shorter))
+    if moves and found is not None and not is_close(problem, found, bound, gap):
+        shorter = shorten(bag, relaxed, found.schedule, cancel, rng)
+        found = _better(objective, found, stages.examined_schedule(bag, shorter))
     return bound, found, search, is_cut
 
 
-def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
+def _better(objective: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
     """Return the better of two schedules, either of which may be missing."""
-    if isinstance(other, str):
-        return found
-    return other if found is None else best_of(asked, [found, other])
+    valid = [each for each in (found, other) if isinstance(each, Recovered)]
+    return stages.best_of(objective, valid) if valid else None
 
 
-def _moves_single_tasks(question: Question) -> bool:
-    return question.objective.name == "makespan" and fits_single_tasks(question.bag)
+def _moves_single_tasks(problem: Problem) -> bool:
+    return problem.objective.name == "makespan" and fits_single_tasks(problem.bag)
 
 
-def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Relaxation]:
+def _neighbours(problem: Problem, solver: Solver, cancel: CancelToken) -> Iterator[Relaxation]:
     """Yield the relaxations of other incomes: neighbouring points of the energy/makespan front."""
-    bag = question.bag
-    if not question.objective.maximise or is_huge(bag) or bag.site.deadline_seconds is not None:
+    bag = problem.bag
+    if not problem.objective.maximise or is_huge(bag) or bag.site.deadline_seconds is not None:
         return
     income = cost_model(bag).income
     for share in INCOMES:
-        if watch.is_over():
+        if cancel.expired():
             return
-        watch.count(RELAXING * len(bag.task_types) * len(bag.modes))
+        cancel.count(RELAXING * len(bag.task_types) * len(bag.modes))
         with suppress(SolverError):  # what there is will do
-            yield best_rate(bag, solver, income=share * income, watch=watch)[0]
+            yield best_rate(bag, solver, income=share * income, cancel=cancel)[0]
 
 
 # The stages in order: relax, price, recover, verify, report.
@@ -152,7 +138,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     seed: int = 0,
     risk: RiskOptions | None = None,
     solver: Solver | None = None,
@@ -180,12 +166,12 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         there.
     time_limit
         Seconds. What is known by then still gives a verified schedule and a proved bound.
-    watch
-        In place of a time limit: a watch that others may stop, and that tells them how far the work is.
+    cancel
+        In place of a time limit: a token that other threads may stop, and that reports progress to them.
     seed
-        Of the search that `tight` makes, and of what `risk` draws.
+        Random seed of the search of `tight` and of the samples of `risk`.
     risk
-        Sample how the schedule fares if tasks do not take what the tables say.
+        Sample makespan, energy and profit of the schedule if tasks do not take what the tables say.
     solver
         Solves the linear program; HiGHS if not given.
 
@@ -194,8 +180,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     ValueError
         If the objective or the effort is not known.
     InstanceError
-        If an option is not sound, the bag lacks what the objective needs, or the risk asked for needs too
-        many draws.
+        If an option is not valid, the bag lacks what the objective needs, or `risk` needs too many draws.
     InfeasibleError
         If no schedule keeps the power cap or the deadline.
     NotFoundError
@@ -217,65 +202,72 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     """
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
-    watch, tried = watch or Watch(time_limit), effort_named(effort)
-    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
-    return answer_in_time(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+    cancel, tried = cancel or CancelToken(time_limit), effort_named(effort)
+    problem = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
+    return solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
 
 
-def answer_in_time(  # noqa: PLR0913 - the options of `solve`
-    question: Question,
+def solve_problem(  # noqa: PLR0913 - the options of `solve`
+    problem: Problem,
     solver: Solver,
     *,
     gap: float,
-    watch: Watch,
+    cancel: CancelToken,
     effort: Effort,
     seed: int,
     risk: RiskOptions | None = None,
 ) -> Result:
-    """Run the stages; where no schedule meets the deadline, again from the soonest that is found without it."""
+    """Run the stages; where no schedule meets the deadline, again from the shortest found without it."""
     try:
-        return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk)
+        found = run_stages(problem, solver, gap=gap, cancel=cancel, effort=effort, seed=seed, risk=risk)
+        return _measured(found, problem)
     except NotFoundError:
-        if question.bag.site.deadline_seconds is None or effort not in {Effort.AUTO, Effort.TIGHT}:
+        if problem.bag.site.deadline_seconds is None or effort not in {Effort.AUTO, Effort.TIGHT}:
             raise
-    free = replace(question, bag=question.bag.without_deadline(), objective=MAKESPAN)
-    soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
-    start = examined_schedule(question.bag, soonest.found.schedule)
+    free = replace(problem, bag=problem.bag.without_deadline(), objective=MAKESPAN)
+    soonest = find(free, solver, gap=gap, cancel=cancel, effort=Effort.AUTO, seed=seed)
+    start = stages.examined_schedule(problem.bag, soonest.found.schedule)
     if isinstance(start, str):
         shortest = soonest.found.measured.makespan_seconds
         assert shortest is not None
-        raise too_late(question.bag, shortest, soonest.bound)
-    return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk, start=start)
+        raise stages.too_late(problem.bag, shortest, soonest.bound)
+    found = run_stages(problem, solver, gap=gap, cancel=cancel, effort=effort, seed=seed, risk=risk, start=start)
+    return _measured(found, problem)
 
 
-def answer(  # noqa: PLR0913 - the options of `solve`
-    question: Question,
+def _measured(result: Result, problem: Problem) -> Result:
+    """Return a result with the costs and the allocation of its schedule."""
+    return replace(result, bag=problem.bag, breakdown=breakdown(problem.bag, result.schedule))
+
+
+def run_stages(  # noqa: PLR0913 - the options of `solve`
+    problem: Problem,
     solver: Solver,
     *,
     gap: float,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     effort: Effort = Effort.AUTO,
     seed: int = 0,
     risk: RiskOptions | None = None,
     start: Recovered | None = None,
 ) -> Result:
-    """Run the stages for a question that is settled."""
-    bag, asked, watch = question.bag, question.objective, watch or Watch()
+    """Run the stages for a problem."""
+    bag, objective, cancel = problem.bag, problem.objective, cancel or CancelToken()
     timings: dict[str, float] = {}
-    best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings)
+    best = find(problem, solver, gap=gap, cancel=cancel, effort=effort, seed=seed, start=start, timings=timings)
     found, bound, relaxed = best.found, best.bound, best.proved.relaxed
-    value, distance = asked.value(found.measured), gap_of(question, found, bound)
+    value, distance = objective.value(found.measured), gap_of(problem, found, bound)
     late = best.is_cut or (relaxed is not None and not relaxed.optimal)
-    earns, sampled = asked.maximise, None
+    earns, sampled = objective.maximise, None
     if risk is not None and found.schedule.groups:
         with timed(timings, "risk"):
             sampled = bag_risk(bag, found.schedule, found.measured, risk, seed)
     return Result(
-        objective=asked.name,
-        unit=asked.unit(bag),
+        objective=objective.name,
+        unit=objective.unit(bag),
         effort=effort,
         effort_used=best.used,
-        status=Status.OPTIMAL if is_close(question, found, bound, gap) else Status.LIMIT if late else Status.FEASIBLE,
+        status=Status.OPTIMAL if is_close(problem, found, bound, gap) else Status.LIMIT if late else Status.FEASIBLE,
         regime=regime_of(value, runs=bool(found.schedule.groups)) if earns else None,
         bound_regime=regime_of(bound, runs=relaxed is not None) if earns else None,
         value=value,
@@ -287,8 +279,8 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         schedule=found.schedule,
         worth=marginal_values(bag, relaxed, solver) if earns else None,
         timings=FrozenDict(timings),
-        provenance=provenance_of(question.given, solver.name),
-        tight_may_help=effort is not Effort.TIGHT and not late and is_worthwhile(question, distance, gap),
+        provenance=provenance_of(problem.given, solver.name),
+        tight_may_help=effort is not Effort.TIGHT and not late and is_worthwhile(problem, distance, gap),
         risk_asked=risk is not None,
         risk=sampled,
     )
@@ -296,69 +288,65 @@ def answer(  # noqa: PLR0913 - the options of `solve`
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best that is known of a question: what proves the bound, and a verified schedule.
-
-    `search` is there if patterns were searched: its leaves prove the bound where the prices of the linear
-    program do not. `is_cut` tells whether the clock, or a stop signal, ended the work.
-    """
+    """The best that is known of a problem: what proves the bound, and a verified schedule."""
 
     proved: Proved
     bound: float
     found: Recovered
     used: Effort
-    search: IntervalSearch | None
-    is_cut: bool
+    search: IntervalSearch | None  # of patterns: its leaves prove the bound where the prices of the program do not
+    is_cut: bool  # whether the clock, or a stop signal, ended the work
 
 
 def find(  # noqa: PLR0913 - the options of `solve`
-    question: Question,
+    problem: Problem,
     solver: Solver,
     *,
     gap: float,
-    watch: Watch,
+    cancel: CancelToken,
     effort: Effort,
     seed: int = 0,
     work: float | None = None,
     start: Recovered | None = None,
     timings: dict[str, float] | None = None,
 ) -> Best:
-    """Run the stages up to a verified schedule: relax, price, recover, and search as hard as asked for.
+    """Run the stages up to a verified schedule: relax, price, recover, and search with the given effort.
 
-    `work` is how many seconds of search `auto` may count, in place of its own; `start` is a schedule to go on
-    from, where no other is found.
+    `work` are the seconds of search that `auto` may count, in place of its own; `start` is a schedule to begin with,
+    where no other is found.
     """
-    bag, asked, timings = question.bag, question.objective, {} if timings is None else timings
-    proved = prove(question, solver, watch=watch, timings=timings)
+    bag, objective, timings = problem.bag, problem.objective, {} if timings is None else timings
+    proved = prove(problem, solver, cancel=cancel, timings=timings)
     bound, relaxed = proved.bound, proved.relaxed
     if relaxed is None:  # better not run, and that is proved
-        return Best(proved, bound, waiting(bag), Effort.FAST, None, watch.is_cut())
+        return Best(proved, bound, stages.do_not_run_schedule(bag), Effort.FAST, None, cancel.is_cut())
     found, missed, used, search, is_cut = None, None, Effort.FAST, None, False
     with timed(timings, "recover"):
         try:
-            found = recover(bag, asked, relaxed, solver)
+            found = stages.recover(bag, objective, relaxed, solver)
         except NotFoundError as error:
             found, missed = start, error
     if effort is not Effort.FAST and found is not None:
         used = Effort.BALANCED
         with timed(timings, "balance"):
-            found = balance(question, found, bound, gap, watch)
-    pays = effort is Effort.AUTO and is_worthwhile(question, gap_of(question, found, bound), gap)
-    if pays or (effort is Effort.TIGHT and not is_close(question, found, bound, gap)):
+            found = balance(problem, found, bound, gap, cancel)
+    pays = effort is Effort.AUTO and is_worthwhile(problem, gap_of(problem, found, bound), gap)
+    if pays or (effort is Effort.TIGHT and not is_close(problem, found, bound, gap)):
         used = Effort.TIGHT
-        limit = watch.left()
+        limit = cancel.remaining()
         tight = TIGHT if limit is None else limit
-        budget = watch.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
+        budget = cancel.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
             rng = np.random.default_rng(seed)
-            bound, found, search, is_cut = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
+            bound, found, search, is_cut = try_harder(problem, relaxed, bound, found, solver, budget, gap, rng)
     if found is None:
         assert missed is not None
         raise missed
-    return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
+    return Best(proved, bound, found, used, search, is_cut or cancel.is_cut())
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:
-    """Return whether that much money per hour is profit, loss or waiting."""
+    """Return whether that much money per hour is profit, loss or do-not-run."""
     if not runs:
         return Regime.DO_NOT_RUN
     return Regime.PROFIT if money > 0 else Regime.LOSS

@@ -1,4 +1,4 @@
-"""What may be changed of a bag: its price, its limits, its machines."""
+"""Changes of a bag: its price, its limits, its machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import PydanticCustomError
 
 from lpsched.bag.model import Bag, part_of
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.fields import MOST, Amount, check_money, check_power, check_seconds, describe
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ check_ratio: Final = Amount("a profit ratio")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is asked of a bag, and what to put in place of the file's own; `None` leaves that as it is.
+    """The objective, and values in place of the file's own; `None` leaves that as it is.
 
-    Public functions make them of their options, and hand them on. They are checked when they are applied: after the
-    objective, and after the price that comes of a profit ratio.
+    Public functions make them of their options. They are checked when they are applied: after the objective, and after
+    the price that comes of a profit ratio.
     """
 
     objective: str | None = None  # profit, makespan or energy; by default profit where a price is known, else makespan
@@ -34,16 +34,16 @@ class Terms:
     deadline_seconds: float | None = None  # when the bag must be done
 
     def check(self) -> None:
-        """Refuse what a file could not say either."""
+        """Reject values that a file could not have either."""
         checks = {"price": check_money, "power_cap_watts": check_power, "deadline_seconds": check_seconds}
-        faults: list[Fault] = []
+        issues: list[InputIssue] = []
         for name, check in checks.items():
             try:
                 checked(name, getattr(self, name), check)
             except InstanceError as error:
-                faults += error.faults
-        if faults:
-            raise InstanceError("the terms", tuple(faults))
+                issues += error.issues
+        if issues:
+            raise InstanceError("the terms", tuple(issues))
 
     def applied_to(self, bag: Bag) -> Bag:
         """Return the bag under these terms; a profit ratio has become a price before."""
@@ -63,13 +63,13 @@ class Terms:
 
 
 def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
-    """Return a number that a user gave beside the file, if it is sound."""
+    """Return a number that a user gave as an option, if it is valid."""
     if value is None:
         return None
     try:
         return check(value)
     except PydanticCustomError as error:
-        raise InstanceError("the terms", (Fault((name,), **(error.context or {})),)) from None
+        raise InstanceError("the terms", (InputIssue((name,), **(error.context or {})),)) from None
 
 
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
@@ -84,11 +84,23 @@ def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     (MachineType(name='cpu', count=5, idle_watts=0.0, wear_per_busy_hour=0.0, purchase_price=0.0, \
 mean_hours_to_failure=None, p_states=None),)
     """
-    _check(bag, counts)
+    known = [machine.name for machine in bag.machine_types]
+    issues = [
+        InputIssue(("machine_types", name), "no machine type of this name", f"one of {', '.join(known)}", "name it")
+        for name in counts
+        if name not in known
+    ]
+    issues += [
+        InputIssue(("machine_types", name), describe(count), f"a whole number from 0 to {MOST}", "correct it")
+        for name, count in counts.items()
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST
+    ]
+    if issues:
+        raise InstanceError(bag.name, tuple(issues))
     wanted = [counts.get(machine.name, machine.count) for machine in bag.machine_types]
     if not any(wanted):
-        fault = Fault(("machine_types",), "none left", "at least one machine", "leave some")
-        raise InstanceError(bag.name, (fault,))
+        issue = InputIssue(("machine_types",), "none left", "at least one machine", "leave some")
+        raise InstanceError(bag.name, (issue,))
     columns = [column for column, (j, _) in enumerate(bag.modes) if wanted[j]]
     machines = tuple(
         machine.model_copy(update={"count": count})
@@ -98,20 +110,3 @@ mean_hours_to_failure=None, p_states=None),)
     rows = range(len(bag.task_types))
     seconds, watts = (None if each is None else part_of(each, rows, columns) for each in (bag.seconds, bag.watts))
     return bag.model_copy(update={"machine_types": machines, "seconds": seconds, "watts": watts})
-
-
-def _check(bag: Bag, counts: Mapping[str, int]) -> None:
-    """Refuse machine types that there are not, and counts that no file could say."""
-    known = [machine.name for machine in bag.machine_types]
-    faults = [
-        Fault(("machine_types", name), "no machine type of this name", f"one of {', '.join(known)}", "name it")
-        for name in counts
-        if name not in known
-    ]
-    faults += [
-        Fault(("machine_types", name), describe(count), f"a whole number from 0 to {MOST}", "correct it")
-        for name, count in counts.items()
-        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST
-    ]
-    if faults:
-        raise InstanceError(bag.name, tuple(faults))

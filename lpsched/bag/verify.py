@@ -22,7 +22,7 @@ class Measurement:
     """What a valid schedule takes and earns.
 
     Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None`
-    if the bag's prices do not tell it.
+    if the bag's prices are incomplete.
     """
 
     makespan_seconds: float | None
@@ -127,7 +127,7 @@ class _Tally:
         self.longest = 0
         self.busy_joules = 0  # in UNIT * UNIT
         self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
-        self.broken: set[Violation] = set()  # each is told once
+        self.broken: set[Violation] = set()  # each is reported once
 
     def take(self, schedule: Schedule) -> list[Violation]:
         """Go through all groups; return the rules that they break."""
@@ -244,8 +244,8 @@ def _whole(number: float) -> int:
 #     completion  =  seconds of all its tasks, one after the other from 0 on
 #     energy      =  sum over its tasks of seconds * watts  +  (makespan - completion) * its idle watts
 #
-# Machines that do the same are told together, so that 10^12 of them are a few entries; those that run nothing
-# at all are told too. The energies of all machines add up to the schedule's. Plain loops and exact sums, as
+# Machines that do the same are one entry, so that 10^12 of them are a few entries; those that run nothing
+# at all are one too. The energies of all machines add up to the schedule's. Plain loops and exact sums, as
 # above; every number is rounded up, once.
 #
 # Source: Friese, thesis of 2015, section 6.4.3, where a machine that is done is switched off (no idle watts).
@@ -311,14 +311,12 @@ def _load(tables: Tables, group: MachineGroup) -> tuple[Fraction, Fraction]:
     return Fraction(seconds, UNIT), Fraction(joules, UNIT * UNIT)
 
 
-# Is this list of single tasks a schedule of that bag? Every machine is gone through by itself.
-#
-# Rows may come in any order. With start times, a machine may pause between tasks but not run two at once, and
-# the makespan is when the last task ends; without, each machine runs its rows in their order, without a
-# pause. Start times are decimal numbers that someone rounded, so tasks may overlap by a billionth of the time
-# at which they do.
+# Whether a list of single tasks is a schedule of a bag: every machine is checked by itself.
+# Rows may come in any order. With start times, a machine may pause between tasks but not run two at once, and the
+# makespan is when the last task ends; without, each machine runs its rows in their order, without a pause. Start times
+# are rounded decimal numbers, so tasks may overlap by a billionth of the time at which they do.
 ROUNDING: Final = Fraction(1, 10**9)
-MOST: Final = 1000  # violations of one file; more would not help anybody
+MOST: Final = 1000  # violations of one file
 
 
 @dataclass(frozen=True, slots=True)

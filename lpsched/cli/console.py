@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable, RenderableType
 
     from lpsched.bag.model import Bag
-    from lpsched.cli.options import Tables
     from lpsched.facility.model import Facility
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
@@ -36,17 +35,17 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
 
 
-# How commands speak: the answer on stdout, everything else on stderr, JSON where it was asked for.
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """What the global options ask for."""
+class Console:
+    """The global options, and output as they specify it."""
 
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    force: bool = False  # overwrite files that exist
 
     def answer(self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), text: str = "") -> None:
         """Print the answer once: as one JSON object, or as tables and text for people."""
@@ -58,7 +57,7 @@ class Talk:
         if tables:
             print_tables(tables, sys.stdout)
 
-    def tell_timings(self, timings: Mapping[str, float], solver: str) -> None:
+    def log_timings(self, timings: Mapping[str, float], solver: str) -> None:
         """Log how long each stage took."""
         stages = ", ".join(f"{stage} {1000 * seconds:.1f} ms" for stage, seconds in timings.items())
         logging.getLogger("lpsched").info("%s (%s)", stages, solver)
@@ -72,21 +71,21 @@ class Talk:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    tell(f"warning: {message}")
+    print_notice(f"warning: {message}")
 
 
-def tell(message: str) -> None:
-    """Print a message on stderr; what would steer the terminal is shown as its code."""
+def print_notice(message: str) -> None:
+    """Print a message on stderr; control characters are shown as their codes."""
     shown = (letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in message)
-    with contextlib.suppress(OSError):  # who cannot hear us still gets the exit code
+    with contextlib.suppress(OSError):  # without stderr there is still the exit code
         sys.stderr.write(f"lpsched: {''.join(shown)}\n")
         sys.stderr.flush()
 
 
-def talk_of(context: typer.Context) -> Talk:
-    """Return what the global options ask for."""
-    talk = context.obj
-    return talk if isinstance(talk, Talk) else Talk()
+def console_of(context: typer.Context) -> Console:
+    """Return the console of a command."""
+    console = context.obj
+    return console if isinstance(console, Console) else Console()
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -97,9 +96,9 @@ def print_json(content: dict[str, Any]) -> None:
 
 def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
-    from rich.console import Console
+    import rich.console
 
-    console = Console(file=stream, markup=False, highlight=False, emoji=False)
+    console = rich.console.Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     with console.capture() as captured:
@@ -119,95 +118,96 @@ def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measur
     }
 
 
-def write_and_tell(
-    talk: Talk,
+def write_and_print(
+    console: Console,
     instance: Bag | Facility | Day | Clusters | Measurements,
     path: Path,
-    tables: Tables | None,
+    tables: str | None,
     **more: object,
 ) -> None:
-    """Write an instance or measurements, and say which files now hold it."""
+    """Write an instance or measurements, and print the names of the files."""
     from lpsched.io.instance_files import TableForm
     from lpsched.model.kinds import kind_of, size_of
 
     of_tables = {} if tables is None else {"form": TableForm(tables)}
     files = [str(file) for file in kind_of(instance).load("write")(instance, path, **of_tables)]
     text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {held_by(file)}\n" for file in files[:-1])
-    talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
+    console.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
 
 def held_by(file: str) -> str:
-    """Say what a file beside an instance holds."""
+    """Return what a sidecar of an instance file holds."""
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
 
-# How far long work is, in one line on stderr that changes: stage, gap, a bar, the count and the time left.
+# Progress of long work, in one line on stderr that changes: stage, gap, a bar, the count and the remaining time.
 #
-# The time left is what the rest takes at the pace so far: the seconds since the first count that was heard,
-# over the pieces done since then, times the pieces still to do. A step within the work that counts nothing
-# leaves the count of the whole where it is.
+# The remaining time is extrapolated: the seconds since the first count, over the steps done since then, times the
+# steps still to do. A report without a count leaves the count as it is.
 BAR: Final = 30  # columns
-UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @contextlib.contextmanager
-def shown_progress(talk: Talk) -> Iterator[Callable[[Progress], object] | None]:
-    """Show the line while the work goes on, where somebody looks at it."""
-    if talk.quiet or not sys.stderr.isatty():
+def shown_progress(console: Console) -> Iterator[Callable[[Progress], object] | None]:
+    """Show the line during the work if stderr is a terminal."""
+    if console.quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
+    import rich.console
 
     line = ProgressLine(time.monotonic)
-    with Console(stderr=True, markup=False, highlight=False).status("") as status:
+    with rich.console.Console(stderr=True, markup=False, highlight=False).status("") as status:
 
-        def listen(progress: Progress) -> None:
-            line.hear(progress)
+        def show(progress: Progress) -> None:
+            line.update(progress)
             status.update(line.rendered())
 
-        yield listen
+        yield show
 
 
 class ProgressLine:
-    """What the line says."""
+    """The text of the line."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._stage = ""
         self._count: tuple[int, int] | None = None
-        self._first: tuple[float, int] | None = None  # when the first count was heard, and what it was
+        self._first: tuple[float, int] | None = None  # when the first count came, and what it was
 
-    def hear(self, progress: Progress) -> None:
-        """Take in how far the work is."""
+    def update(self, progress: Progress) -> None:
+        """Take in a progress report."""
         from lpsched.units import gap_text
 
         gap = "" if progress.gap is None else f": gap {gap_text(progress.gap)}"
         self._stage = f"{progress.stage}{gap}"
         if progress.done is not None and progress.total is not None and progress.total > 1:
-            anew = self._count is None or self._count[1] != progress.total or progress.done < self._count[0]
+            restarted = self._count is None or self._count[1] != progress.total or progress.done < self._count[0]
             self._count = progress.done, progress.total
-            if anew:
+            if restarted:
                 self._first = self._clock(), progress.done
         elif self._count is not None and self._count[0] == self._count[1]:  # that work is over
             self._count = self._first = None
 
     @property
     def text(self) -> str:
-        """Everything but the bar."""
+        """The line without the bar."""
         if self._count is None:
             return self._stage
-        done, total = self._count
-        left = self.seconds_left()
-        return f"{self._stage}: {done:,} of {total:,}" + (f", about {duration(left)} left" if left else "")
+        from lpsched.units import duration
 
-    def seconds_left(self) -> float | None:
-        """Return what the rest will take, if it goes on as it did; `None` while nothing is known."""
+        done, total = self._count
+        remaining = self.remaining_seconds()
+        about = f", about {duration(max(1, round(remaining)))} left" if remaining else ""
+        return f"{self._stage}: {done:,} of {total:,}{about}"
+
+    def remaining_seconds(self) -> float | None:
+        """Return the extrapolated remaining time; `None` while it is unknown."""
         if self._count is None or self._first is None:
             return None
-        (done, total), (began, at_first) = self._count, self._first
-        if done <= at_first:
+        (done, total), (started_at, first_count) = self._count, self._first
+        if done <= first_count:
             return None
-        return (self._clock() - began) / (done - at_first) * (total - done)
+        return (self._clock() - started_at) / (done - first_count) * (total - done)
 
     def rendered(self) -> RenderableType:
         """Return the line for a terminal."""
@@ -223,59 +223,47 @@ class ProgressLine:
         return grid
 
 
-def duration(seconds: float) -> str:
-    """Write some seconds in the largest unit of which there are two.
-
-    >>> duration(0.2), duration(119.0), duration(125.0), duration(9100.0), duration(200_000.0)
-    ('1 s', '119 s', '2 min', '3 h', '2 days')
-    """
-    unit, name = next(((size, name) for size, name in UNITS if seconds >= 2 * size), UNITS[-1])
-    return f"{max(1, round(seconds / unit)):,} {name}"
-
-
-# A command that may take long: its time limit, its progress on stderr, and what Ctrl-C does.
-#
-# Pressed once, Ctrl-C ends the work at its next step: what was found so far is verified and printed, and the
-# exit code is 130. Pressed again, it leaves at once. Work that must not be cut off takes a request to end
-# (SIGTERM, and SIGHUP of a terminal that is closed) in the same way.
+# Interrupts. The first Ctrl-C ends the work at its next step: the best result so far is verified and printed, and
+# the exit code is 130. The second one exits immediately. Work that must not be cut off treats SIGTERM, and SIGHUP of a
+# terminal that is closed, in the same way.
 FOLLOWS: Final = "what was found so far follows"
 
 
 class StoppedEarly(Exception):  # noqa: N818 - it is no error: the answer has been printed
-    """Ctrl-C ended the work before its time."""
+    """Ctrl-C ended the work early."""
 
 
-def leave(watch: Watch, *, valid: bool) -> None:
-    """Say by the exit code how it went: 130 if somebody said stop, 1 if something judged is not valid."""
-    if watch.is_stopped:
+def exit_with_status(cancel: CancelToken, *, valid: bool = True) -> None:
+    """Set the exit code: 130 after an interrupt, 1 if a schedule is not valid."""
+    if cancel.is_stopped:
         raise StoppedEarly
     if not valid:
         raise typer.Exit(1)
 
 
 @contextlib.contextmanager
-def watched(
-    talk: Talk, time_limit: float | None, *, follows: str = FOLLOWS, all_signals: bool = False
-) -> Iterator[Watch]:
-    """Give the work a watch that Ctrl-C stops, and show how far it is; `follows` says what happens after the first one.
+def cancellable(
+    console: Console, time_limit: float | None, *, follows: str = FOLLOWS, all_signals: bool = False
+) -> Iterator[CancelToken]:
+    """Yield a token that Ctrl-C stops, and show progress; `follows` is the message about what happens after the first.
 
     With `all_signals` SIGTERM and SIGHUP stop it, too, instead of ending the process.
     """
-    with shown_progress(talk) as listener, contextlib.ExitStack() as handlers:
-        watch = Watch(time_limit, listener)
+    with shown_progress(console) as listener, contextlib.ExitStack() as handlers:
+        cancel = CancelToken(time_limit, listener)
 
         def stop(number: int, frame: FrameType | None) -> None:
-            if watch.is_stopped:
+            if cancel.is_stopped:
                 signal.default_int_handler(number, frame)
-            watch.stop()
-            tell(f"stopping: {follows}; press Ctrl-C again to leave at once")
+            cancel.stop()
+            print_notice(f"stopping: {follows}; press Ctrl-C again to leave at once")
 
         signals: dict[signal.Signals, object] = {signal.SIGINT: signal.default_int_handler}
         if all_signals:
             ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
             signals |= dict.fromkeys(ends, signal.SIG_DFL)
         for number, usual in signals.items():
-            if signal.getsignal(number) is usual:  # else it is somebody else's, or switched off
+            if signal.getsignal(number) is usual:  # else another handler is installed, or it is ignored
                 handlers.callback(signal.signal, number, usual)
                 signal.signal(number, stop)
-        yield watch
+        yield cancel

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.console import StoppedEarly, talk_of, watched
+from lpsched.cli.commands import output_option, require_output
+from lpsched.cli.console import cancellable, console_of, exit_with_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 Form = Literal["gang", "cores"]  # what an allocation file holds
-Method = Literal["lp", "greedy", "ga", "nlp"]  # ours, or one of `lpsched.facility.compare.METHODS`, without loading it
+Scheduler = Literal[
+    "lp", "greedy", "ga", "nlp"
+]  # ours, or one of `lpsched.facility.compare.METHODS`, without loading it
 Start = Literal["random", "greedy", "lp"]  # `lpsched.facility.compare.STARTS`, without loading it
 
 
@@ -27,45 +30,67 @@ def facility(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A facility: .yaml or .json.", readable=False)],
     *,
-    method: Annotated[
-        Method, typer.Option(help="lp: ours, with its bound. The others are the paper's, held against it.")
+    scheduler: Annotated[
+        Scheduler, typer.Option(help="lp: ours, with its bound. The others are of the literature, compared with it.")
     ] = "lp",
     colocation: Annotated[
-        bool, typer.Option("--colocation/--no-colocation", help="Whether cores of a node slow each other.")
+        bool, typer.Option("--colocation/--no-colocation", help="Whether cores of a node slow each other down.")
     ] = True,
     outlets: Annotated[
         str | None,
-        typer.Option(help="Celsius of the CRAC units, with commas (one for all of them); not searched then."),
+        typer.Option(help="Fixed outlet temperatures of the CRAC units in Celsius, with commas; one for all."),
     ] = None,
     gap: Annotated[
-        float, typer.Option(help="Stop, and call the answer optimal, within this relative gap.", min=0.0, max=1.0)
+        float,
+        typer.Option(
+            help="Relative gap, e.g. 0.01, at which the search stops: the status is then optimal.", min=0.0, max=1.0
+        ),
     ] = 0.001,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds, by default 300 (ga: 60, nlp: 600); then the best so far.", min=0.0)
+        float | None,
+        options.time_limit_option("Time limit in seconds or with a unit; by default 5min (ga: 1min, nlp: 10min)."),
     ] = None,
     seed: options.Seed = 0,
     generations: options.Generations = None,
     start: Annotated[
-        Start | None, typer.Option(help="ga: what joins the first population, by default nothing but chance.")
+        Start | None, typer.Option(help="ga: schedule in the first population.", show_default="random")
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(help="ga: go on from this .npz file if it is there; save the population to it.")
+        Path | None, typer.Option(help="ga: save the population to this .npz file; resume from it if it exists.")
     ] = None,
     bound: Annotated[
-        bool, typer.Option("--bound/--no-bound", help="greedy, ga, nlp: whether to prove the bound as well.")
+        bool, typer.Option("--bound/--no-bound", help="greedy, ga, nlp: whether to prove the bound, too.")
     ] = True,
     solver: options.SolverName = "highs",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the allocation: a .json file.")] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(help="Write the bound's exact proof, for 'lpsched verify': a .json file.")
-    ] = None,
     form: Annotated[
-        Form | None, typer.Option(help="gang: patterns of whole nodes (by default). cores: every core's own fractions.")
+        Form | None,
+        typer.Option(help="-o: patterns of whole nodes, or the fractions of each core.", show_default="gang"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        output_option(
+            "-o",
+            "--output",
+            endings=(".json", ".csv", ".parquet"),
+            help="Write the allocation; .csv and .parquet have rows without the outlet temperatures.",
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        output_option("--certificate", endings=(".json",), help="Write the exact proof of the bound for verify."),
     ] = None,
     figure: options.Figure = None,
     report: options.Report = None,
 ) -> None:
-    """Find a verified allocation under power cap and redlines, and a bound that none can pass."""
+    """Find an allocation of a facility under power cap and redlines.
+
+    The allocation is verified, and the bound on its reward rate is proved.
+
+    Examples
+    --------
+    lpsched facility instances/facility-tiny.yaml
+    lpsched facility instances/facility-tiny.yaml --certificate proof.json
+    """
     from lpsched.facility.certificate.files import write_proof
     from lpsched.facility.files import read_facility, write_allocation
     from lpsched.facility.result import FacilityResult
@@ -74,27 +99,25 @@ def facility(
     from lpsched.report.facility import facility_tables
 
     gangs = form if form == "gang" else None
-    _fits(method, "lp", {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
-    _fits(method, "ga", {"--generations": generations, "--start": start, "--state": state})
-    for path, ending in ((output, ".json"), (certificate, ".json"), (state, ".npz"), (report, ".html")):
-        if path is not None:
-            options.require_output(path, (ending,), file)
-    options.require_looks(file, figure=figure, report=report)
+    _require_scheduler("lp", scheduler, {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
+    _require_scheduler("ga", scheduler, {"--generations": generations, "--start": start, "--state": state})
+    if state is not None:
+        require_output(state, (".npz",), file)
     read = read_facility(file)
-    talk = talk_of(context)
+    console = console_of(context)
     result: FacilityResult | MethodResult
     given: dict[str, Any] = {"colocation": colocation, "gap": gap, "solver": solver_named(solver)}
-    with watched(talk, time_limit if method == "lp" else None) as watch:
-        if method == "lp":
+    with cancellable(console, time_limit if scheduler == "lp" else None) as cancel:
+        if scheduler == "lp":
             celsius = None if outlets is None else _temperatures(outlets, len(read.crac_units))
-            result = solve_facility(read, outlets=celsius, prove=certificate is not None, watch=watch, **given)
+            result = solve_facility(read, outlets=celsius, prove=certificate is not None, cancel=cancel, **given)
         else:
             from lpsched.facility.compare import allocate
 
             population, keep = _saved(state, read, colocation=colocation)
             result = allocate(
                 read,
-                method=method,
+                method=scheduler,
                 seed=seed,
                 bound=bound,
                 generations=generations,
@@ -102,7 +125,7 @@ def facility(
                 population=population,
                 keep=keep,
                 time_limit=time_limit,
-                watch=watch,
+                cancel=cancel,
                 **given,
             )
     cores = result.cores if isinstance(result, FacilityResult) else result.allocation
@@ -111,30 +134,26 @@ def facility(
     if certificate is not None and isinstance(result, FacilityResult) and result.certificate is not None:
         write_proof(result.certificate, certificate, result.provenance.lpsched)
     if figure is not None or report is not None:
-        from lpsched.io.content import write_files
-        from lpsched.io.pictures import write_picture
         from lpsched.report.html.facility import facility_page, room_of
 
-        if figure is not None:
-            write_picture(room_of(read, result), figure)
-        if report is not None:
-            write_files({report: facility_page(read, result).encode()})
-    talk.tell_timings(result.timings, result.provenance.solver)
-    talk.answer(result.to_dict(), facility_tables(read, result))
-    if watch.is_stopped:
-        raise StoppedEarly
+        options.write_figure_and_page(
+            figure, report, lambda: room_of(read, result), lambda: facility_page(read, result)
+        )
+    console.log_timings(result.timings, result.provenance.solver)
+    console.answer(result.to_dict(), facility_tables(read, result))
+    exit_with_status(cancel)
 
 
-def _fits(method: Method, fitting: Method, given: dict[str, object]) -> None:
-    """Refuse options of another method."""
-    if method != fitting:
-        options.refuse(given, f"goes with --method {fitting}, not with {method}")
+def _require_scheduler(fitting: Scheduler, scheduler: Scheduler, given: dict[str, object]) -> None:
+    """Reject options of another scheduler."""
+    if scheduler != fitting:
+        options.reject(given, f"goes with --scheduler {fitting}, not with {scheduler}")
 
 
 def _saved(
     state: Path | None, facility: Facility, *, colocation: bool
 ) -> tuple[Population | None, Callable[[Population], object] | None]:
-    """Return the population to go on from, if there is one, and the function that saves it."""
+    """Return the population to resume from, if there is one, and the function that saves it."""
     if state is None:
         return None, None
     from lpsched.facility.genes import read_population, write_population
@@ -148,5 +167,6 @@ def _temperatures(text: str, units: int) -> list[float]:
     try:
         read = [float(each) for each in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: needs numbers with commas between them", param_hint="--outlets") from None
+        message = f"got {text[:60]!r}, expected temperatures in Celsius with commas between them, e.g. 18,20"
+        raise typer.BadParameter(message, param_hint="--outlets") from None
     return read * units if len(read) == 1 else read

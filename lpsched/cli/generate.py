@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from inspect import Parameter
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.console import print_tables, talk_of, write_and_tell
+from lpsched.cli.commands import add_command, new_app
+from lpsched.cli.console import console_of, print_tables, write_and_print
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -79,7 +79,7 @@ def _rows(what: str, shape: Shape) -> list[tuple[str, ...]]:
 # `lpsched generate`: instances from a seed. Options come from the models of `lpsched/generate/options.py`.
 Method = Literal["cov", "grow"]  # how to make the tables of a bag
 Platform = Literal["small", "medium", "large"]  # `lpsched.generate.options.PLATFORMS`, without loading it
-generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
+generate_app = new_app(help="Generate an instance from a random seed.")
 
 
 def _command(
@@ -88,9 +88,7 @@ def _command(
     """Register a command with the options that `find` finds in a model."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        generate_app.command(name, cls=options.command_with(function, find), help=inspect.getdoc(function))(
-            lambda: None
-        )
+        add_command(generate_app, function, name, base=options.command_with(function, find))
         return function
 
     return register
@@ -112,17 +110,22 @@ def _bag_options() -> options.FoundOptions:
 @_command("bag", _bag_options)
 def generate_bag(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same bag.", min=0)],
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same bag.", min=0)],
     output: options.Output,
     method: Annotated[
         Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
     ] = "cov",
     source: Annotated[Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")] = None,
-    name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the bag; by default made of the seed.")] = None,
     tables: options.TablesOption = None,
     **more: object,
 ) -> None:
-    """Generate a bag, by coefficients of variation or by growth of a small one."""
+    """Generate a bag by coefficients of variation, or from a small one.
+
+    Examples
+    --------
+    lpsched generate bag --seed 1 -o bag.yaml
+    """
     import numpy as np
 
     from lpsched.generate.options import CovOptions, GrowOptions
@@ -132,27 +135,26 @@ def generate_bag(
     if method == "cov":
         from lpsched.generate.bags import cov_bag
 
-        _refuse_foreign(() if source is None else ("from",), "grow")
+        _reject_foreign(() if source is None else ("from",), "grow")
         bag = cov_bag(named, rng, CovOptions(**given))
-        write_and_tell(talk_of(context), bag, output, tables, seed=seed)
+        write_and_print(console_of(context), bag, output, tables, seed=seed)
         return
     from lpsched.bag.files import read_bag
     from lpsched.generate.bags import grow
 
-    _refuse_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
+    _reject_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
     if source is None:
         raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
-    options.require_output(output, options.ENDINGS, source)
     growth = grow(named, read_bag(source), rng, GrowOptions(**given))
-    told = growth_as_json(growth)
-    write_and_tell(talk_of(context), growth.bag, output, tables, seed=seed, growth=told)
-    if not talk_of(context).quiet:
+    content = growth_as_json(growth)
+    write_and_print(console_of(context), growth.bag, output, tables, seed=seed, growth=content)
+    if not console_of(context).quiet:
         sys.stdout.flush()
         print_tables([growth_table(growth)], sys.stderr)  # after what is on stdout
 
 
-def _refuse_foreign(names: Collection[str], method: Method) -> None:
-    """Refuse options of the other method, all in one message."""
+def _reject_foreign(names: Collection[str], method: Method) -> None:
+    """Reject options of the other method, all in one message."""
     if names:
         raise typer.BadParameter(
             f"{options.flags_of(names)}: only with --method {method}; drop it or choose that method"
@@ -176,18 +178,25 @@ def _day_options() -> options.FoundOptions:
 @_command("day", _day_options)
 def generate_day(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same day.", min=0)],
     output: options.Output,
-    name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the day; by default made of the seed.")] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="A bag with watts: its machines, task types and tables, even arrivals."),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="--from: in which span tasks arrive.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="--from: length of the span in which tasks arrive, in minutes.")
+    ] = None,
     tables: options.TablesOption = None,
     **more: object,
 ) -> None:
-    """Generate a day: tasks that arrive and lose utility, as in Friese's thesis of 2015."""
+    """Generate a day of arriving tasks, as in Friese's thesis of 2015.
+
+    Examples
+    --------
+    lpsched generate day --seed 1 --tasks 200 -o day.yaml
+    """
     given = options.given_of(more)
     named = name if name is not None else f"day-{seed}"
     if source is None:
@@ -196,7 +205,6 @@ def generate_day(
 
         if minutes is not None:
             raise typer.BadParameter("--minutes: only with --from; use --hours, or give a bag")
-        options.require_output(output, options.ENDINGS)
         day = essc_day(named, seed, EsscOptions(**given))
     else:
         import numpy as np
@@ -211,9 +219,8 @@ def generate_day(
             )
         if minutes is None:
             raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
-        options.require_output(output, options.ENDINGS, source)
         day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
-    write_and_tell(talk_of(context), day, output, tables, seed=seed)
+    write_and_print(console_of(context), day, output, tables, seed=seed)
 
 
 def _clusters_options() -> options.FoundOptions:
@@ -227,22 +234,26 @@ def _clusters_options() -> options.FoundOptions:
 @_command("clusters", _clusters_options)
 def generate_clusters(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same clusters.", min=0)],
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same clusters.", min=0)],
     output: options.Output,
-    name: Annotated[str | None, typer.Option(help="Their name; from the seed if not given.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the clusters; by default made of the seed.")] = None,
     tables: options.TablesOption = None,
     **more: object,
 ) -> None:
-    """Generate clusters and tasks on many nodes, as in Machovec and others, 2016."""
+    """Generate clusters with tasks of many nodes, as in Machovec et al. 2016.
+
+    Examples
+    --------
+    lpsched generate clusters --seed 1 --tasks 200 -o clusters.yaml
+    """
     from lpsched.generate.clusters import machovec_clusters
     from lpsched.generate.options import MachovecOptions
 
     given = options.given_of(more)
     if given.get("special_nodes") == ():
         given.setdefault("special_cores_per_node", ())
-    options.require_output(output, options.ENDINGS)
     made = machovec_clusters(name if name is not None else f"clusters-{seed}", seed, MachovecOptions(**given))
-    write_and_tell(talk_of(context), made, output, tables, seed=seed)
+    write_and_print(console_of(context), made, output, tables, seed=seed)
 
 
 def _facility_options() -> options.FoundOptions:
@@ -260,14 +271,21 @@ def _facility_options() -> options.FoundOptions:
 @_command("facility", _facility_options)
 def generate_facility(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same facility.", min=0)],
     output: options.Output,
-    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = "small",
-    name: Annotated[str | None, typer.Option(help="The facility's name; platform and seed if not given.")] = None,
+    platform: Annotated[Platform, typer.Option(help="Sizes of the paper.")] = "small",
+    name: Annotated[
+        str | None, typer.Option(help="Name of the facility; by default made of platform and seed.")
+    ] = None,
     tables: options.TablesOption = None,
     **more: object,
 ) -> None:
-    """Generate a facility after the platforms of Oxley and others, 2014."""
+    """Generate a facility, as in Oxley et al. 2014.
+
+    Examples
+    --------
+    lpsched generate facility --seed 1 -o facility.yaml
+    """
     import numpy as np
 
     from lpsched.generate.facility import facility_of
@@ -276,4 +294,4 @@ def generate_facility(
     chosen = PLATFORMS[platform].model_copy(update=options.given_of(more))
     named = name if name is not None else f"{platform}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), chosen)
-    write_and_tell(talk_of(context), facility, output, tables, seed=seed)
+    write_and_print(console_of(context), facility, output, tables, seed=seed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.console import Talk, header, held_by, talk_of
+from lpsched.cli.console import Console, console_of, header, held_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,16 +30,21 @@ MOST = 10**15  # nodes or machines, as everywhere
 
 
 Target = Literal["clusters", "bag"]
-ToOption = Annotated[Target, typer.Option("--to", help="Something to simulate, or to solve.")]
-NameOption = Annotated[str | None, typer.Option(help="The instance's name; the file's if not given.")]
-CostOption = Annotated[
-    options.Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")
+ToOption = Annotated[
+    Target, typer.Option("--to", help="What to make of the log: clusters to simulate, or a bag to solve.")
 ]
+NameOption = Annotated[str | None, typer.Option(help="Name of the instance; by default that of the file.")]
+CostOption = Annotated[options.Cost | None, typer.Option(help="clusters: cost of waiting. [default: bounded-slowdown]")]
 WeightOption = Annotated[
-    options.Weight | None, typer.Option(help="clusters: what a task's cost is multiplied with. [default: task]")
+    options.Weight | None, typer.Option(help="clusters: weight of a task's waiting. [default: task]")
 ]
-WattsOption = Annotated[float | None, typer.Option(help="The power of a busy node. By default not known.")]
-SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Leave dirty lines out, and count them.")]
+WattsOption = Annotated[
+    float | None,
+    options.quantity_option(
+        "--watts-per-node", kind="power", help="Power of a busy node in watts or with a unit; by default unknown."
+    ),
+]
+SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Skip dirty lines, and count them.")]
 
 
 def waiting_of(cost: options.Cost | None, weight: options.Weight | None) -> WaitingCost:
@@ -54,9 +59,9 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for word in [word.strip() for part in given or [] for word in part.split(",")]:
         name, _, count = word.rpartition("=")
-        sound = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
-        if not sound or name in sizes or not 1 <= int(count) <= MOST:
-            raise typer.BadParameter(f"{option}: found {word[:60]!r}, needs NAME=COUNT, each name once")
+        valid = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
+        if not valid or name in sizes or not 1 <= int(count) <= MOST:
+            raise typer.BadParameter(f"{option}: got {word[:60]!r}, expected NAME=COUNT, each name once")
         sizes[name] = int(count)
     return sizes
 
@@ -76,20 +81,20 @@ class Imported:
     logged: LoggedBag | None = None
 
 
-def write_import(talk: Talk, imported: Imported, path: Path, tables: options.Tables | None) -> None:
-    """Write what was imported, for a bag with a file of what its cells rest on; say which files there are."""
+def write_import(console: Console, imported: Imported, path: Path, tables: options.Tables | None) -> None:
+    """Write the instance, for a bag also the samples of its cells; print the names of the files."""
     from lpsched.bag.model import Bag
-    from lpsched.instances import write_instance
+    from lpsched.instances import write
     from lpsched.io.content import require_place, write_files
     from lpsched.io.instance_files import TableForm
     from lpsched.traces.bags import cells_as_csv
 
     instance, account, logged = imported.instance, imported.account, imported.logged
-    assert account.totals is not None, "whoever keeps jobs sums them"
+    assert account.totals is not None, "totals of all jobs are known"
     cells = path.with_name(f"{path.name}.cells.csv")
     if logged is not None:
         require_place(cells)
-    *others, own = map(str, write_instance(instance, path, form=None if tables is None else TableForm(tables)))
+    *others, own = map(str, write(instance, path, form=None if tables is None else TableForm(tables)))
     machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
     held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
     read = {
@@ -111,7 +116,7 @@ def write_import(talk: Talk, imported: Imported, path: Path, tables: options.Tab
         }
         shown.append(_cell_table(logged))
     answer = header("lpsched-written/1", instance) | {"files": list(held), "log": read}
-    talk.answer(answer, shown, text="".join(f"{file}: {what}\n" for file, what in held.items()))
+    console.answer(answer, shown, text="".join(f"{file}: {what}\n" for file, what in held.items()))
 
 
 def _pairs(logged: LoggedBag) -> int:
@@ -147,7 +152,7 @@ def _cell_table(logged: LoggedBag) -> Table:
 def _account_table(account: Account, totals: Totals, imported: Imported) -> Table:
     """Return in words what became of the log's jobs."""
     from lpsched.report.tables import table
-    from lpsched.units import SECONDS_PER_DAY, number
+    from lpsched.units import SECONDS_PER_DAY, counted, energy_text, number
 
     unit, span = imported.unit, totals.submit_span_seconds
     rows = [("jobs read", f"{account.read:,}")]
@@ -161,28 +166,29 @@ def _account_table(account: Account, totals: Totals, imported: Imported) -> Tabl
         days = f"{number(span)} s" if span < SECONDS_PER_DAY else f"{number(span / SECONDS_PER_DAY, 3)} days"
         rows.append(("from the first submit to the last", days))
     if totals.joules is not None:
-        rows.append((f"joules, of {totals.jobs_with_joules:,} jobs that tell them", number(totals.joules)))
+        rows.append((f"total energy ({counted(totals.jobs_with_joules, 'job')} with data)", energy_text(totals.joules)))
     return table(("", ""), rows, numbers=(1,))
 
 
 def import_slurm(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="What 'sacct -P' wrote, plain or gzip.", readable=False)],
+    file: Annotated[Path, typer.Argument(help="The output of 'sacct -P', plain or gzip.", readable=False)],
     output: options.Output,
     to: ToOption = "bag",
     name: NameOption = None,
     group_by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns that make the task types, such as partition,name; also size and time. "
+            help="Columns whose values are the task types, such as partition,name; also size and time. "
             "[default: bag: name; clusters: all jobs are one type]"
         ),
     ] = None,
     machines_by: Annotated[
-        str, typer.Option(help="The column that makes machine types or clusters; 'all': there is one.")
+        str, typer.Option(help="Column whose values are the machine types or clusters; 'all': one for all.")
     ] = "Partition",
     count: Annotated[
-        list[str] | None, typer.Option(help="Nodes of each, such as batch=64,gpu=8. [default: the most in use at once]")
+        list[str] | None,
+        typer.Option(help="Number of nodes of each, such as batch=64,gpu=8. [default: the most in use at once]"),
     ] = None,
     keep_states: Annotated[
         list[str] | None, typer.Option(help="States to keep. [default: bag: COMPLETED; clusters: all that ended]")
@@ -197,17 +203,21 @@ def import_slurm(
     skip_dirty: SkipOption = False,  # noqa: FBT002
     tables: options.TablesOption = None,
 ) -> None:
-    """Import Slurm's accounting, with or without steps (-X)."""
+    """Import Slurm's accounting, with or without steps (-X).
+
+    Examples
+    --------
+    lpsched import slurm tests/data/sacct_with_steps.txt -o bag.yaml --fill
+    """
     from lpsched.traces.sacct import read_sacct
     from lpsched.traces.slurm_jobs import COMPLETED, SlurmChoice, bag_of_slurm, clusters_of_slurm
     from lpsched.traces.swf_jobs import name_of
 
     if to == "bag":
         unfit: dict[str, object] = {"--cost": cost, "--weight": weight, "--watts-per-node": watts_per_node}
-        options.refuse(unfit, "only with --to clusters; drop it")
+        options.reject(unfit, "only with --to clusters; drop it")
     else:
-        options.refuse({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
-    options.require_output(output, options.ENDINGS, file)
+        options.reject({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
     counts = sizes_of("--count", count)
     log = read_sacct(file, skip_dirty=skip_dirty)
     named = name if name is not None else name_of(file)
@@ -225,7 +235,7 @@ def import_slurm(
             named, log, choice=choice, counts=counts, watts_per_node=watts_per_node, waiting=waiting_of(cost, weight)
         )
         imported = Imported(clusters, account, log.skipped, "node")
-    write_import(talk_of(context), imported, output, tables)
+    write_import(console_of(context), imported, output, tables)
 
 
 Times = Literal["real", "requested"]  # how long jobs run: `lpsched.traces.swf_jobs`, without loading it
@@ -238,22 +248,22 @@ def import_swf(
     output: options.Output,
     to: ToOption = "clusters",
     name: NameOption = None,
-    times: Annotated[
-        Times, typer.Option(help="Let jobs run as long as they did, or as long as they asked for.")
-    ] = "real",
+    times: Annotated[Times, typer.Option(help="Run times of the jobs: as logged, or as requested.")] = "real",
     group_by: Annotated[
         list[str] | None,
         typer.Option(
-            help="What makes the task types: user, group, executable, queue, partition, size, time. "
+            help="Fields whose values are the task types: user, group, executable, queue, partition, size, time. "
             "[default: clusters: all jobs are one type; bag: size,time]"
         ),
     ] = None,
     nodes: Annotated[
         int | None,
-        typer.Option(help="Nodes of the system. [default: MaxProcs of the header, else MaxNodes]", min=1, max=MOST),
+        typer.Option(
+            help="Number of nodes of the system. [default: MaxProcs of the header, else MaxNodes]", min=1, max=MOST
+        ),
     ] = None,
     cores_per_node: Annotated[
-        int, typer.Option(help="A job takes whole nodes of so many processors.", min=1, max=MOST)
+        int, typer.Option(help="Processors per node; a job takes whole nodes.", min=1, max=MOST)
     ] = 1,
     partitions: Annotated[
         list[str] | None, typer.Option(help="Nodes of each partition, such as 1=64,2=128: each becomes a cluster.")
@@ -265,28 +275,42 @@ def import_swf(
         bool | None,
         typer.Option(
             "--keep-failed/--only-completed",
-            help="Jobs that failed, or were cancelled while running. [default: clusters keep them]",
+            help="Whether to keep jobs that failed or were cancelled while running. [default: clusters keep them]",
         ),
     ] = None,
     skip_dirty: SkipOption = False,  # noqa: FBT002 - Typer's way
-    first: Annotated[int | None, typer.Option(help="Read no more than so many jobs.", min=1)] = None,
-    begin: Annotated[float, typer.Option(help="Keep jobs submitted from this second of the log on.", min=0.0)] = 0.0,
-    end: Annotated[float | None, typer.Option(help="Keep jobs submitted before this second.", min=0.0)] = None,
+    first: Annotated[int | None, typer.Option(help="Read only this number of jobs.", min=1)] = None,
+    begin: Annotated[
+        float,
+        options.time_option(
+            "--begin", help="Skip jobs submitted before this time of the log, in seconds or with a unit.", least=0.0
+        ),
+    ] = 0.0,
+    end: Annotated[
+        float | None,
+        options.time_option("--end", help="Skip jobs submitted from this time of the log on, likewise.", least=0.0),
+    ] = None,
     tables: options.TablesOption = None,
 ) -> None:
-    """Import a log in the Standard Workload Format."""
+    """Import a log in the Standard Workload Format.
+
+    Examples
+    --------
+    lpsched import swf tests/data/small.swf -o clusters.yaml
+    """
     from lpsched.traces.swf import read_swf
     from lpsched.traces.swf_jobs import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of
 
     if to == "bag":
-        options.refuse({"--cost": cost, "--weight": weight}, "a bag knows no waiting; drop it, or use --to clusters")
+        options.reject(
+            {"--cost": cost, "--weight": weight}, "a bag has no cost of waiting; drop it, or use --to clusters"
+        )
     if nodes is not None and partitions:
         raise typer.BadParameter("--nodes: not with --partitions, which say it; drop one")
-    options.require_output(output, options.ENDINGS, file)
     trace = read_swf(file, skip_dirty=skip_dirty, first=first)
     sizes = sizes_of("--partitions", partitions)
     if not all(each.isascii() and each.isdecimal() and len(each) <= options.LONGEST_COUNT for each in sizes):
-        raise typer.BadParameter("--partitions: needs the partitions' numbers, such as 1=64,2=128")
+        raise typer.BadParameter("--partitions: expected the partitions' numbers, such as 1=64,2=128")
     choice = SwfChoice(
         times=times,
         group_by=options.words_of(group_by) if group_by else USUAL_GROUPS[to],
@@ -306,4 +330,4 @@ def import_swf(
         logged, account = bag_of_swf(named, trace, choice=choice, machines=machines)
         unit = "processor" if cores_per_node == 1 else "node"
         imported = Imported(logged.bag, account, trace.skipped, unit, logged)
-    write_import(talk_of(context), imported, output, tables)
+    write_import(console_of(context), imported, output, tables)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import talk_of, write_and_tell
+from lpsched.cli.commands import add_command, new_app
+from lpsched.cli.console import console_of, write_and_print
 from lpsched.cli.import_logs import import_slurm, import_swf, sizes_of
 from lpsched.cli.measure import named, warn
-from lpsched.cli.options import ENDINGS, Output, TablesOption, refuse, require_output
+from lpsched.cli.options import Output, TablesOption, quantity_option, reject
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -27,39 +28,51 @@ FirstColumn = Literal["names", "times"]  # `lpsched.traces.etc.FirstColumn`, wit
 def import_measurements(
     context: typer.Context,
     files: Annotated[
-        list[Path], typer.Argument(help="What 'lpsched measure' wrote, a file per machine type.", readable=False)
+        list[Path], typer.Argument(help="Measurements of 'lpsched measure', one file per machine type.", readable=False)
     ],
     output: Output,
-    to: Annotated[JoinTarget, typer.Option("--to", help="For 'lpsched solve', or 'lpsched facility'.")] = "bag",
+    to: Annotated[JoinTarget, typer.Option("--to", help="What to make of them.")] = "bag",
     name: Annotated[str | None, typer.Option(help="The instance's name. [default: the room's or output's]")] = None,
     count: Annotated[
         list[str] | None, typer.Option(help="Nodes of each machine type, such as old=64,new=8. [default: 1 each]")
     ] = None,
     machine_type: Annotated[
-        str | None, typer.Option(help="What the machine type is called, in place of the file's; of one file.")
+        str | None, typer.Option(help="Name of the machine type; replaces the file's. With one file only.")
     ] = None,
     tasks: Annotated[
         list[str] | None,
         typer.Option(help="bag: tasks of each application, such as sort=100. [default: the bench's counts]"),
     ] = None,
-    per: Annotated[Per | None, typer.Option(help="bag: what a machine is. [default: node, one task at a time]")] = None,
+    per: Annotated[
+        Per | None, typer.Option(help="bag: what one machine of the bag is. [default: node, one task at a time]")
+    ] = None,
     room: Annotated[
         Path | None,
         typer.Option(
-            help="facility: a facility file that may leave out what was measured. [default: a plain room]",
+            help="facility: a facility file that may leave out what was measured. [default: the default room]",
             readable=False,
         ),
     ] = None,
     power_cap: Annotated[
-        float | None, typer.Option(help="facility: watts of nodes and cooling. [default: the room's, or full power]")
+        float | None,
+        quantity_option(
+            "--power-cap",
+            kind="power",
+            help="facility: cap of nodes and cooling in watts or with a unit. [default: the room's, or full power]",
+        ),
     ] = None,
     degradation: Annotated[
         Degradation | None,
-        typer.Option(help="facility: by memory class or in full. [default: classes where all are known]"),
+        typer.Option(help="facility: degradation by memory class or in full. [default: classes where all are known]"),
     ] = None,
     tables: TablesOption = None,
 ) -> None:
-    """Import what 'lpsched measure' found out, on one machine or on several."""
+    """Import measurements of one machine type or several.
+
+    Examples
+    --------
+    lpsched import measurements tests/data/node_old.yaml -o bag.yaml
+    """
     from lpsched.measure.files import read_measurements
 
     unfit: dict[str, object]
@@ -67,10 +80,9 @@ def import_measurements(
         unfit = {"--room": room, "--power-cap": power_cap, "--degradation": degradation}
     else:
         unfit = {"--tasks": tasks, "--per": per}
-    refuse(unfit, f"only with --to {'facility' if to == 'bag' else 'bag'}; drop it")
+    reject(unfit, f"only with --to {'facility' if to == 'bag' else 'bag'}; drop it")
     if len(files) > 1:
-        refuse({"--machine-type": machine_type}, "names one file's; drop it, or name one file")
-    require_output(output, ENDINGS, *files, *([room] if room is not None else []))
+        reject({"--machine-type": machine_type}, "names one file's; drop it, or name one file")
     found = [read_measurements(file) for file in files]
     if machine_type is not None:
         found = [named(found[0], machine_type)]
@@ -81,47 +93,56 @@ def import_measurements(
 
         joined = bag_of(found, name=own, counts=counts, tasks=sizes_of("--tasks", tasks), per=per or "node")
     else:
+        from lpsched.facility.rules import require_cap
         from lpsched.measure.facilities import facility_in, facility_of
 
         in_room: dict[str, Any] = {"nodes": counts, "power_cap_watts": power_cap, "degradation": degradation}
         joined = (
             facility_of(found, name=own, **in_room) if room is None else facility_in(room, found, name=name, **in_room)
         )
+        require_cap(joined.instance)
     warn(joined.remarks)
-    write_and_tell(talk_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
+    write_and_print(console_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
 
 
-import_app = typer.Typer(
-    help="Make an lpsched file of other people's files.", no_args_is_help=True, rich_markup_mode=None
-)
+import_app = new_app(help="Make instances of tables, logs and measurements.")
 
 
-@import_app.command("etc")
 def import_etc(
     context: typer.Context,
     file: Annotated[
-        Path, typer.Argument(help="Times: Braun/HCSP text, or CSV with machine names as header.", readable=False)
+        Path,
+        typer.Argument(help="Times in seconds: Braun/HCSP text, or CSV with machine names as header.", readable=False),
     ],
     output: Output,
-    power: Annotated[Path | None, typer.Option(help="Watts, a table of the same shape.", readable=False)] = None,
-    name: Annotated[str | None, typer.Option(help="The bag's name; the file's name if not given.")] = None,
-    first_column: Annotated[
-        FirstColumn | None, typer.Option(help="Of a CSV. By default it is seen from header and cells.")
+    power: Annotated[
+        Path | None, typer.Option(help="Table of powers in watts, of the same shape.", readable=False)
     ] = None,
-    tasks_each: Annotated[int, typer.Option(help="Tasks of each type.", min=1)] = 1,
-    machines_each: Annotated[int, typer.Option(help="Machines of each type.", min=1)] = 1,
+    name: Annotated[str | None, typer.Option(help="Name of the bag; by default that of the file.")] = None,
+    first_column: Annotated[
+        FirstColumn | None, typer.Option(help="CSV: content of the first column; by default detected.")
+    ] = None,
+    tasks_each: Annotated[int, typer.Option(help="Number of tasks of each type.", min=1)] = 1,
+    machines_each: Annotated[int, typer.Option(help="Number of machines of each type.", min=1)] = 1,
     tables: TablesOption = None,
 ) -> None:
-    """Import a table of estimated times to compute."""
+    """Import a table of estimated times to compute (ETC).
+
+    Examples
+    --------
+    lpsched convert instances/tiny.yaml -o tiny.yaml --tables csv
+    lpsched import etc tiny.yaml.seconds.csv -o bag.yaml
+    """
     from lpsched.traces import etc
 
     column = None if first_column is None else etc.FirstColumn(first_column)
     bag = etc.read_etc(
         file, power=power, name=name, first_column=column, tasks_each=tasks_each, machines_each=machines_each
     )
-    write_and_tell(talk_of(context), bag, output, tables)
+    write_and_print(console_of(context), bag, output, tables)
 
 
-import_app.command("swf")(import_swf)
-import_app.command("slurm")(import_slurm)
-import_app.command("measurements")(import_measurements)
+add_command(import_app, import_etc, "etc")
+add_command(import_app, import_swf, "swf")
+add_command(import_app, import_slurm, "slurm")
+add_command(import_app, import_measurements, "measurements")

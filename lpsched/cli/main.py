@@ -1,10 +1,10 @@
 """The `lpsched` command: registers the commands, and turns every failure into one message and an exit code.
 
 0    a verified answer was printed
-1    there is none: infeasible, a refused certificate, an invalid schedule, or a solver failed
+1    there is none: infeasible, a rejected certificate, an invalid schedule, or a solver failed
 2    bad input, or the answer could not be printed: no space left, or stdout is closed
 130  interrupted
-141  whoever read our output closed it
+141  the reader of our output closed the pipe
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from lpsched.cli.console import StoppedEarly, Talk, print_json, tell
+from lpsched.cli.commands import GLOBAL, add_command, new_app
+from lpsched.cli.console import Console, StoppedEarly, print_json, print_notice
 from lpsched.cli.facility import facility
 from lpsched.cli.files import certify, convert, expand, new, schema, show, verify
 from lpsched.cli.front import front
@@ -31,42 +32,36 @@ from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import export, price, solve, whatif
 from lpsched.cli.study import study_app
 from lpsched.cli.validate import validate
-from lpsched.errors import Fault, InstanceError, LpschedError, OutputError
+from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError
 
-GLOBAL: Final = ("--json", "--quiet", "--verbose")
-EPILOG: Final = "--json, --quiet and --verbose may stand anywhere; see 'lpsched --help'."
-ANSWERLESS, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+NAME: Final = "lpsched"
+NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+COMMANDS: Final[dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]]] = {
+    "Find the best": (solve, facility, front, price, whatif),
+    "Compare and check": (validate, simulate, ("study", study_app), certify, verify),
+    "Instances": (new, ("generate", generate_app), ("import", import_app), measure),
+    "Files": (show, convert, expand, export, schema),
+}
+ALIASES: Final[dict[str, dict[str, str]]] = {  # old names of options
+    "facility": {"--method": "--scheduler"},
+    "front": {"--compare": "--scheduler"},
+    "price": {"--lifetime-hours": "--lifetime"},
+    "validate": {"--heuristic": "--scheduler", "--method": "--scheduler"},
+    "simulate": {"--policy": "--scheduler", "--every-seconds": "--every", "--energy-gigajoules": "--energy"},
+}
 
-app = typer.Typer(
-    name="lpsched",
-    help="The most any schedule could earn, a real schedule that comes near, and what each part is worth.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
+app = new_app(
+    name=NAME,
+    help="Schedules with proved bounds: what to run where, what it earns, and the most any schedule could earn.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for command in (
-    solve,
-    facility,
-    front,
-    price,
-    validate,
-    simulate,
-    measure,
-    whatif,
-    certify,
-    verify,
-    expand,
-    export,
-    show,
-    convert,
-    new,
-    schema,
-):
-    app.command(epilog=EPILOG)(command)
-app.add_typer(generate_app, name="generate")
-app.add_typer(import_app, name="import")
-app.add_typer(study_app, name="study")
+for title, commands in COMMANDS.items():
+    for each in commands:
+        if isinstance(each, tuple):
+            app.add_typer(each[1], name=each[0], rich_help_panel=title)
+        else:
+            add_command(app, each, section=title, aliases=ALIASES.get(each.__name__))
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback
@@ -83,39 +78,40 @@ def _global_options(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No warnings, no progress.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Say more on stderr, timings too.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print more on stderr, e.g. timings.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("-V", "--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    context.obj = Talk(as_json=as_json, quiet=quiet, verbose=verbose)
+    context.obj = Console(as_json=as_json, quiet=quiet, verbose=verbose, force=force)
     context.obj.start_logging()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _have_streams()
+    _prepare_streams()
     try:
         code = run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         code = CLOSED_PIPE
-        _give_up_stdout()
-    except OSError as error:  # files' errors are told as such; this is the answer that could not be printed
+        _discard_stdout()
+    except OSError as error:  # of stdout: errors of files are an OutputError
         why = "stdout is closed" if error.errno == errno.EBADF else error.strerror or error
-        tell(f"cannot print the answer: {why}; send it elsewhere")
+        print_notice(f"cannot print the answer: {why}; send it elsewhere")
         code = BAD_INPUT
-        _give_up_stdout()
+        _discard_stdout()
     sys.exit(code)
 
 
-def _have_streams() -> None:
-    """Make sure that there is something to print to, and that every letter can be printed.
+def _prepare_streams() -> None:
+    """Make sure that there are streams to print to, and that they take every character.
 
     An answer that is not printed in full must not end with 0. So a stdout that the caller closed becomes one
     that rejects every write; and an unbuffered one (PYTHONUNBUFFERED), which drops the rest of a write that
-    ends early because the reader is gone, becomes one that is buffered by lines.
+    ends early because the pipe was closed, becomes one that is buffered by lines.
     """
     own = sys.__stdout__
     if sys.stdout is None:
@@ -125,34 +121,35 @@ def _have_streams() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a character gets its code instead
             stream.reconfigure(errors="backslashreplace")
 
 
-def _give_up_stdout() -> None:
-    """Let what is still waiting to be printed flow into nothing, or the exit would fail over it."""
+def _discard_stdout() -> None:
+    """Discard buffered output, or the exit would fail to flush it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @functools.cache
-def _command() -> Callable[..., object]:
+def _command() -> Callable[..., Any]:
     """Build the tree of commands once for all calls of `run` in a process: it takes a tenth of a second."""
     return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; return the exit code, after any error has been told."""
+    """Run one command, print its error if there is one, and return the exit code."""
     wanted = [flag for flag in GLOBAL if flag in arguments]
     rest = [argument for argument in arguments if argument not in GLOBAL]
     as_json = "--json" in wanted
     try:
         with warnings.catch_warnings():  # what a command changes about warnings ends with it
-            code = _command()([*wanted, *rest], standalone_mode=False)
+            code = _command()([*wanted, *rest], prog_name=NAME, standalone_mode=False)
     except typer.TyperException as error:
-        return _told("usage", error.format_message(), BAD_INPUT, as_json=as_json)
+        return _print_error("usage", error.format_message(), BAD_INPUT, as_json=as_json)
     except LpschedError as error:
-        code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else ANSWERLESS
-        return _told(error.code, str(error), code, as_json=as_json, faults=getattr(error, "faults", ()))
+        issues: Sequence[InputIssue] = getattr(error, "issues", ())
+        code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else NO_ANSWER
+        return _print_error(error.code, str(error), code, as_json=as_json, issues=issues)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
@@ -162,16 +159,16 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:  # Typer turns Ctrl-C into this code
-        return _told("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
+        return _print_error("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 
-def _told(kind: str, message: str, code: int, *, as_json: bool, faults: Sequence[Fault] = ()) -> int:
-    """Tell an error on stderr, and as an object on stdout where JSON was asked for; return the exit code."""
-    tell(message)
+def _print_error(kind: str, message: str, code: int, *, as_json: bool, issues: Sequence[InputIssue] = ()) -> int:
+    """Print an error on stderr, with `--json` also as an object on stdout; return the exit code."""
+    print_notice(message)
     if as_json:
         from importlib.metadata import version
 
-        error = {"code": kind, "message": message, "faults": [fault.to_dict() for fault in faults]}
+        error = {"code": kind, "message": message, "faults": [issue.to_dict() for issue in issues]}
         print_json({"format": "lpsched-error/1", "lpsched": version("lpsched"), "error": error})
     return code

@@ -1,4 +1,4 @@
-"""`lpsched measure`: run a bench on this machine, and use what it measured."""
+"""`lpsched measure`: run a bench on this machine, and use its measurements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from lpsched.cli.console import StoppedEarly, Talk, talk_of, tell, watched
-from lpsched.cli.options import ENDINGS, PICTURES, Figure, Report, refuse, require_looks, require_output
-from lpsched.errors import LpschedWarning, OutputError
+from lpsched.cli import options
+from lpsched.cli.commands import output_option
+from lpsched.cli.console import Console, cancellable, console_of, exit_with_status, print_notice
+from lpsched.cli.options import ENDINGS
+from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,60 +22,47 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
 
 
-# What `lpsched measure` makes of measurements: a bag, a facility, a picture, a page, and its answer.
+# The outputs of `lpsched measure`: a bag, a facility, a figure, a page, and its answer.
 OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 
 
-def named(told: OfMachine, machine_type: str | None) -> OfMachine:
+def named(measured: OfMachine, machine_type: str | None) -> OfMachine:
     """Return a bench or measurements of a machine type of this name; the same without one."""
     from pydantic_core import PydanticCustomError
 
     from lpsched.model.fields import check_name
 
     if machine_type is None:
-        return told
+        return measured
     try:
-        return told.model_copy(update={"machine_type": check_name(machine_type)})
-    except PydanticCustomError as refused:
-        raise typer.BadParameter(refused.message(), param_hint="--machine-type") from None
+        return measured.model_copy(update={"machine_type": check_name(machine_type)})
+    except PydanticCustomError as error:
+        raise typer.BadParameter(error.message(), param_hint="--machine-type") from None
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Say something on stderr, a line each, unless it should be quiet."""
+    """Print warnings on stderr, a line each, unless --quiet is given."""
     for sentence in sentences:
         warnings.warn(sentence, LpschedWarning, stacklevel=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The files that are asked for besides measurements."""
+class MeasureOutputs:
+    """The files to write besides measurements."""
 
     bag: Path | None
     facility: Path | None
     figure: Path | None
     report: Path | None
 
-    def require_places(self, file: Path, output: Path | None) -> None:
-        """Refuse, before anything is run, what could not be written in the end."""
-        instances, looks = (output, self.bag, self.facility), ((self.figure, PICTURES), (self.report, (".html",)))
-        seen: set[Path] = set()
-        for path, endings in (*((each, ENDINGS) for each in instances), *looks):
-            if path is None:
-                continue
-            require_output(path, endings, file)
-            if path.absolute() in seen:
-                raise OutputError(f"cannot write {path}: two files of this name are asked for; choose another")
-            seen.add(path.absolute())
-        require_looks(file, figure=self.figure, report=self.report)
-
     def write(self, measurements: Measurements) -> list[str]:
-        """Write what is asked for; return the files."""
+        """Write them; return their names."""
         files = [*self._instances(measurements)]
         if self.figure is not None:
-            from lpsched.io.pictures import write_picture
-            from lpsched.report.figures.measured import measure_picture
+            from lpsched.io.figure_files import write_figure
+            from lpsched.report.figures.measured import measure_figure
 
-            write_picture(measure_picture(measurements), self.figure)
+            write_figure(measure_figure(measurements), self.figure)
             files.append(str(self.figure))
         if self.report is not None:
             from lpsched.io.content import write_files
@@ -84,27 +73,27 @@ class Made:
         return files
 
     def _instances(self, measurements: Measurements) -> Iterable[str]:
-        from lpsched.instances import write_instance
+        from lpsched.instances import write
         from lpsched.measure.bags import bag_of
         from lpsched.measure.facilities import facility_of
 
         if self.bag is not None:
             bag = bag_of([measurements], name=self.bag.stem)
             warn(bag.remarks)
-            yield from map(str, write_instance(bag.instance, self.bag))
+            yield from map(str, write(bag.instance, self.bag))
         if self.facility is not None:
             facility = facility_of([measurements], name=self.facility.stem)
             warn(facility.remarks)
-            yield from map(str, write_instance(facility.instance, self.facility))
+            yield from map(str, write(facility.instance, self.facility))
 
-    def answer(self, talk: Talk, measurements: Measurements, files: list[str], **more: Any) -> None:  # noqa: ANN401
-        """Print what was measured, and which files there are now."""
+    def answer(self, console: Console, measurements: Measurements, files: list[str], **more: Any) -> None:  # noqa: ANN401
+        """Print the measurements and the names of the files."""
         from lpsched.cli.console import header
         from lpsched.report.measured_tables import measurements_shown
 
         content, tables = measurements_shown(measurements)
         answer = header("lpsched-measure/1", measurements) | content
-        talk.answer(answer | {"files": files} | more, tables)
+        console.answer(answer | {"files": files} | more, tables)
 
 
 def measure(
@@ -112,55 +101,65 @@ def measure(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="BENCH",
-            help="The bench: a .yaml or .json file. Of a file of measurements nothing is run: it is shown.",
-            readable=False,
+            metavar="BENCH", help="The bench, or measurements to show: a .yaml or .json file.", readable=False
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="What was measured: .yaml or .json. A bench needs it.")
+        Path | None, output_option("-o", "--output", endings=ENDINGS, help="The measurements; a bench needs it.")
     ] = None,
     *,
-    machine_type: Annotated[
-        str | None, typer.Option(help="What this type of machine is called, in place of the file's.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with runs that are there: they are not made again.")
-    ] = False,
+    machine_type: Annotated[str | None, typer.Option(help="Name of this type of machine; replaces the file's.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume; skip finished runs.")] = False,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; what was measured by then counts.", min=0.0)
+        float | None, options.time_limit_option("Time limit in seconds or with a unit; then the measurements so far.")
     ] = None,
-    bag: Annotated[Path | None, typer.Option(help="Make a bag of it, for 'lpsched solve': .yaml or .json.")] = None,
+    bag: Annotated[
+        Path | None, output_option("--bag", endings=ENDINGS, help="Write a bag of tasks for 'lpsched solve'.")
+    ] = None,
     facility: Annotated[
         Path | None,
-        typer.Option(help="Make a facility of it, in a plain room, for 'lpsched facility': .yaml or .json."),
+        output_option(
+            "--facility", endings=ENDINGS, help="Write a facility in the default room for 'lpsched facility'."
+        ),
     ] = None,
-    figure: Figure = None,
-    report: Report = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
 ) -> None:
-    """Measure times, powers and co-location of applications on this machine: alone and together."""
+    """Measure times, powers and co-location of programs on this machine.
+
+    Examples
+    --------
+    lpsched new bench -o bench.yaml
+    lpsched measure bench.yaml -o node.yaml --bag bag.yaml
+    """
     from lpsched.io.documents import read_document
     from lpsched.measure.files import read_measurements
     from lpsched.model.kinds import format_of, name_of
 
-    made = Made(bag, facility, figure, report)
-    made.require_places(file, output)
+    made = MeasureOutputs(bag, facility, figure, report)
     if name_of(format_of(read_document(file).value) or "") == "measurements":
         only = {"--output": output, "--resume": resume or None, "--time-limit": time_limit}
-        refuse(only, "goes with a bench, and these are measurements; drop it")
+        options.reject(only, "goes with a bench, and these are measurements; drop it")
         measurements = named(read_measurements(file), machine_type)
-        made.answer(talk_of(context), measurements, made.write(measurements))
+        made.answer(console_of(context), measurements, made.write(measurements))
         return
     if output is None:
         raise typer.BadParameter("needed for what a bench measures; name a file", param_hint="--output")
     from lpsched.measure.session import read_bench_here
 
     bench = named(read_bench_here(file), machine_type)
-    _run(talk_of(context), bench, file.parent, output, made, resume=resume, time_limit=time_limit)
+    _run(console_of(context), bench, file.parent, output, made, resume=resume, time_limit=time_limit)
 
 
 def _run(
-    talk: Talk, bench: Bench, folder: Path, output: Path, made: Made, *, resume: bool, time_limit: float | None
+    console: Console,
+    bench: Bench,
+    folder: Path,
+    output: Path,
+    made: MeasureOutputs,
+    *,
+    resume: bool,
+    time_limit: float | None,
 ) -> None:
     from lpsched.measure.files import samples_beside, write_measurements
     from lpsched.measure.session import Session
@@ -170,19 +169,18 @@ def _run(
         why = " ".join(session.stage.absent[:1]) or "the bench asks for none."
         raise typer.BadParameter(f"a facility needs powers. {why}", param_hint="--facility")
     warn(session.absent)
-    if not talk.quiet:
+    if not console.quiet:
         least, most = session.run_counts
-        tell(f"{len(session.settings):,} settings, {least:,} to {most:,} runs; each is kept in {samples}")
+        print_notice(f"{len(session.settings):,} settings, {least:,} to {most:,} runs; each is kept in {samples}")
     ends = "what runs is ended, the runs made so far stay, and --resume goes on"
-    with watched(talk, time_limit, follows=ends, all_signals=True) as watch:
-        found = session.run(samples, watch, resume=resume)
+    with cancellable(console, time_limit, follows=ends, all_signals=True) as cancel:
+        found = session.run(samples, cancel, resume=resume)
     warn(found.remarks)
-    if found.measurements.seconds or not watch.is_stopped:
+    if found.measurements.seconds or not cancel.is_stopped:
         found.require_something()
         write_measurements(found.measurements, output)
-        files = [str(output), str(samples), *([] if watch.is_stopped else made.write(found.measurements))]
-        made.answer(talk, found.measurements, files, runs=found.runs, unfinished=found.unfinished)
-    if found.unfinished and not talk.quiet:
-        tell(f"{found.unfinished:,} of {len(session.settings):,} settings need more runs: --resume goes on")
-    if watch.is_stopped:
-        raise StoppedEarly
+        files = [str(output), str(samples), *([] if cancel.is_stopped else made.write(found.measurements))]
+        made.answer(console, found.measurements, files, runs=found.runs, unfinished=found.unfinished)
+    if found.unfinished and not console.quiet:
+        print_notice(f"{found.unfinished:,} of {len(session.settings):,} settings need more runs: --resume goes on")
+    exit_with_status(cancel)

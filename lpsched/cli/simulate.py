@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import Cost, Figure, Report, Seed, Weight, refuse, require_looks, require_output, words_of
-from lpsched.errors import OutputError
+from lpsched.cli import options
+from lpsched.cli.commands import FIGURES, output_option
+from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
+from lpsched.cli.options import Cost, Weight, reject
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -24,8 +25,8 @@ Machines = Literal["queued", "polled"]  # `lpsched.online.simulate.options`, wit
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How to run, as it was asked for; `None` where nothing was said."""
+class RunOptions:
+    """How to run days and clusters; `None` where an option is not given."""
 
     machines: Machines | None
     every_seconds: float | None
@@ -37,11 +38,11 @@ class Asked:
     offline: bool
 
 
-def _of_day(asked: Asked) -> SimulationOptions:
+def _of_day(asked: RunOptions) -> SimulationOptions:
     """Return the options of a day; without any other trigger, tasks are mapped every minute."""
     from lpsched.online.simulate.options import SimulationOptions
 
-    refuse(
+    reject(
         {"--placeholders": asked.placeholders or None},
         "is for clusters: machines of a day have queues, and nothing is held for later",
     )
@@ -58,17 +59,17 @@ def _of_day(asked: Asked) -> SimulationOptions:
     )
 
 
-def _of_clusters(clusters: Clusters, asked: Asked) -> ClusterOptions:
+def _of_clusters(clusters: Clusters, asked: RunOptions) -> ClusterOptions:
     """Return the options of clusters."""
     from lpsched.online.compare.backend import usual_options
     from lpsched.online.simulate.options import ClusterOptions
 
-    refuse(
+    reject(
         {"--machines": asked.machines, "--permute": asked.permute},
         "is for days of machines: nodes of clusters have no queues",
     )
-    refuse({"--every-arrivals": asked.every_arrivals}, "is for days; clusters have --every-seconds 0")
-    refuse({"--offline": asked.offline or None}, "is for days of machines: clusters have no such schedule")
+    reject({"--every-arrivals": asked.every_arrivals}, "is for days; clusters have --every 0")
+    reject({"--offline": asked.offline or None}, "is for days of machines: clusters have no such schedule")
     energy_filter, leniency = _cluster_filter(asked.energy_filter)
     usual, seconds = usual_options(clusters).every_seconds, asked.every_seconds
     return ClusterOptions(
@@ -87,14 +88,14 @@ def _leniency(energy_filter: str) -> float | Literal["adaptive"] | None:
         return None
     if energy_filter == ADAPTIVE:
         return ADAPTIVE
-    return _number(energy_filter, f"needs none, adaptive or a number for a day; not {energy_filter!r}")
+    return _number(energy_filter, f"expected none, adaptive or a number for a day; not {energy_filter!r}")
 
 
 def _cluster_filter(energy_filter: str) -> tuple[Literal["per-task", "per-resource"] | None, float | None]:
     from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 
     kind, colon, leniency = energy_filter.partition(":")
-    why = f"needs none, {PER_TASK} or {PER_RESOURCE} for clusters, with a number after a colon if you like"
+    why = f"expected none, {PER_TASK} or {PER_RESOURCE} for clusters, with a number after a colon if you like"
     why = f"{why}; not {energy_filter!r}"
     if energy_filter == "none":
         return None, None
@@ -110,70 +111,58 @@ def _number(text: str, why: str) -> float:
         raise typer.BadParameter(why, param_hint="--energy-filter") from error
 
 
-# Files of `lpsched simulate`: the day or clusters that are read, and what is written of the answer.
+# Files of `lpsched simulate`: the day or clusters that are read, and the outputs.
 SCHEDULES = (".csv", ".parquet")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 
-def read_arriving(path: Path, energy_gigajoules: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
-    """Read a day or clusters, and change what is asked: the energy constraint, or what waiting costs."""
+def read_arriving(path: Path, energy: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
+    """Read a day or clusters, and change the energy constraint (in gigajoules) or the cost of waiting."""
     from lpsched.instances import read_with_kind
     from lpsched.units import GIGA
 
     instance, kind = read_with_kind(path)
     if not kind.simulate:
-        needed = "needs a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
+        needed = "expected a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
         raise typer.BadParameter(f"is no day and no clusters; {needed}", param_hint="INSTANCE")
     costs = {"--cost": cost, "--weight": weight}
-    energy = {"--energy-gigajoules": energy_gigajoules}
+    constraint = {"--energy": energy}
     waits = "is for clusters whose tasks are judged by what they wait"
     if kind.name == "day":
-        refuse(costs, waits)
+        reject(costs, waits)
     elif instance.waiting is None:
-        refuse(costs, f"{waits}; these have a utility")
+        reject(costs, f"{waits}; these have a utility")
         if instance.watts is None:
-            refuse(energy, "needs watts, and the file has none")
+            reject(constraint, "expected watts, and the file has none")
     else:
-        refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")
+        reject(constraint, "is for tasks with a utility; these are judged by what they wait, and all have to run")
         given: dict[str, Any] = {} if cost is None else {"measure": cost, "points": ()}
         given |= {} if weight is None else {"weight": weight}
         waiting = instance.waiting.model_copy(update=given)
         return instance if waiting == instance.waiting else instance.model_copy(update={"waiting": waiting})
-    if energy_gigajoules is None:
+    if energy is None:
         return instance
-    joules = {"energy_constraint_joules": GIGA * energy_gigajoules}
+    joules = {"energy_constraint_joules": GIGA * energy}
     return instance.model_copy(update={"period": type(instance.period)(**dict(instance.period) | joules)})
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Files to write: a schedule, pictures, a page."""
+    """Files to write: a schedule, figures, a page."""
 
     schedule: Path | None
     figure: Path | None
     timeline: Path | None
     report: Path | None
 
-    def require(self, names: tuple[str, ...], path: Path) -> None:
-        """Refuse what could not be written in the end."""
-        if self.schedule is not None:
-            if len(names) > 1 or names == ("all",):
-                raise typer.BadParameter("goes with one policy", param_hint="--output")
-            if not self.schedule.name.lower().endswith((*SCHEDULES, *TRACES)):
-                endings = " or ".join((*SCHEDULES, *TRACES))
-                raise OutputError(f"cannot write {self.schedule}: needs the ending {endings}; choose one")
-            require_output(self.schedule, (self.schedule.suffix.lower(),), path)
-        require_looks(path, figure=self.figure)
-        require_looks(path, figure=self.timeline, report=self.report)
-
     def write(self, instance: Day | Clusters, result: Simulation) -> None:
-        """Write them, as far as there is an answer."""
+        """Write them, if there is an answer."""
         if not any((self.schedule, self.figure, self.timeline, self.report)):
             return
         from lpsched.io.content import write_files
-        from lpsched.io.pictures import write_picture
-        from lpsched.report.figures.simulation import simulation_picture
-        from lpsched.report.figures.timeline import times_picture
+        from lpsched.io.figure_files import write_figure
+        from lpsched.report.figures.simulation import simulation_figure
+        from lpsched.report.figures.timeline import times_figure
         from lpsched.report.html.days import simulation_page
 
         if self.report is not None:
@@ -182,14 +171,14 @@ class Outputs:
         if best is None or best.schedule is None:
             for path in (self.schedule, self.figure, self.timeline):
                 if path is not None:
-                    tell(f"{path} is not written: no policy has an answer for the day")
+                    print_notice(f"{path} is not written: no scheduler has an answer for the day")
             return
         if self.schedule is not None:
             _write_schedule(instance, best.schedule, self.schedule)
         if self.figure is not None:
-            write_picture(simulation_picture(result), self.figure)
+            write_figure(simulation_figure(result), self.figure)
         if self.timeline is not None:
-            write_picture(times_picture(instance, best), self.timeline)
+            write_figure(times_figure(instance, best), self.timeline)
 
 
 def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path) -> None:
@@ -206,112 +195,140 @@ def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
         write_clusters_schedule(schedule, path)
 
 
+DEFAULT = {  # by kind of instance: policies that run if none is named
+    "day": ("min-min", "max-max-util", "max-max-upt", "max-max-upe", "fcfs"),
+    "clusters": ("conservative", "easy", "multiple-queues"),
+    "clusters with utilities": ("max-util", "max-upt", "max-upr", "easy"),
+}
+
+
 def simulate(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],
     *,
-    policy: Annotated[
+    scheduler: Annotated[
         list[str] | None,
-        typer.Option(help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."),
+        typer.Option(
+            metavar="NAME,...",
+            help="Scheduling policies to run, e.g. max-max-upt,weighted-util:0.4; all; or FILE.py:FUNCTION. By default "
+            + "; ".join(f"{kind}: {', '.join(names)}" for kind, names in DEFAULT.items())
+            + ".",
+        ),
     ] = None,
-    bound: Annotated[bool, typer.Option("--bound", help="Prove how much any schedule of the day can earn.")] = False,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Prove an upper bound on the utility of any schedule of the day.")
+    ] = False,
     offline: Annotated[
         bool,
         typer.Option(
-            "--offline", help="Days: with the bound, make a schedule from its prices too, knowing the whole day."
+            "--offline", help="Days, with --bound: also schedule from the bound's prices, knowing the whole day."
         ),
     ] = False,
-    trials: Annotated[int, typer.Option(help="Days: the given one, and others that its generator draws.", min=1)] = 1,
-    jobs: Annotated[int, typer.Option(help="Processes that share the work.", min=1)] = 1,
-    seed: Seed = 0,
+    trials: Annotated[
+        int, typer.Option(help="Days: number of days; the given one, and others drawn by its generator.", min=1)
+    ] = 1,
+    jobs: options.Jobs = 1,
+    seed: options.Seed = 0,
     placeholders: Annotated[
         bool,
         typer.Option(
             "--placeholders",
-            help="Clusters: max-util, max-upt, max-upr and max-upe hold nodes for what starts later only until "
-            "the next mapping event.",
+            help="Clusters: max-util, max-upt, max-upr and max-upe keep reservations only until the next scheduling "
+            "event.",
         ),
     ] = False,
     machines: Annotated[
         Machines | None,
         typer.Option(
-            help="Days: every machine has a queue, or idle ones are polled for one task each. By default queued."
+            help="Days: every machine has a queue, or idle ones are polled for one task each.", show_default="queued"
         ),
     ] = None,
-    every_seconds: Annotated[
+    every: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds from a mapping event to the next. By default 60. Clusters: 0 is at every arrival and "
-            "end of a task, the default where tasks are judged by what they wait."
+        options.time_option(
+            "--every",
+            help="Time between scheduling events in seconds or with a unit, by default 60. Clusters: 0 is at every "
+            "arrival and end of a task, the default where the cost of waiting is minimised.",
         ),
     ] = None,
     every_arrivals: Annotated[
-        int | None, typer.Option(help="Days: map after so many arrivals; with --every-seconds, whichever is first.")
+        int | None,
+        typer.Option(help="Days: scheduling event after this number of arrivals; with --every, whichever is first."),
     ] = None,
-    drop_below: Annotated[
-        float, typer.Option(help="Drop a task for good when it can earn less than this.", min=0.0)
-    ] = 0.0,
+    drop_below: Annotated[float, typer.Option(help="Drop tasks that can no longer earn this utility.", min=0.0)] = 0.0,
     energy_filter: Annotated[
         str,
         typer.Option(
-            help="What a task may take. Days: none, a fixed leniency such as 1.5, or adaptive. Clusters: none, "
+            help="Energy that a task may take. Days: none, a fixed leniency such as 1.5, or adaptive. Clusters: none, "
             "per-task or per-resource, with a leniency as in per-resource:4."
         ),
     ] = "none",
     permute: Annotated[
-        int | None, typer.Option(help="Days: try all orders of so many tasks at the head of each queue.", min=0)
+        int | None, typer.Option(help="Days: try all orders of this number of tasks at the head of each queue.", min=0)
     ] = None,
-    energy_gigajoules: Annotated[
-        float | None, typer.Option(help="Energy constraint of the period, in place of the file's.", min=0.0)
-    ] = None,
-    cost: Annotated[
-        Cost | None,
-        typer.Option(
-            "--cost", help="Clusters judged by what tasks wait: what it costs, in place of what the file says."
+    energy: Annotated[
+        float | None,
+        options.quantity_option(
+            "--energy",
+            kind="energy",
+            help="Energy constraint of the period in gigajoules or with a unit, e.g. 400kWh; replaces the file's.",
+            unit=10**9,
+            least=0.0,
         ),
     ] = None,
+    cost: Annotated[
+        Cost | None, typer.Option("--cost", help="Clusters without utilities: cost of waiting; replaces the file's.")
+    ] = None,
     weight: Annotated[
-        Weight | None, typer.Option("--weight", help="Likewise: what the waiting of a task weighs.")
+        Weight | None,
+        typer.Option("--weight", help="Clusters without utilities: weight of a task's waiting; replaces the file's."),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of each bound; whenever it ends, the bound holds.", min=0.0)
+        float | None,
+        options.time_limit_option("--bound: time limit of each bound in seconds or with a unit; it holds at any time."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             "-o",
             "--output",
-            help="Of one policy: write the schedule of the first trial: .csv or .parquet; or what became of all "
-            "tasks: .swf, .swf.gz, or _jobs.csv as Batsim writes it.",
+            endings=(*SCHEDULES, *TRACES),
+            help="Write the schedule of the best scheduler (first trial), one row per task that runs; .swf and "
+            "_jobs.csv (as Batsim writes it) have all tasks.",
         ),
     ] = None,
-    figure: Figure = None,
+    figure: options.Figure = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(help="Draw what each machine or node runs under the best policy: a .png, .svg or .pdf file."),
+        output_option("--timeline", endings=FIGURES, help="Draw each machine or node under the best scheduler."),
     ] = None,
-    report: Report = None,
+    report: options.Report = None,
 ) -> None:
-    """Run policies on a day or clusters as tasks arrive; tell how far from the best possible they are."""
+    """Run scheduling policies on tasks as they arrive.
+
+    Each is compared with a reference in which no task waits, and with --bound with a proved bound.
+
+    Examples
+    --------
+    lpsched simulate instances/energy-2k.yaml
+    lpsched simulate instances/clusters-small.yaml --scheduler easy -o plan.csv
+    """
     from lpsched.model.kinds import kind_of
     from lpsched.report.online_answers import simulation_tables
 
-    names = tuple(filter(None, words_of(policy)))
-    if not names:
-        raise typer.BadParameter("needs at least one, or all", param_hint="--policy")
     if not bound:
-        refuse({"--time-limit": time_limit, "--offline": offline or None}, "goes with --bound")
-    outputs = Outputs(output, figure, timeline, report)
-    outputs.require(names, instance)
-    arriving = read_arriving(instance, energy_gigajoules, cost, weight)
+        reject({"--time-limit": time_limit, "--offline": offline or None}, "goes with --bound")
+    arriving = read_arriving(instance, energy, cost, weight)
     kind = kind_of(arriving)
-    asked = Asked(machines, every_seconds, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
+    asked = RunOptions(machines, every, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
     chosen = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
+    has_utility = kind.name == "clusters" and arriving.waiting is None
+    names = options.scheduler_words(scheduler) or DEFAULT["clusters with utilities" if has_utility else kind.name]
+    console = console_of(context)
+    with cancellable(console, None) as cancel:
         result = kind.load("simulate")(
             arriving,
-            names,
+            tuple(map(options.scheduler_named, names)),
             options=chosen,
             bound=bound,
             offline=offline,
@@ -319,8 +336,8 @@ def simulate(
             jobs=jobs,
             seed=seed,
             time_limit=time_limit,
-            watch=watch,
+            cancel=cancel,
         )
-    outputs.write(arriving, result)
-    talk.answer(result.to_dict(), simulation_tables(result))
-    leave(watch, valid=result.answered)
+    Outputs(output, figure, timeline, report).write(arriving, result)
+    console.answer(result.to_dict(), simulation_tables(result.ranked() if not scheduler or "all" in names else result))
+    exit_with_status(cancel, valid=result.answered)

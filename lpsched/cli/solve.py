@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
+from lpsched.cli.commands import output_option
+from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -25,47 +26,58 @@ def solve(
     deadline: options.Deadline = None,
     gap: Annotated[
         float,
-        typer.Option(help="Call the answer optimal within this relative gap; search stops there.", min=0.0, max=1.0),
+        typer.Option(
+            help="Relative gap, e.g. 0.001, at which the search stops: the status is then optimal.", min=0.0, max=1.0
+        ),
     ] = 1e-4,
     effort: options.EffortOption = "auto",
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
+        float | None,
+        options.time_limit_option("Time limit in seconds or with a unit, e.g. 5min; then the best answer so far."),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Of the search that auto and tight make, and of what --risk draws.", min=0)
-    ] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for --effort auto and tight, and for --risk.", min=0)] = 0,
     marginals: options.MarginalsOption = "top",
     risk: options.RiskOption = None,
     solver: options.SolverName = "highs",
     device: Annotated[
-        options.Device, typer.Option(help="Where huge bags are looked through: cuda needs the extra gpu.")
+        options.Device, typer.Option(help="Device for column generation of huge bags; cuda needs the extra 'gpu'.")
     ] = "cpu",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the schedule, compact: a .json file.")
+        Path | None,
+        output_option(
+            "-o",
+            "--output",
+            endings=(".json", ".csv", ".parquet"),
+            help="Write the schedule: .json in groups of machines, .csv and .parquet with one row per task.",
+        ),
     ] = None,
     figure: options.Figure = None,
     report: options.Report = None,
 ) -> None:
-    """Find a verified schedule and a bound that no schedule can pass."""
+    """Find a verified schedule of a bag of tasks, and a proved bound.
+
+    Examples
+    --------
+    lpsched solve instances/ai-service.yaml
+    lpsched solve instances/tiny.yaml --deadline 1min -o plan.csv
+    """
     from lpsched.bag.files import read_bag, write_schedule
+    from lpsched.bag.pricing.fewer import with_fewer
     from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.solve import solve as solve_bag
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import result_tables
+    from lpsched.report.solution import result_tables
 
-    sampled = options.risk_asked(risk)
-    if output is not None:
-        options.require_output(output, (".json",), bag)
-    options.require_looks(bag, figure=figure, report=report)
+    sampled = options.parse_risk(risk)
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
-    talk = talk_of(context)
-    with watched(talk, time_limit) as watch:
+    console = console_of(context)
+    with cancellable(console, time_limit) as cancel:
         result = solve_bag(
             read,
             objective=objective,
             effort=effort,
             gap=gap,
-            watch=watch,
+            cancel=cancel,
             seed=seed,
             risk=sampled,
             solver=solver_named(solver, device),
@@ -73,32 +85,45 @@ def solve(
         )
         if marginals != "lp":
             result = with_one_more(
-                read, result, marginals=marginals, watch=watch, seed=seed, solver=solver_named(solver, device), **terms
+                read,
+                result,
+                marginals=marginals,
+                cancel=cancel,
+                seed=seed,
+                solver=solver_named(solver, device),
+                **terms,
             )
+            result = with_fewer(result, cancel=cancel, seed=seed, solver=solver_named(solver, device))
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
     if figure is not None:
-        from lpsched.io.pictures import write_picture
-        from lpsched.report.figures.schedule import schedule_picture
+        from lpsched.io.figure_files import write_figure
+        from lpsched.report.figures.schedule import schedule_figure
 
         if result.schedule.groups:
-            write_picture(schedule_picture(read, result.schedule), figure)
+            write_figure(schedule_figure(read, result.schedule), figure)
         else:
-            tell(f"{figure} is not drawn: nothing runs")
+            print_notice(f"{figure} is not drawn: nothing runs")
     if report is not None:
         write_page(read, terms, solver, report, result=result, seed=seed)
-    talk.tell_timings(result.timings, result.provenance.solver)
-    talk.answer(result.to_dict(), result_tables(result))
-    if watch.is_stopped:
-        raise StoppedEarly
+    console.log_timings(result.timings, result.provenance.solver)
+    console.answer(result.to_dict(), result_tables(result))
+    exit_with_status(cancel)
 
 
-# `lpsched whatif`: what other machines would change.
+# `lpsched whatif`: what other machines, tasks, prices or limits would change.
 def whatif(
     context: typer.Context,
     bag: options.BagFile,
     changes: Annotated[
-        list[str], typer.Option("--set", help="NAME=COUNT: so many machines of a type, 0 for none; commas or repeated.")
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A change, with commas or repeated. NAME: a machine type or task type (or machines.TYPE, tasks.TYPE; "
+            "0 drops it), price (of the bag), price.TASK, electricity (per kWh), power-cap, deadline. VALUE: new (8, "
+            "30kW, 5h, none), or a change (+4, -2, +10%).",
+        ),
     ],
     objective: options.ObjectiveOption = None,
     price: options.Price = None,
@@ -106,20 +131,28 @@ def whatif(
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
     effort: options.EffortOption = "auto",
-    time_limit: Annotated[float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)] = None,
+    time_limit: Annotated[
+        float | None, options.time_limit_option("Time limit of each of the two solves, in seconds or with a unit.")
+    ] = None,
     seed: options.Seed = 0,
     solver: options.SolverName = "highs",
 ) -> None:
-    """Compare value, bound and prices of a bag with those it would have on other machines."""
+    """Solve a bag again with other machines, tasks, prices or limits.
+
+    Examples
+    --------
+    lpsched whatif instances/tiny.yaml --set fast=+1
+    lpsched whatif instances/ai-service.yaml --set price=-10%,H100=9
+    """
     from lpsched.bag.files import read_bag
-    from lpsched.bag.pricing.one_more import what_if
+    from lpsched.bag.pricing.what_if import what_if
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import what_if_tables
+    from lpsched.report.pricing import what_if_tables
 
     read = read_bag(bag)
     result = what_if(
         read,
-        _counts(changes, [machine.name for machine in read.machine_types]),
+        _changes(changes, [*(each.name for each in read.machine_types), *(each.name for each in read.task_types)]),
         objective=objective,
         effort=effort,
         time_limit=time_limit,
@@ -127,27 +160,26 @@ def whatif(
         solver=solver_named(solver),
         **options.terms_of(price, profit_ratio, power_cap, deadline),
     )
-    talk_of(context).answer(result.to_dict(), what_if_tables(result))
+    console_of(context).answer(result.to_dict(), what_if_tables(result))
 
 
-def _counts(changes: list[str], names: list[str]) -> dict[str, int]:
-    """Read NAME=COUNT; a name that has a comma in it must have an option of its own."""
-    counts: dict[str, int] = {}
-    for given in changes:
+def _changes(words: list[str], names: list[str]) -> dict[str, str]:
+    """Read NAME=VALUE; a name that has a comma in it must have an option of its own."""
+    changes: dict[str, str] = {}
+    for given in words:
         whole = given.rpartition("=")[0]
-        for word in [given] if whole in names else given.split(","):
-            name, _, count = (part.strip() for part in word.rpartition("="))
-            if not name or not (count.isascii() and count.isdigit() and len(count) <= options.LONGEST_COUNT):
-                raise typer.BadParameter(f"found {word[:60]!r}, needs NAME=COUNT, e.g. gpu=8", param_hint="--set")
-            if name in counts:
+        own = any(whole in (name, f"machines.{name}", f"tasks.{name}", f"price.{name}") for name in names)
+        for word in [given] if own else given.split(","):
+            name, _, value = (part.strip() for part in word.rpartition("="))
+            if not name or not value:
+                expected = "NAME=VALUE, e.g. gpu=8, gpu=+4 or price=-10%"
+                raise typer.BadParameter(f"got {word[:60]!r}, expected {expected}", param_hint="--set")
+            if name in changes:
                 raise typer.BadParameter(f"{name!r} is set twice; leave one out", param_hint="--set")
-            counts[name] = int(count)
-    return counts
+            changes[name] = value
+    return changes
 
 
-# What commands about a bag give to look at: pictures and pages.
-#
-# Where they go is checked before the work begins, and they are written after it, whole or not at all.
 def write_page(bag: Bag, terms: dict[str, Any], solver: str, report: Path, **found: Any) -> None:  # noqa: ANN401
     """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
     from lpsched.bag.overview import overview
@@ -164,73 +196,86 @@ def write_page(bag: Bag, terms: dict[str, Any], solver: str, report: Path, **fou
 def export(
     context: typer.Context,
     bag: options.BagFile,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model: .lp or .mps.")],
+    output: Annotated[Path, output_option("-o", "--output", endings=(".lp", ".mps"), help="The linear program.")],
     objective: options.ObjectiveOption = None,
     price: options.Price = None,
     profit_ratio: options.ProfitRatio = None,
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
 ) -> None:
-    """Write the linear program for other solvers; its optimum is the objective, to be minimised."""
+    """Write the linear program of a bag for other solvers.
+
+    Its objective is to be minimised.
+
+    Examples
+    --------
+    lpsched export instances/tiny.yaml -o tiny.lp
+    """
     from lpsched.bag.certify import export as export_bag
     from lpsched.bag.files import read_bag
     from lpsched.cli.console import header
     from lpsched.io.content import write_files
 
-    options.require_output(output, (".lp", ".mps"), bag)
     kind = output.suffix.lower().removeprefix(".")
     read = read_bag(bag)
     terms = options.terms_of(price, profit_ratio, power_cap, deadline)
     text = export_bag(read, kind, objective=objective, **terms)
     write_files({output: text.encode()})
     answer = header("lpsched-written/1", read) | {"files": [str(output)]}
-    talk_of(context).answer(answer, text=f"{output}: the linear program, {text.count(chr(10)):,} lines\n")
+    console_of(context).answer(answer, text=f"{output}: the linear program, {text.count(chr(10)):,} lines\n")
 
 
 # `lpsched price`: the most profit at every price, and what that depends on.
-ENDS = 2  # points that a picture needs: it shows where the last piece goes
+ENDS = 2  # points that a figure needs: it shows where the last segment goes
 
 
 def price(
     context: typer.Context,
     bag: options.BagFile,
     from_ratio: Annotated[
-        float | None, typer.Option(help="Profit ratio to begin at; by default 0, a price of nothing.")
+        float | None, typer.Option(help="First profit ratio of the curve; by default 0, a price of 0.")
     ] = None,
-    to_ratio: Annotated[float | None, typer.Option(help="Profit ratio to end at; by default never.")] = None,
-    points: Annotated[int, typer.Option(help="Points to sample for drawing.", min=0)] = 0,
-    price: Annotated[
-        float | None, typer.Option(help="What the bag sells for, where electricity and machines are asked about.")
+    to_ratio: Annotated[
+        float | None, typer.Option(help="Last profit ratio of the curve; by default there is none.")
     ] = None,
-    profit_ratio: Annotated[
-        float | None, typer.Option(help="That price, as a multiple of what the least energy costs.")
-    ] = None,
-    lifetime_hours: Annotated[
-        float | None, typer.Option(help="How long a machine lasts whose type does not say.")
+    points: Annotated[int, typer.Option(help="Number of evenly spaced points to add to the result.", min=0)] = 0,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    lifetime: Annotated[
+        float | None,
+        options.time_option(
+            "--lifetime",
+            help="Lifetime of machines without one in the file, in hours or with a unit, e.g. 1500d.",
+            unit=3600,
+        ),
     ] = None,
     marginals: options.MarginalsOption = "top",
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
-    effort: Annotated[options.Effort, typer.Option(help="As in solve.")] = "auto",
+    effort: options.EffortOption = "auto",
     seed: options.Seed = 0,
     figure: options.Figure = None,
     report: options.Report = None,
     solver: options.SolverName = "highs",
 ) -> None:
-    """Find the whole profit curve over the price, piece by piece.
+    """Find the break-even price, and the most profit at every price.
 
-    The profit ratio is the price as a multiple of what the least energy of the bag costs. Also: which price
-    is needed for profit, what electricity may cost, and how many more machines are worthwhile.
+    Also: what electricity may cost, and how many more machines of each type are worthwhile. The profit ratio is the
+    price as a multiple of the cost of the bag's least energy.
+
+    Examples
+    --------
+    lpsched price instances/profit-30x9.yaml
+    lpsched price instances/tiny.yaml --price 0.03 --lifetime 1500d
     """
     from lpsched.bag.files import read_bag
     from lpsched.bag.pricing.price_curve import price_curve
     from lpsched.bag.pricing.sensitivity import sensitivity
-    from lpsched.io.pictures import write_picture
+    from lpsched.io.figure_files import write_figure
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import price_tables, sensitivity_tables
-    from lpsched.report.figures.prices import pricing_picture
+    from lpsched.report.figures.prices import pricing_figure
+    from lpsched.report.pricing import price_tables
 
-    options.require_looks(bag, figure=figure, report=report)
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
     searched: dict[str, Any] = {"effort": effort, "seed": seed, "solver": solver_named(solver)}
     drawn = price_curve(
@@ -242,11 +287,11 @@ def price(
         **searched,
     )
     curve = drawn if points else replace(drawn, points=())
-    needs = sensitivity(read, lifetime_hours=lifetime_hours, marginals=marginals, **terms, **searched)
+    needs = sensitivity(read, lifetime_hours=lifetime, marginals=marginals, **terms, **searched)
     if figure is not None:
-        write_picture(pricing_picture(drawn, needs), figure)
+        write_figure(pricing_figure(drawn, needs), figure)
     if report is not None:
         write_page(read, terms, solver, report, curve=drawn, sensitivity=needs, seed=seed)
-    talk = talk_of(context)
-    talk.tell_timings(curve.timings, curve.provenance.solver)
-    talk.answer(curve.to_dict() | {"sensitivity": needs.to_dict()}, [*price_tables(curve), *sensitivity_tables(needs)])
+    console = console_of(context)
+    console.log_timings(curve.timings, curve.provenance.solver)
+    console.answer(curve.to_dict() | {"sensitivity": needs.to_dict()}, price_tables(curve, needs))

@@ -1,4 +1,4 @@
-"""`lpsched study`: run a declared study, and report what its lines say."""
+"""`lpsched study`: run a declared study, and report its runs."""
 
 from __future__ import annotations
 
@@ -8,40 +8,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
-from lpsched.cli.options import ENDINGS, Figure, Report, require_looks, require_output, words_of
+from lpsched.cli.commands import add_command, new_app, output_option, require_output
+from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
+from lpsched.cli.options import ENDINGS, Figure, Report, words_of, write_figure_and_page
 
 if TYPE_CHECKING:
-    from lpsched.studies.executors import Crew
+    from lpsched.studies.executors import Executor
 
-study_app = typer.Typer(
-    help="Run a declared study, and report what its lines say.", no_args_is_help=True, rich_markup_mode=None
-)
+study_app = new_app(help="Run a study of many solves and simulations, and report it.")
 
 
-@study_app.command("run")
 def study_run(
     context: typer.Context,
     study: Annotated[Path, typer.Argument(help="The study: a .yaml or .json file.", readable=False)],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="One line of JSON for each run: .jsonl. By default beside the study."),
+        typer.Option(
+            "-o", "--output", help="The .jsonl file to write, one line of JSON per run; by default beside the study."
+        ),
     ] = None,
     *,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with lines that are there: their runs are not made again.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Go on, and make runs again that failed.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume; skip finished runs.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Resume; repeat failed runs.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(help="Processes of this machine; by default one for each core.", min=1)
+        int | None, typer.Option(help="Number of processes that share the work; by default one per core.", min=1)
     ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler whose workers make the runs: tcp://HOST:PORT.")
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the workers of a Dask scheduler: tcp://HOST:PORT.")
     ] = None,
 ) -> None:
-    """Make every run of a study, and write each as one line of JSON as soon as it has ended."""
+    """Run a study; write one line of JSON per finished run.
+
+    Examples
+    --------
+    lpsched new study -o study.yaml
+    lpsched study run study.yaml --jobs 2
+    """
     from lpsched.studies.executors import use_one_thread
 
     use_one_thread()  # before NumPy is loaded by one of these
@@ -49,34 +51,33 @@ def study_run(
     from lpsched.studies.lines import lines_of
     from lpsched.studies.running import run_study
 
-    if scheduler is not None and jobs is not None:
-        raise typer.BadParameter("goes without --scheduler, whose workers decide", param_hint="--jobs")
+    if dask is not None and jobs is not None:
+        raise typer.BadParameter("goes without --dask, whose workers decide", param_hint="--jobs")
     lines = lines_of(study) if output is None else output
     require_output(lines, (".jsonl",), study)
-    crew, talk = _crew(jobs, scheduler), talk_of(context)
+    executor, console = _executor(jobs, dask), console_of(context)
     ends = "runs under way are waited for, those written stay, and --resume goes on"
-    with watched(talk, None, follows=ends) as watch:
-        summary = run_study(study, lines, crew=crew, resume=resume, retry_failed=retry_failed, watch=watch)
+    with cancellable(console, None, follows=ends) as cancel:
+        summary = run_study(study, lines, executor=executor, resume=resume, retry_failed=retry_failed, cancel=cancel)
     if summary.versions:
-        tell(f"some of the lines were made by lpsched {', '.join(summary.versions)}")
+        print_notice(f"some of the lines were made by lpsched {', '.join(summary.versions)}")
     if summary.others:
-        tell(f"{summary.others:,} lines are of runs that the study no longer has; they stay")
-    talk.answer(summary.to_dict(), run_tables(summary))
-    if watch.is_stopped:
-        raise StoppedEarly
+        print_notice(f"{summary.others:,} lines are of runs that the study no longer has; they stay")
+    console.answer(summary.to_dict(), run_tables(summary))
+    exit_with_status(cancel)
 
 
-def _crew(jobs: int | None, scheduler: str | None) -> Crew:
-    """Return who makes the runs: a scheduler's workers, several processes, or this one alone."""
-    from lpsched.studies.executors import LocalCrew
-    from lpsched.studies.running import SerialCrew
+def _executor(jobs: int | None, dask: str | None) -> Executor:
+    """Return the executor of the runs: Dask workers, several processes, or this process."""
+    from lpsched.studies.executors import LocalExecutor
+    from lpsched.studies.running import SerialExecutor
 
-    if scheduler is not None:
-        from lpsched.studies.dask_executor import DaskCrew
+    if dask is not None:
+        from lpsched.studies.dask_executor import DaskExecutor
 
-        return DaskCrew(scheduler)
+        return DaskExecutor(dask)
     wanted = _cores() if jobs is None else jobs
-    return SerialCrew() if wanted == 1 else LocalCrew(wanted)
+    return SerialExecutor() if wanted == 1 else LocalExecutor(wanted)
 
 
 def _cores() -> int:
@@ -86,49 +87,54 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-@study_app.command("report")
 def study_report(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(help="The lines (.jsonl), or the study that they stand beside.", readable=False)
-    ],
+    file: Annotated[Path, typer.Argument(help="The lines (.jsonl) of a study, or the study.", readable=False)],
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns that tell groups of runs apart, with commas or repeated: instances, method, any "
-            "parameter, limit. By default, those that differ."
+            metavar="NAME,...",
+            help="Columns that distinguish groups of runs: instances, method, any parameter, limit. By default those "
+            "that differ.",
         ),
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option(help="Numbers to tell, of the runs' outcomes, or seconds. By default gap, value, bound."),
+        typer.Option(
+            metavar="NAME,...",
+            help="Quantities to report, of the runs' results, or seconds. By default gap,value,bound.",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the table, numbers in full: a .csv file.")
+        Path | None, output_option("-o", "--output", endings=(".csv",), help="Write the table in full precision.")
     ] = None,
     figure: Figure = None,
     report: Report = None,
 ) -> None:
-    """Tell what the lines of a study say; nothing is solved."""
+    """Report the finished runs of a study; nothing is solved.
+
+    Examples
+    --------
+    lpsched new study -o study.yaml
+    lpsched study run study.yaml
+    lpsched study report study.yaml --by method -o table.csv
+    """
     from lpsched.io.content import write_files
-    from lpsched.io.pictures import write_picture
     from lpsched.report.studies import csv_text, report_tables
     from lpsched.studies.lines import lines_of
-    from lpsched.studies.report import study_report as told_by
+    from lpsched.studies.report import study_report as report_of
 
     lines = lines_of(file) if file.suffix.lower() in ENDINGS else file
+    result = report_of(lines, by=words_of(by) or None, quantities=words_of(value) or None)
     if output is not None:
-        require_output(output, (".csv",), file, lines)
-    require_looks(file, lines, figure=figure, report=report)
-    told = told_by(lines, by=words_of(by) or None, quantities=words_of(value) or None)
-    if output is not None:
-        write_files({output: csv_text(told).encode()})
-    if figure is not None:
-        from lpsched.report.figures.comparisons import study_picture
-
-        write_picture(study_picture(told), figure)
-    if report is not None:
+        write_files({output: csv_text(result).encode()})
+    if figure is not None or report is not None:
+        from lpsched.report.figures.comparisons import study_figure
         from lpsched.report.html.validation import study_page
 
-        write_files({report: study_page(told).encode()})
-    talk_of(context).answer(told.to_dict(), report_tables(told))
+        write_figure_and_page(figure, report, lambda: study_figure(result), lambda: study_page(result))
+    console_of(context).answer(result.to_dict(), report_tables(result))
+
+
+add_command(study_app, study_run, "run", aliases={"--scheduler": "--dask"})
+add_command(study_app, study_report, "report")

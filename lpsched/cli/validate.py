@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.console import leave, talk_of, tell, watched
+from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -18,34 +18,29 @@ if TYPE_CHECKING:
 ALL = "all"
 NSGA2 = "nsga2"
 OF_BAG = ("objective", "price", "profit_ratio", "power_cap", "deadline", "effort")
-REFUSED = {  # by kind: options that do not go with it, and why not, in the order in which they are looked at
-    "bag": (
-        (("method",), "goes with a facility, and this is a bag"),
-        (("drop_below",), "goes with a day, and this is a bag"),
-    ),
-    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("method",), "goes with a facility, and this is a day")),
+REJECTED = {  # by kind: options that do not go with it, and why not
+    "bag": ((("drop_below",), "goes with a day, and this is a bag"),),
+    "day": ((OF_BAG, "goes with a bag, and this is a day"),),
     "clusters": (
-        ((*OF_BAG, "risk", "generations"), "does not go with clusters"),
-        (("heuristic", "method"), "does not go with clusters; see 'lpsched simulate'"),
-        (("drop_below",), "does not go with clusters"),
+        ((*OF_BAG, "risk", "generations", "drop_below"), "does not go with clusters"),
+        (("scheduler",), "does not go with clusters; see 'lpsched simulate'"),
     ),
     "facility": (
-        ((*OF_BAG, "heuristic"), "goes with a bag, and this is a facility"),
+        (OF_BAG, "goes with a bag, and this is a facility"),
         (("drop_below",), "goes with a day, and this is a facility"),
         (("risk",), "goes with a bag or a day, and this is a facility"),
     ),
 }
-TAKEN = {  # by kind: what its validation is given
+TAKEN = {  # by kind: options that its validation takes
     "bag": "heuristics objective price profit_ratio power_cap deadline effort seed generations time_limit risk solver",
     "day": "heuristics seed generations time_limit drop_below risk",
     "clusters": "time_limit",
     "facility": "methods seed generations time_limit solver",
 }
-NOTHING = {  # where neither a file nor a scheduler is named
-    "bag": "needs a schedule, or a --heuristic to run",
-    "day": "needs a schedule, or a --heuristic to run",
-    "clusters": "needs a schedule; policies are run by 'lpsched simulate'",
-    "facility": "needs an allocation, or a --method to run",
+DEFAULT = {  # by kind: what runs if neither a file nor a scheduler is named
+    "bag": ("lp", "min-min", "max-min", "sufferage", "mct"),
+    "day": ("max-utility", "utility-per-energy", "min-energy", "min-min", "mct"),
+    "facility": ("lp", "greedy"),
 }
 
 
@@ -57,150 +52,145 @@ def validate(
     schedules: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Of a bag: schedules, compact (.json, .yaml) or one row per task (.csv, .parquet). "
-            "Of a day or clusters: one row per task. Of a facility: allocations (.json).",
+            help="Schedules of a bag in groups (.json, .yaml) or one row per task (.csv, .parquet); schedules of a day "
+            "or clusters, one row per task; allocations of a facility (.json).",
             readable=False,
         ),
     ] = None,
     *,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Schedulers to run, all, or FILE.py:FUNCTION. Bags: lp, min-min, max-min, sufferage, met, mct, olb, "
+            "k-percent-best, min-energy, random, nsga2. Facilities: lp, lp-cores, lp-blind, greedy, ga, ga-blind, nlp, "
+            "nlp-blind; 'blind' ones ignore co-location. Days: see docs/days.md. Without schedules, by default "
+            + "; ".join(f"{kind}: {', '.join(names)}" for kind, names in DEFAULT.items())
+            + ".",
+        ),
+    ] = None,
     objective: options.ObjectiveOption = None,
     price: options.Price = None,
     profit_ratio: options.ProfitRatio = None,
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
     effort: options.EffortOfBag = None,
-    heuristic: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Of a bag: schedulers to run, with commas or repeated: lp, min-min, max-min, sufferage, "
-            "met, mct, olb, k-percent-best, min-energy, random, nsga2, those of installed packages, or all."
-        ),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Of a facility: methods to run, with commas or repeated: lp, lp-cores, lp-blind, greedy, "
-            "ga, ga-blind, nlp, nlp-blind, or all. 'blind' ones do not count co-location."
-        ),
-    ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds of each scheduler or method that takes long, by default 300 (nsga2, ga: 60, "
-            "nlp: 600). Of a bag or clusters: also of the bound.",
-            min=0.0,
+        options.time_limit_option(
+            "Time limit of each scheduler in seconds or with a unit, by default 5min (nsga2, ga: 1min, nlp: 10min). "
+            "Bags and clusters: also of the bound."
         ),
     ] = None,
     seed: options.Seed = 0,
     generations: options.Generations = None,
     drop_below: Annotated[
-        float | None, typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0)
+        float | None, typer.Option(help="Days: drop tasks that would earn less utility than this.", min=0.0)
     ] = None,
     risk: options.RiskOption = None,
+    solver: options.SolverName = "highs",
     figure: options.Figure = None,
     report: options.Report = None,
-    solver: options.SolverName = "highs",
 ) -> None:
-    """Check schedules, run other schedulers, and tell how far from the best possible they are."""
+    """Check schedules, run schedulers, and compare all with the bound.
+
+    Examples
+    --------
+    lpsched validate instances/tiny.yaml
+    lpsched validate instances/tiny.yaml --scheduler lp,mct --objective energy
+    """
     from lpsched.instances import read_with_kind
     from lpsched.lp.solvers import solver_named
 
-    options.require_looks(instance, *(schedules or []), figure=figure, report=report)
     (read, kind), files = read_with_kind(instance), schedules or []
     given = {
         "objective": objective,
         **options.terms_of(price, profit_ratio, power_cap, deadline),
         "effort": effort,
-        "heuristic": heuristic,
-        "method": method,
+        "scheduler": scheduler,
         "generations": generations,
         "drop_below": drop_below,
         "risk": risk,
     }
-    for names, why in REFUSED[kind.name]:
-        options.refuse({options.flags_of([name]): given[name] for name in names}, why)
+    for names, why in REJECTED[kind.name]:
+        options.reject({options.flags_of([name]): given[name] for name in names}, why)
     taken = TAKEN[kind.name].split()
     asked: dict[str, Any] = {name: given.get(name) for name in taken} | {"time_limit": time_limit}
     asked |= {"seed": seed} if "seed" in taken else {}
     if asked.get("effort", "") is None:
         del asked["effort"]  # the library's own
-    ran: tuple[str, ...] = ()
+    words = options.scheduler_words(scheduler)
+    if not words and not files:
+        if kind.name not in DEFAULT:
+            raise typer.BadParameter(
+                "expected a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES"
+            )
+        words = DEFAULT[kind.name]
     if "methods" in taken:
         from lpsched.facility.compare import NAMES
 
-        words = options.words_of(method)
-        ran = asked["methods"] = NAMES if ALL in words else words
+        asked["methods"] = NAMES if ALL in words else words
     if "heuristics" in taken:
-        ran = asked["heuristics"] = (_schedulers if kind.name == "bag" else _day_schedulers)(heuristic or [], read)
-        asked["risk"] = options.risk_asked(risk)
-    if not files and not ran:
-        raise typer.BadParameter(NOTHING[kind.name], param_hint="SCHEDULES")
-    if "heuristics" in taken and generations is not None and NSGA2 not in ran:
-        raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
+        found = (_schedulers if kind.name == "bag" else _day_schedulers)(words, read)
+        asked["heuristics"] = tuple(map(options.scheduler_named, found))
+        asked["risk"] = options.parse_risk(risk)
+        if generations is not None and NSGA2 not in found:
+            raise typer.BadParameter("goes with --scheduler nsga2", param_hint="--generations")
+    console = console_of(context)
+    with cancellable(console, None) as cancel:
         if "solver" in taken:
             asked["solver"] = solver_named(solver)
-        result = kind.load("validate")(read, files, **asked, watch=watch)
-    _show(kind.name, read, result, figure, report)
-    talk.answer(result.to_dict(), kind.load("validation_tables")(result))
-    leave(watch, valid=result.valid)
+        result = kind.load("validate")(read, files, **asked, cancel=cancel)
+    _write_files(kind.name, read, result, figure, report)
+    ranks = not scheduler or ALL in words  # else in the order in which schedulers are named
+    console.answer(result.to_dict(), kind.load("validation_tables")(result.ranked() if ranks else result))
+    exit_with_status(cancel, valid=result.valid)
 
 
-def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Path | None) -> None:  # noqa: ANN401
-    """Draw and write what is asked for to look at."""
-    if figure is not None:
-        from lpsched.io.pictures import write_picture
-        from lpsched.report.figures.comparisons import validation_picture
+def _write_files(kind: str, instance: Any, result: Any, figure: Path | None, report: Path | None) -> None:  # noqa: ANN401
+    """Draw the figure and write the page that are asked for."""
+    if figure is None and report is None:
+        return
+    from lpsched.report.figures.comparisons import validation_figure
+    from lpsched.report.html.facility import methods_page
+    from lpsched.report.html.validation import validation_page
 
-        write_picture(validation_picture(result), figure)
-    if report is not None:
-        from lpsched.io.content import write_files
-        from lpsched.report.html.facility import methods_page
-        from lpsched.report.html.validation import validation_page
-
+    def page() -> str:
         if kind == "facility":
-            page = methods_page(instance, result)
-        else:
-            page = validation_page(result, instance if kind == "bag" else None)
-        write_files({report: page.encode()})
+            return methods_page(instance, result)
+        return validation_page(result, instance if kind == "bag" else None)
+
+    options.write_figure_and_page(figure, report, lambda: validation_figure(result), page)
 
 
-def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
-    """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
+def _schedulers(words: tuple[str, ...], bag: Bag) -> tuple[str, ...]:
+    """Return names of schedulers of a bag; `all` leaves out those that cannot run, and prints why."""
     from lpsched.bag.compare.schedules import everything
 
-    words = options.words_of(given)
     if ALL not in words:
         return words
     found = everything(bag)
     for reason in found.left_out:
-        tell(f"left out: {reason}")
+        print_notice(f"left out: {reason}")
     return tuple(dict.fromkeys((*found.names, *(word for word in words if word != ALL))))
 
 
-def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
-    """Read names of schedulers of a day, likewise."""
+def _day_schedulers(words: tuple[str, ...], day: Day) -> tuple[str, ...]:
+    """Return names of schedulers of a day, likewise."""
+    from lpsched.errors import MissingExtraError
+    from lpsched.evolve.nsga2 import require_evolution
     from lpsched.online.heuristics import names_for_days
 
-    words = options.words_of(given)
     if ALL not in words:
         return words
-    if not day.period.is_whole and NSGA2 not in words:
-        tell("left out: nsga2, which knows of no period that counts")
-        return names_for_days()
-    evolves = _evolves() or NSGA2 in words
-    return (*names_for_days(), *((NSGA2,) if evolves else ()))
-
-
-def _evolves() -> bool:
-    """Tell whether the genetic algorithm can run; if not, say why."""
-    from lpsched.errors import MissingExtraError
-    from lpsched.evolve.running import require_evolution
-
-    try:
-        require_evolution()
-    except MissingExtraError as error:
-        tell(f"left out: {error}")
-        return False
-    return True
+    others = tuple(word for word in words if word != ALL)
+    if NSGA2 not in words:
+        try:
+            require_evolution()
+            reason = None if day.period.is_whole else "nsga2, which does not support periods"
+        except MissingExtraError as error:
+            reason = str(error)
+        if reason is not None:
+            print_notice(f"left out: {reason}")
+            return tuple(dict.fromkeys((*names_for_days(), *others)))
+    return tuple(dict.fromkeys((*names_for_days(), NSGA2, *others)))

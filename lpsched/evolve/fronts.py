@@ -1,4 +1,4 @@
-"""Fronts of two criteria: who is dominated, the area that points dominate, distances from a proved front."""
+"""Fronts of two criteria: domination, hypervolume, gaps to a proved front."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from lpsched.model.results import JsonObject
-from lpsched.units import number, percent
+from lpsched.units import gap_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,11 +49,11 @@ def hypervolume(scores: Floats, reference: tuple[float, float]) -> float:
     return float(widths @ (reference[1] - points[:, 1]))
 
 
-# How far points are from a front that is proved: the area that they dominate, and their height above it.
+# Distance of points from a proved front: the area that they dominate, and their gap.
 #
 # Both criteria are minimised: x is energy in joules, y is makespan in seconds or *minus* utility.
 #
-#     (x_0, y_0), ..., (x_n, y_n)   the corners of the proved front: x rises, y falls, the chain is convex
+#     (x_0, y_0), ..., (x_n, y_n)   the vertices of the proved front: x rises, y falls, the chain is convex
 #     f(x)       the front: straight between the corners, y_n right of the last; nothing is left of x_0
 #     (x*, y*)   the reference: a tenth beyond the worst x and the worst y of everything that is compared,
 #                corners included; a tenth of the way from the best of each to the worst
@@ -63,8 +63,7 @@ def hypervolume(scores: Floats, reference: tuple[float, float]) -> float:
 #                               + (x* - x_n) (y* - y_n)
 #     area of points      H  =  area of all that lies right of and above some point, up to the reference
 #     hypervolume ratio   H / A           1 is the whole front, and nothing is more
-#     distance            |y / f(x) - 1|  of one point: how much more makespan (less utility) than the front
-#                                         has at its energy, relative
+#     gap                 |y / f(x) - 1|  of one point: to the front at its energy, in makespan or utility
 #
 # The areas are taken in units of x* - x_0 and y* - y_n, so that no unit matters. Without the tenth, the ends
 # of a front would dominate nothing. A worse point in the comparison moves the reference, and all ratios with
@@ -134,17 +133,17 @@ SomeSchedule = TypeVar("SomeSchedule")
 
 @dataclass(frozen=True, slots=True)
 class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
-    """What a method found; the comment above defines its distances."""
+    """The result of a method; the comment above defines its gaps, which JSON calls distances."""
 
     name: str
-    points: tuple[SomePoint, ...] = ()  # by rising energy, none as good as another in both criteria, all verified
+    points: tuple[SomePoint, ...] = ()  # by rising energy, none dominated, all verified
     schedules: tuple[SomeSchedule, ...] = ()  # of the points
     hypervolume_ratio: float | None = None  # the area that they dominate, as a share of what the proved front does
-    mean_distance: float | None = None  # from the proved front at the same energy, relative
+    mean_distance: float | None = None  # gap to the proved front at the same energy
     largest_distance: float | None = None
-    seconds: float | None = None  # that it took; `None` for schedules that were only read
+    seconds: float | None = None  # run time; `None` for schedules that were only read
     generations: int | None = None  # of an evolution
-    ended: str | None = None  # what ended it
+    ended: str | None = None  # why it ended
     refused: int = 0  # schedules that break a rule
     violations: tuple[Violation, ...] = ()  # of the first of these, or of a method that failed or was not run
 
@@ -158,9 +157,9 @@ class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
     )
 
     def row(self) -> tuple[str, ...]:
-        """Return name, points and distances as cells of a table."""
+        """Return name, points and gaps as cells of a table."""
         ratio = "-" if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
-        distances = percent(self.mean_distance), percent(self.largest_distance)
+        distances = gap_text(self.mean_distance), gap_text(self.largest_distance)
         return self.name, f"{len(self.points):,}", ratio, *distances, number(self.seconds, 3)
 
 
@@ -171,7 +170,7 @@ def front_entry(
     pair_of: Callable[[SomePoint], Pair],
     distances: Callable[[Sequence[SomePoint]], tuple[float | None, float | None]],
 ) -> FrontEntry[SomePoint, SomeSchedule]:
-    """Return the undominated points of a method, their mean and largest distance, and what breaks a rule."""
+    """Return the undominated points of a method, their mean and largest gap, and the rules that are broken."""
     best = rank_one(np.array([pair_of(point) for point, _ in found]).reshape(-1, 2)).tolist()
     points = tuple(found[place][0] for place in best)
     mean, largest = distances(points)

@@ -10,28 +10,25 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.jit import compiled, compiled_inside, require_compiler
-from lpsched.model.risk import SOURCE, written
+from lpsched.model.risk import SOURCE, RiskOptions, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.model.risk import RiskOptions
 
-
-# The state of a random generator, kept with a population, so that it goes on as if it had never stopped.
+# The state of a random generator is saved with a population, so that it continues as if it had never stopped.
 BIT_GENERATORS: Final = {
     each.__name__: each
     for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 }
-# How long an evolution runs, how often it tells of itself, and what may end it.
+# How long an evolution runs, how often it reports and saves, and what may end it.
 SECONDS: Final = 60.0  # where neither generations nor time are limited
-BETWEEN_TELLS: Final = 0.25  # seconds
-BETWEEN_KEEPS: Final = 60.0
+REPORT_SECONDS: Final = 0.25  # seconds
+SAVE_SECONDS: Final = 60.0
 Ended: TypeAlias = Literal["generations", "time", "stopped"]
-
 
 # Chromosomes of tasks: which machine runs each task, how, and in which order.
 Numbers: TypeAlias = NDArray[np.int32]
@@ -190,34 +187,33 @@ def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator)
     return made
 
 
-# Going on from a population of task chromosomes: what it says is not believed, but looked at.
-#
-# A chromosome that names a machine which cannot run its task would lead the front for ever.
+# Resuming a population of task chromosomes: its genes are checked, since a chromosome that names a machine which cannot
+# run its task would lead the front to the end.
 def require_same(population: TaskPopulation, *, content_hash: str, objectives: str, pairs: Pairs) -> None:
-    """Refuse a population of another instance, with another aim, or with genes that cannot be."""
+    """Reject a population of another instance, with another aim, or with invalid genes."""
     if population.instance_hash != content_hash:
         found = f"the hash {population.instance_hash[:12]}..."
-        raise population_refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
+        raise population_error("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
     if population.objectives != objectives:
-        raise population_refusal("objectives", repr(population.objectives), repr(objectives))
+        raise population_error("objectives", repr(population.objectives), repr(objectives))
     genes, tasks = population.genes, len(pairs.task_type)
     shapes = {each.shape for each in genes}
     if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
-        raise population_refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
+        raise population_error("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
     wrong = ~fits(pairs, genes).all(axis=1)
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
-        raise population_refusal(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
+        raise population_error(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
 
 
 def fits(pairs: Pairs, genes: Genes) -> Mask:
-    """Tell for each gene whether its machine exists, has the column and can run the task. Orders too."""
+    """Return for each gene whether its machine exists, has the column and can run the task, and its order is valid."""
     machines, columns, orders = genes
     last_machine, last_column = pairs.first_machine[-1] - 1, pairs.first_column[-1] - 1
     kind = np.searchsorted(pairs.first_machine, np.clip(machines, 0, last_machine), side="right") - 1
     inside = np.clip(columns, 0, last_column)
     own = np.searchsorted(pairs.first_column, inside, side="right") - 1
-    sound: Mask = (
+    valid: Mask = (
         (machines >= 0)
         & (machines <= last_machine)
         & (inside == columns)
@@ -226,12 +222,12 @@ def fits(pairs: Pairs, genes: Genes) -> Mask:
         & (orders >= 0)
         & (orders < machines.shape[-1])
     )
-    return sound
+    return valid
 
 
-def population_refusal(where: str, found: str, needed: str) -> InstanceError:
+def population_error(where: str, found: str, needed: str) -> InstanceError:
     """Return the error about a population that cannot be resumed."""
-    return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))
+    return InstanceError("population", (InputIssue((where,), found, needed, "begin without it"),))
 
 
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
@@ -248,7 +244,7 @@ def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         there = f"a state of {state.get('bit_generator')!r} that cannot be set"
         needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
-        raise population_refusal("random_state", there, needed) from error
+        raise population_error("random_state", there, needed) from error
     return np.random.Generator(bits)
 
 
@@ -295,7 +291,7 @@ class Problem(Identified, Protocol):
     criterion: str  # the second: `makespan_seconds`, or `utility`, which is to be large
     machine_counts: list[int]  # of each type
 
-    def faults(self) -> Iterator[Fault]:
+    def issues(self) -> Iterator[InputIssue]:
         """Return what keeps NSGA-II from running on it."""
 
     def pairs(self) -> Pairs:
@@ -346,7 +342,7 @@ class SampledScorer(ABC):
         if machines * options.samples > MOST_CELLS:
             found = f"{options.samples:,} samples of {machines:,} machines"
             do = f"ask for at most {max(2, MOST_CELLS // machines):,} samples"
-            raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
+            raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
 
     @staticmethod
     def of_samples(options: RiskOptions, seed: int) -> str:
@@ -356,7 +352,7 @@ class SampledScorer(ABC):
         return f"{which} of {options.samples} samples ({covs}, seed {seed})"
 
     def compile(self, tasks: int) -> None:
-        """Compile what there is to compile, before anybody's clock starts."""
+        """Compile what there is to compile, before the clock starts."""
         self.samples(Genes(*(np.empty((0, tasks), dtype=np.int32),) * 3))
 
     @abstractmethod

@@ -8,35 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch
-from lpsched.errors import Fault, InstanceError, MissingExtraError
+from lpsched.cancellation import CancelToken
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError
+from lpsched.evolve import genes as chromosomes
 from lpsched.evolve.fronts import hypervolume, rank_one
-from lpsched.evolve.genes import (
-    BETWEEN_KEEPS,
-    BETWEEN_TELLS,
-    SECONDS,
-    Ended,
-    Genes,
-    TaskPopulation,
-    crossover,
-    first_machines,
-    generator_of,
-    mutated,
-    parents,
-    random_genes,
-    require_same,
-    state_of,
-)
+from lpsched.evolve.genes import REPORT_SECONDS, SAVE_SECONDS, SECONDS, Ended, Genes, Problem, Scorer, TaskPopulation
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.evolve.genes import Pairs, Problem, Scorer
     from lpsched.model.arrays import Floats, Integers
 
-
-# What NSGA-II refuses before it begins: options that are not sound, and instances that fill the memory.
+# What NSGA-II rejects before it begins: invalid options, and instances that fill the memory.
 #
 # A gene takes 12 bytes, and there are up to six copies of a population at a time: 50 million genes take 4 GB.
 MOST_TASKS: Final = 200_000
@@ -44,28 +28,28 @@ MOST_GENES: Final = 50_000_000  # chromosomes x tasks
 MOST_MACHINES: Final = 10_000_000  # of those that may work: at most as many of a type as there are tasks
 
 
-def require_sound(problem: Problem, size: int, seeds: int, generations: int | None, mutation: float) -> None:
-    """Refuse what cannot be run."""
-    of_problem, tasks, faults = [*problem.faults()], problem.tasks, []
-    machines = int(first_machines(problem.machine_counts, tasks)[-1])
+def check_options(problem: Problem, size: int, seeds: int, generations: int | None, mutation: float) -> None:
+    """Raise an error for what cannot be run."""
+    of_problem, tasks, issues = [*problem.issues()], problem.tasks, []
+    machines = int(chromosomes.first_machines(problem.machine_counts, tasks)[-1])
     if not 1 <= tasks <= MOST_TASKS:
         needed = f"1 to {MOST_TASKS:,}, because every task is a gene"
-        faults.append(Fault(("tasks",), f"{tasks:,}", needed, "take a sample of the tasks"))
+        issues.append(InputIssue(("tasks",), f"{tasks:,}", needed, "take a sample of the tasks"))
     elif size * tasks > MOST_GENES:
         found = f"{size:,} chromosomes of {tasks:,} tasks"
-        faults.append(Fault(("size",), found, f"at most {MOST_GENES:,} genes in all", "take fewer chromosomes"))
+        issues.append(InputIssue(("size",), found, f"at most {MOST_GENES:,} genes in all", "take fewer chromosomes"))
     if tasks <= MOST_TASKS and machines > MOST_MACHINES:
         needed = f"at most {MOST_MACHINES:,} that may work"
-        faults.append(Fault(("machine_types",), f"{machines:,} machines", needed, "take fewer machines or tasks"))
+        issues.append(InputIssue(("machine_types",), f"{machines:,} machines", needed, "take fewer machines or tasks"))
     if not size >= 2 or seeds > size:  # noqa: PLR2004 - two parents
         found = f"{size} chromosomes for {seeds} seeds"
-        faults.append(Fault(("size",), found, "at least 2, and as many as seeds", "correct it"))
+        issues.append(InputIssue(("size",), found, "at least 2, and as many as seeds", "correct it"))
     if generations is not None and generations < 0:
-        faults.append(Fault(("generations",), str(generations), "0 or more", "correct it"))
+        issues.append(InputIssue(("generations",), str(generations), "0 or more", "correct it"))
     if not 0.0 <= mutation <= 1.0:
-        faults.append(Fault(("mutation",), str(mutation), "a probability", "correct it"))
-    if faults or of_problem:
-        raise InstanceError(f"NSGA-II on {problem.name}", (*faults, *of_problem))
+        issues.append(InputIssue(("mutation",), str(mutation), "a probability", "correct it"))
+    if issues or of_problem:
+        raise InstanceError(f"NSGA-II on {problem.name}", (*issues, *of_problem))
 
 
 # NSGA-II, generation after generation, by ask and tell: `ask` makes chromosomes, `tell` takes their scores.
@@ -80,25 +64,31 @@ def require_sound(problem: Problem, size: int, seeds: int, generations: int | No
 #
 # Source: Deb and others 2002 for NSGA-II; Friese, thesis of 2015, section 5.4.4.
 try:
-    from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.algorithms.moo import nsga2 as pymoo
     from pymoo.config import Config
     from pymoo.core.population import Population
     from pymoo.core.problem import Problem as PymooProblem
     from pymoo.core.termination import NoTermination
-except ImportError:  # an optional package; whoever asks for the algorithm is told
-    NSGA2 = None
+except ImportError:  # an optional package: `require_pymoo` raises the error
+    pymoo = None
 
 
 def require_pymoo() -> None:
-    """Refuse to begin without pymoo."""
-    if NSGA2 is None:
+    """Raise an error without pymoo."""
+    if pymoo is None:
         raise MissingExtraError("NSGA-II", "evolve")
+
+
+def require_evolution() -> None:
+    """Raise an error without the packages that this needs."""
+    require_pymoo()
+    require_compiler("NSGA-II")
 
 
 class TaskGenerations:
     """One run, step by step: `tell(scores of ask())` first takes the first population, then generations."""
 
-    def __init__(self, pairs: Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
+    def __init__(self, pairs: chromosomes.Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
         require_pymoo()
         Config.warnings["not_compiled"] = False  # else pymoo may print to stdout, where the answer goes
         self.rng, self.count, self.began = rng, -1, time.monotonic()
@@ -106,19 +96,19 @@ class TaskGenerations:
         self.slots = Genes(*(np.concatenate((genes, np.zeros_like(genes))) for genes in first))
         self.reference = (np.inf, np.inf)
         self.history: list[tuple[float, int, float]] = []
-        self.asked: Any = None  # pymoo's population of what waits for its scores
+        self.pending: Any = None  # pymoo's population of what waits for its scores
         size = len(first.machines)
         sampling = Population.new(X=np.arange(size)[:, None])
-        self.nsga2 = NSGA2(pop_size=size, sampling=sampling, mating=self, eliminate_duplicates=False, output=None)
+        self.nsga2 = pymoo.NSGA2(pop_size=size, sampling=sampling, mating=self, eliminate_duplicates=False, output=None)
         self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
 
     def do(self, _: object, pop: object, count: int, *, random_state: np.random.Generator, **__: object) -> Any:  # noqa: ANN401 - pymoo's
         """Return as many children as pymoo asks for, of the population that it gives: their slots."""
         taken = slots_of(pop)
-        first, second = parents(len(taken), (count + 1) // 2, random_state)
+        first, second = chromosomes.parents(len(taken), (count + 1) // 2, random_state)
         couples = self.slots.take(taken[first]), self.slots.take(taken[second])
-        children = crossover(*couples, random_state).take(slice(count))
-        children = mutated(self.pairs, children, self.mutation, random_state)
+        children = chromosomes.crossover(*couples, random_state).take(slice(count))
+        children = chromosomes.mutated(self.pairs, children, self.mutation, random_state)
         free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:count]
         for slots, genes in zip(self.slots, children, strict=True):
             slots[free] = genes
@@ -147,13 +137,13 @@ class TaskGenerations:
 
     def ask(self) -> Genes:
         """Make the next chromosomes: the first population, or children."""
-        self.asked = self.nsga2.ask()
-        return self.slots.take(slots_of(self.asked))
+        self.pending = self.nsga2.ask()
+        return self.slots.take(slots_of(self.pending))
 
     def tell(self, scores: Floats) -> None:
         """Rank what was made, and count a generation if these are children."""
-        self.asked.set(F=scores)
-        self.nsga2.tell(infills=self.asked)
+        self.pending.set(F=scores)
+        self.nsga2.tell(infills=self.pending)
         self.count += 1
         if self.count == 0:
             self.reference = float(scores[:, 0].max()), float(scores[:, 1].max())
@@ -178,7 +168,7 @@ class TaskGenerations:
     def population(self, instance_hash: str, objectives: str) -> TaskPopulation:
         """Return all there is, in arrays of its own."""
         made = instance_hash, objectives, self.genes, self.scores, self.count, self.seconds
-        return TaskPopulation(*made, self.reference, tuple(self.history), state_of(self.rng))
+        return TaskPopulation(*made, self.reference, tuple(self.history), chromosomes.state_of(self.rng))
 
 
 def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
@@ -232,7 +222,7 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     size: int = SIZE,
     generations: int | None = None,
     mutation: float = MUTATION,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     population: TaskPopulation | None = None,
     keep: Callable[[TaskPopulation], object] | None = None,
     judge: Callable[[Floats], float | None] | None = None,
@@ -248,48 +238,47 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
         `DayProblem` drops.
     seeds
         Schedules that join the first population, at most `size`; the front is never worse than they are.
-    watch
-        When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
+    cancel
+        When to stop, and where progress is reported; 60 s, if neither it nor `generations` sets a limit.
     population
-        A population to go on from, as if it had never stopped, with its own size and chances; seeds then only join
+        A population to resume as if it had never stopped, with its own size and random numbers; seeds then only join
         the front.
     keep
         Is given the population once a minute and at the end, to save it.
     judge
-        Is given the scores of the front, by rising energy, and tells its gap for those who watch.
+        Is given the scores of the front, by rising energy, and returns its gap, for progress.
     """
-    require_pymoo()
-    require_compiler("NSGA-II")
+    require_evolution()
     size = size if population is None else len(population.scores)
-    require_sound(problem, size, len(seeds), generations, mutation)
-    given = watch if watch is not None else Watch()
-    watch = given.part(SECONDS) if generations is None and given.left() is None else given
+    check_options(problem, size, len(seeds), generations, mutation)
+    given = cancel if cancel is not None else CancelToken()
+    cancel = given.part(SECONDS) if generations is None and given.remaining() is None else given
     scorer = scorer if scorer is not None else problem.scorer()
     pairs, sown = problem.pairs(), _genes_of_seeds(problem, seeds)
     if population is None:
-        first = _joined(sown, random_genes(pairs, size - len(seeds), rng))
+        first = _joined(sown, chromosomes.random_genes(pairs, size - len(seeds), rng))
         run = TaskGenerations(pairs, first, mutation, rng)
         run.tell(scorer(run.ask()))
     else:
-        require_same(population, content_hash=problem.content_hash, objectives=scorer.name, pairs=pairs)
-        run = TaskGenerations(pairs, population.genes, mutation, generator_of(population.random_state))
+        chromosomes.require_same(population, content_hash=problem.content_hash, objectives=scorer.name, pairs=pairs)
+        run = TaskGenerations(pairs, population.genes, mutation, chromosomes.generator_of(population.random_state))
         run.resume(replace(population, scores=scorer(population.genes)))
 
     def population_now() -> TaskPopulation:
         return run.population(problem.content_hash, scorer.name)
 
     wanted = None if generations is None else run.count + generations
-    told = kept = time.monotonic()
-    while not (completed := run.count == wanted) and not watch.is_over():
+    reported = saved = time.monotonic()
+    while not (completed := run.count == wanted) and not cancel.expired():
         run.tell(scorer(run.ask()))
         now = time.monotonic()
-        if now - told >= BETWEEN_TELLS:
+        if now - reported >= REPORT_SECONDS:
             gap = None if judge is None else judge(run.scores[rank_one(run.scores)])
-            watch.tell(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
-            told = time.monotonic()
-        if keep is not None and now - kept >= BETWEEN_KEEPS:
+            cancel.report(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
+            reported = time.monotonic()
+        if keep is not None and now - saved >= SAVE_SECONDS:
             keep(population_now())
-            kept = time.monotonic()
+            saved = time.monotonic()
     last = population_now()
     if keep is not None:
         keep(last)
@@ -310,15 +299,15 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
 
 
 def _genes_of_seeds(problem: Problem, seeds: Sequence[object]) -> Genes:
-    """Return the chromosomes of schedules, and refuse one that is not of this instance."""
+    """Return the chromosomes of schedules, and reject one that is not of this instance."""
     genes = [Genes(*(np.empty((0, problem.tasks), dtype=np.int32),) * 3)]
     for place, seed in enumerate(seeds):
         try:
             genes.append(Genes(*(each[np.newaxis] for each in problem.genes(seed))))
         except ValueError as error:
             needed = f"a schedule of {problem.name!r}"
-            fault = Fault((place,), f"another one: {error}", needed, "leave it out")
-            raise InstanceError("seeds", (fault,)) from error
+            issue = InputIssue((place,), f"another one: {error}", needed, "leave it out")
+            raise InstanceError("seeds", (issue,)) from error
     return _joined(*genes)
 
 
@@ -330,3 +319,66 @@ def _joined(*parts: Genes) -> Genes:
 def warm_up(problem: Problem) -> None:
     """Compile what NSGA-II runs, by two generations of a problem of one task: seconds at the first use."""
     evolve_front(problem, rng=np.random.default_rng(0), size=2, generations=1).schedules()
+
+
+# NSGA-II in a comparison: what ends it, and what it begins with.
+GENERATIONS: Final = 1000
+NSGA2: Final = "nsga2"
+NO_SEEDS: Final = "none"
+SEEDS: Final = ("min-energy", "min-min")
+STOPPED: Final = "not run: stopped before"
+
+
+@dataclass(frozen=True, slots=True)
+class Evolving:
+    """How NSGA-II shall run; without any limit, as long as `evolve_front` does by default."""
+
+    generations: int | None = None
+    time_limit: float | None = None  # seconds
+    seed_with: tuple[str, ...] = SEEDS  # heuristics, `lp` for the schedules of the exact front, or `none` alone
+    population: TaskPopulation | None = None  # to go on from
+    keep: Callable[[TaskPopulation], object] | None = None  # saves what there is, once a minute and at the end
+    found: Callable[[EvolvedFront], object] | None = None  # is given what evolved, chromosomes and all
+
+
+def limits(generations: int | None, cancel: CancelToken) -> tuple[int | None, CancelToken]:
+    """Return the limits of an evolution; by default 1,000 generations or a minute."""
+    if generations is None and cancel.remaining() is None:
+        return GENERATIONS, cancel.part(SECONDS)
+    return generations, cancel
+
+
+def prepare(cancel: CancelToken, one_task: Problem) -> None:
+    """Compile what there is to compile, before the clock starts, on a problem of one task."""
+    require_evolution()
+    cancel.report("compiling")
+    warm_up(one_task)
+
+
+def evolved_for(  # noqa: PLR0913 - options are keyword-only
+    problem: Problem,
+    evolving: Evolving,
+    *,
+    seed: int,
+    seeds: Sequence[object],
+    cancel: CancelToken,
+    judge: Callable[[Floats], float | None],
+    scorer: Scorer | None = None,
+) -> EvolvedFront:
+    """Let a front evolve for a comparison."""
+    limit = evolving.time_limit
+    found = evolve_front(
+        problem,
+        rng=np.random.default_rng(seed),
+        scorer=scorer,
+        seeds=seeds,
+        generations=evolving.generations,
+        cancel=cancel if limit is None else cancel.part(limit),
+        population=evolving.population,
+        keep=evolving.keep,
+        judge=judge,
+    )
+    if evolving.found is not None:
+        evolving.found(found)
+    cancel.report("verifying what evolved")
+    return found

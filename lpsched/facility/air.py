@@ -49,20 +49,18 @@ def facility_arrays(facility: Facility, *, colocation: bool = True) -> FacilityA
     deadlines = np.array([np.inf if t.deadline_seconds is None else t.deadline_seconds for t in facility.task_types])
     with np.errstate(divide="ignore"):
         runs = (np.nan_to_num(speeds) > 0) & (1.0 / np.nan_to_num(speeds) < deadlines[:, None])  # equation 3
-    degraded = colocation and facility.degradation is not None
+    degraded, units = colocation and facility.degradation is not None, facility.crac_units
     return FacilityArrays(
         node_type=np.array(facility.nodes, dtype=np.int64),
         cores=np.array([kind.cores for kind in facility.node_types], dtype=np.int64),
         overhead_watts=np.array([kind.overhead_watts for kind in facility.node_types]),
         airflow=np.array([kind.airflow_m3_per_second for kind in facility.node_types]),
         redline=np.array([facility.node_types[j].redline_celsius for j in facility.nodes]),
-        crac_airflow=np.array([unit.airflow_m3_per_second for unit in facility.crac_units]),
-        outlet_low=np.array([unit.outlet_celsius[0] for unit in facility.crac_units]),
-        outlet_high=np.array([unit.outlet_celsius[1] for unit in facility.crac_units]),
-        cop=np.array([(*unit.cop, 0.0, 0.0)[:3] for unit in facility.crac_units]),
-        crac_redline=np.array(
-            [np.inf if u.redline_celsius is None else u.redline_celsius for u in facility.crac_units]
-        ),
+        crac_airflow=np.array([unit.airflow_m3_per_second for unit in units]),
+        outlet_low=np.array([unit.outlet_celsius[0] for unit in units]),
+        outlet_high=np.array([unit.outlet_celsius[1] for unit in units]),
+        cop=np.array([(*unit.cop, 0.0, 0.0)[:3] for unit in units]),
+        crac_redline=np.array([np.inf if u.redline_celsius is None else u.redline_celsius for u in units]),
         arrivals=np.array([task.arrivals_per_second for task in facility.task_types]),
         rewards=np.array([task.reward for task in facility.task_types]),
         mode_type=np.array([j for j, _ in facility.modes], dtype=np.int64),
@@ -130,7 +128,7 @@ def heat_map(facility: Facility) -> HeatMap:
     among, supply = mix[:nodes, :nodes], mix[:nodes, nodes:]
     back, bypass = mix[nodes:, :nodes], mix[nodes:, nodes:]
     from_power, from_outlets = np.zeros((nodes, nodes)), np.zeros(supply.shape)
-    for room in rooms(among):
+    for room in air_groups(among):
         own = among[np.ix_(room, room)]
         sources = np.hstack((own / per_kelvin[room], supply[room]))
         solved = np.linalg.solve(np.eye(len(room)) - own, sources)
@@ -140,11 +138,11 @@ def heat_map(facility: Facility) -> HeatMap:
     return HeatMap(from_power, from_outlets, back @ outlets_from_power, back @ from_outlets + bypass, crac_per_kelvin)
 
 
-def rooms(among: Floats) -> list[Integers]:
+def air_groups(among: Floats) -> list[Integers]:
     """Return the nodes in groups between which no air goes directly; most facilities are one group."""
     to, source = np.nonzero(among)
     room = np.arange(len(among))
-    while True:  # everybody takes the lowest number among its neighbours, and that one's number
+    while True:  # each takes the lowest number among its neighbours, and that one's number
         lowest = room.copy()
         np.minimum.at(lowest, to, room[source])
         np.minimum.at(lowest, source, room[to])
@@ -173,7 +171,7 @@ def crac_inlets(heat: HeatMap, powers: Floats, outlets: Floats) -> Floats:
     return heat.crac_from_power @ powers + heat.crac_from_outlets @ outlets
 
 
-# What cooling takes, and how hot the units may blow, in plain functions.
+# What cooling takes, and how hot the units may blow.
 #
 #     heat taken out by unit u       Q_u  =  k_u (s_u - T_u),          sum Q = sum P, as air is conserved
 #     power that this takes          Q_u / CoP_u(T_u)
@@ -238,18 +236,13 @@ def largest_share(arrays: FacilityArrays, heat: HeatMap, overhead: Floats, work:
 
     def limited(theta: float) -> Floats:
         powers = overhead + theta * work
-        return np.concatenate(
-            (
-                inlets(heat, powers, outlets),
-                crac_inlets(heat, powers, outlets),
-                [total_watts(arrays, heat, powers, outlets)],
-            )
-        )
+        drawn = total_watts(arrays, heat, powers, outlets)
+        return np.concatenate((inlets(heat, powers, outlets), crac_inlets(heat, powers, outlets), [drawn]))
 
     limits = np.concatenate((arrays.redline, arrays.crac_redline, [arrays.cap_watts]))
     limits = limits * (1 - HAIR * np.sign(limits))
     idle, full = limited(0.0), limited(1.0)
-    over = (full > limits) & (full - idle > HAIR * np.maximum(1.0, np.abs(limits)))  # others it cannot mend
+    over = (full > limits) & (full - idle > HAIR * np.maximum(1.0, np.abs(limits)))  # others it cannot fix
     room = (limits[over] - idle[over]) / (full[over] - idle[over])
     return float(np.clip(room.min(initial=1.0), 0.0, 1.0))
 
@@ -315,7 +308,7 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
     )
 
 
-# Is there room for idle nodes? If not, say whether that is the facility or the steps of the outlets.
+# Are idle nodes allowed? If not, the error says whether that is the facility or the steps of the outlets.
 #
 # Powers only add to what idle nodes draw, P, and inlets and cooling rise with them. With all other units at
 # their coldest, the redlines of idle nodes allow unit u at most
@@ -326,25 +319,30 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
 #
 #     sum P (1 + 1 / best CoP of any unit up to there)  >  cap.
 #
-# Else common outlets in steps of one degree are at fault, and other temperatures may do.
-def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
+# Else common outlets in steps of one degree are the reason, and other temperatures may do.
+def require_idle_allocation(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
     """Check that some step allows idle nodes."""
     idle = arrays.overhead_watts[arrays.node_type]
     crac_warming = heat.crac_from_power @ idle
     allowed = steps.allowed(heat.from_power @ idle, crac_warming)
     if not any(idle.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts for step in allowed):
-        raise no_room(arrays, heat, steps)
+        raise no_idle_allocation(arrays, heat, steps)
 
 
-def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> InfeasibleError | NotFoundError:
-    """Return the error that says why idle nodes have no room: proved, or only not found at these steps."""
+def no_idle_allocation(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> InfeasibleError | NotFoundError:
+    """Return the error for idle nodes that are not allowed: proved, or only not found at these steps."""
     idle, low = arrays.overhead_watts[arrays.node_type], arrays.outlet_low
     air = np.concatenate((inlets(heat, idle, low), crac_inlets(heat, idle, low)))
     room = np.concatenate((arrays.redline, arrays.crac_redline)) - air
     with np.errstate(divide="ignore", invalid="ignore"):
         more = room[:, None] / np.vstack((heat.from_outlets, heat.crac_from_outlets))
     hottest: Floats = np.clip(low + np.where(np.isnan(more), np.inf, more).min(axis=0), low, arrays.outlet_high)
-    least = float(idle.sum() * (1.0 + 1.0 / _best_cop(arrays, hottest)))
+    constant, linear, quadratic = arrays.cop.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bend = np.where(quadratic != 0.0, -linear / (2.0 * quadratic), hottest)
+    tried = np.stack((low, hottest, np.clip(bend, low, hottest)))
+    best_cop = float((constant + tried * (linear + tried * quadratic)).max())  # of any unit, up to the hottest outlets
+    least = float(idle.sum() * (1.0 + 1.0 / best_cop))
     if least > arrays.cap_watts:
         return InfeasibleError(
             f"idle nodes draw {idle.sum():g} W, and by their redlines no CRAC unit may blow hotter than "
@@ -356,12 +354,3 @@ def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Infeas
         f"down to {steps.outlets.min():g} C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
         "even if all nodes are idle; other temperatures may: use the method 'lp'"
     )
-
-
-def _best_cop(arrays: FacilityArrays, highest: Floats) -> float:
-    """Return the highest CoP of any unit at its outlet temperatures up to the highest."""
-    constant, linear, quadratic = arrays.cop.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bend = np.where(quadratic != 0.0, -linear / (2.0 * quadratic), highest)
-    tried = np.stack((arrays.outlet_low, highest, np.clip(bend, arrays.outlet_low, highest)))
-    return float((constant + tried * (linear + tried * quadratic)).max())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.facility.files import allocation_of
 from lpsched.facility.genetic import evolve_facility, warm_up
 from lpsched.facility.model import Facility
@@ -19,6 +19,7 @@ from lpsched.facility.nlp import three_stages
 from lpsched.facility.parts import CoreAllocation, GangAllocation
 from lpsched.facility.recovery import greedy
 from lpsched.facility.result import FacilityResult, FacilityValidation, Judged, MethodResult, Moment
+from lpsched.facility.rules import require_cap
 from lpsched.facility.solve import DEFAULT_GAP, facility, verified
 from lpsched.facility.verify import Examined, examine
 from lpsched.io.documents import read_document
@@ -31,15 +32,14 @@ if TYPE_CHECKING:
     from lpsched.facility.genes import Population
     from lpsched.lp.program import Solver
 
-
 # The paper's own methods for a facility, each as a function from the facility to an allocation.
 #
 #     greedy    the most tasks per joule first                          facility/recovery.py
 #     ga        a genetic algorithm with a local search                 facility/genetic.py
 #     nlp       three stages around a non-linear program                facility/nlp.py
 #
-# With co-location `ga` and `nlp` are what the paper calls GACL and NLPCL, without it GA and NLP. Whatever
-# they say of themselves, value and limits are the verifier's, and the distance is from the proved bound.
+# With co-location `ga` and `nlp` are what the paper calls GACL and NLPCL, without it GA and NLP. Value and limits are
+# always those of the verifier, and the gap is that to the proved bound.
 #
 # Source: Oxley and others, section IV.
 FIRST_STAGE: Final = {  # how it ended, by `ThreeStages.ended`
@@ -53,21 +53,21 @@ STARTS: Final = ("random", "greedy", "lp")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a method is asked for, beside the facility."""
+class MethodOptions:
+    """Options of a method."""
 
     colocation: bool = True
     seed: int = 0
     time_limit: float | None = None  # seconds of the method alone
     generations: int | None = None  # of the genetic algorithm
     starts: tuple[CoreAllocation, ...] = ()  # that join its first population
-    population: Population | None = None  # that it goes on from
-    keep: Callable[[Population], object] | None = None  # where it is to be saved now and then
+    population: Population | None = None  # to resume
+    keep: Callable[[Population], object] | None = None  # saves it now and then
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a method found, and what it says of itself."""
+class MethodOutcome:
+    """The allocation of a method, and how it ended."""
 
     allocation: CoreAllocation
     ended: str
@@ -75,38 +75,38 @@ class Found:
     history: tuple[Moment, ...] = ()
 
 
-def _greedy(instance: Facility, _asked: Asked, _watch: Watch, _solver: Solver) -> Found:
-    return Found(greedy(instance), "one core at a time", FrozenDict({}))
-
-
-def _ga(instance: Facility, asked: Asked, watch: Watch, _solver: Solver) -> Found:
+def _ga(instance: Facility, options: MethodOptions, cancel: CancelToken, _solver: Solver) -> MethodOutcome:
     evolved = evolve_facility(
         instance,
-        rng=np.random.default_rng(asked.seed),
-        colocation=asked.colocation,
-        watch=watch,
-        generations=asked.generations,
-        starts=asked.starts,
-        population=asked.population,
-        keep=asked.keep,
+        rng=np.random.default_rng(options.seed),
+        colocation=options.colocation,
+        cancel=cancel,
+        generations=options.generations,
+        starts=options.starts,
+        population=options.population,
+        keep=options.keep,
     )
-    ended = f"best of {evolved.generations:,} generations"
-    return Found(evolved.allocation, ended, FrozenDict({"generations": float(evolved.generations)}), evolved.history)
+    ended, details = f"best of {evolved.generations:,} generations", {"generations": float(evolved.generations)}
+    return MethodOutcome(evolved.allocation, ended, FrozenDict[str, float | None](details), evolved.history)
 
 
-def _nlp(instance: Facility, asked: Asked, watch: Watch, solver: Solver) -> Found:
-    rng = np.random.default_rng(asked.seed)
-    stages = three_stages(instance, rng=rng, colocation=asked.colocation, watch=watch, solver=solver)
+def _nlp(instance: Facility, options: MethodOptions, cancel: CancelToken, solver: Solver) -> MethodOutcome:
+    rng = np.random.default_rng(options.seed)
+    stages = three_stages(instance, rng=rng, colocation=options.colocation, cancel=cancel, solver=solver)
     details = {
         "iterations": float(stages.iterations),
         "continuous_reward_rate": stages.continuous_reward_rate,
         "rounded_reward_rate": stages.rounded_reward_rate,
     } | {f"{stage}_seconds": seconds for stage, seconds in stages.timings.items()}
-    return Found(stages.allocation, f"three stages; {FIRST_STAGE[stages.ended]}", FrozenDict(details))
+    return MethodOutcome(stages.allocation, f"three stages; {FIRST_STAGE[stages.ended]}", FrozenDict(details))
 
 
-Method: TypeAlias = "Callable[[Facility, Asked, Watch, Solver], Found]"
-METHODS: Final[dict[str, Method]] = {"greedy": _greedy, "ga": _ga, "nlp": _nlp}
+Method: TypeAlias = "Callable[[Facility, MethodOptions, CancelToken, Solver], MethodOutcome]"
+METHODS: Final[dict[str, Method]] = {
+    "greedy": lambda instance, *_: MethodOutcome(greedy(instance), "one core at a time", FrozenDict({})),
+    "ga": _ga,
+    "nlp": _nlp,
+}
 
 
 def allocate(  # noqa: PLR0913 - options are keyword-only
@@ -122,10 +122,10 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
     population: Population | None = None,
     keep: Callable[[Population], object] | None = None,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> MethodResult:
-    """Find an allocation by one of the paper's methods, verify it, and tell how far from the bound it is.
+    """Find an allocation by one of the paper's methods, verify it, and compute its gap to the bound.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
         A population to go on from, and a function that is handed it now and then, to save it.
     time_limit
         Seconds of the method alone; by default 60 for `ga`, 600 for `nlp`.
-    watch
-        A watch over all of it, that others may stop, and that tells them how far the work is.
+    cancel
+        A token that can be stopped from outside and reports progress.
     solver
         Solves the linear programs; HiGHS if not given.
 
@@ -172,18 +172,19 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
     check_name("method", method, tuple(METHODS))
     check_name("start", start, STARTS)
     solver = solver if solver is not None else default_solver()
-    watch, timings = watch or Watch(), dict[str, float]()
+    cancel, timings = cancel or CancelToken(), dict[str, float]()
     best = None
+    require_cap(instance)
     if bound or start == "lp":
         with timed(timings, "bound"):
-            best = facility(instance, colocation=colocation, gap=gap, watch=watch, solver=solver)
+            best = facility(instance, colocation=colocation, gap=gap, cancel=cancel, solver=solver)
     first = best.cores if start == "lp" and best is not None else greedy(instance) if start == "greedy" else None
     starts = () if first is None else (first,)
-    asked = Asked(colocation, seed, time_limit, generations, starts, population, keep)
+    options = MethodOptions(colocation, seed, time_limit, generations, starts, population, keep)
     with timed(timings, "compile"):
-        prepare(method, watch)
+        prepare(method, cancel)
     with timed(timings, "method"):
-        found = METHODS[method](instance, asked, limited(watch, time_limit), solver)
+        found = METHODS[method](instance, options, limited(cancel, time_limit), solver)
     with timed(timings, "verify"):
         measured = verified(instance, found.allocation)
     value = measured.reward_rate if colocation else measured.plain_reward_rate
@@ -210,23 +211,23 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def prepare(method: str, watch: Watch) -> None:
+def prepare(method: str, cancel: CancelToken) -> None:
     """Do what a method needs once on a machine, and what is not counted as its time."""
     if method == "ga":
-        watch.tell("compiling")
+        cancel.report("compiling")
         warm_up()
 
 
-def limited(watch: Watch, seconds: float | None) -> Watch:
-    """Return a watch over a part of the work, if its time is limited."""
-    return watch if seconds is None else watch.part(seconds)
+def limited(cancel: CancelToken, seconds: float | None) -> CancelToken:
+    """Return a token over a part of the work, if its time is limited."""
+    return cancel if seconds is None else cancel.part(seconds)
 
 
 def check_name(what: str, name: str, known: tuple[str, ...]) -> None:
-    """Refuse a name that is none of those known."""
+    """Raise an error for an unknown name."""
     if name not in known:
         needed = f"one of {', '.join(known)}"
-        raise InstanceError("facility", (Fault((what,), repr(name), needed, "choose one"),))
+        raise InstanceError("facility", (InputIssue((what,), repr(name), needed, "choose one"),))
 
 
 # Methods and allocations of a facility against its bound: one table, every number measured or proved.
@@ -250,10 +251,10 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     generations: int | None = None,
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> FacilityValidation:
-    """Hold methods and allocations of a facility against its bound.
+    """Compare methods and allocations of a facility with its bound.
 
     Parameters
     ----------
@@ -269,8 +270,8 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
         The relative gap within which the bound is good enough.
     time_limit
         Seconds of each method; by default 300 for `lp`, 60 for `ga`, 600 for `nlp`.
-    watch
-        A watch over all of it, that others may stop: methods that have not begun by then are not run.
+    cancel
+        A token that can be stopped from outside: methods that have not begun by then are not run.
     solver
         Solves the linear programs; HiGHS if not given.
 
@@ -289,9 +290,9 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     for name in methods:
         check_name("method", name, NAMES)
     solver = solver if solver is not None else default_solver()
-    watch = watch or Watch()
+    cancel = cancel or CancelToken()
     began = time.perf_counter()
-    best = facility(instance, gap=gap, watch=limited(watch, time_limit), solver=solver)
+    best = facility(instance, gap=gap, cancel=limited(cancel, time_limit), solver=solver)
     took = time.perf_counter() - began
     files = () if isinstance(allocations, Mapping) else [(str(file), Path(file)) for file in allocations]
     named = allocations.items() if isinstance(allocations, Mapping) else ()
@@ -300,12 +301,12 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
         if name in {"lp", "lp-cores"}:
             allocation = best.allocation if name == "lp" else best.cores
             found.append(_judged(instance, name, allocation, took, "with its bound"))
-        elif watch.is_over():
+        elif cancel.expired():
             found.append(Judged(name, None, failure="not run: stopped before"))
         else:
-            watch.tell(name, done=number, total=len(methods))
-            asked = Asked(not name.endswith(BLIND), seed, time_limit, generations)
-            found.append(_of_method(instance, name, asked, watch, solver))
+            cancel.report(name, done=number, total=len(methods))
+            options = MethodOptions(not name.endswith(BLIND), seed, time_limit, generations)
+            found.append(_of_method(instance, name, options, cancel, solver))
     return FacilityValidation(
         bound=best.bound,
         seed=seed,
@@ -317,7 +318,7 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
 
 
 def _of_allocation(instance: Facility, name: str, each: Allocation | Path) -> Judged:
-    """Check somebody's allocation, or a file that should hold one: one that cannot be read breaks a rule, too."""
+    """Check an allocation, or a file with one: a file that cannot be read breaks a rule, too."""
     if not isinstance(each, Path):
         examined = examine(instance, each)
         return Judged(name, examined.measured, allocation=each, violations=examined.violations)
@@ -325,19 +326,19 @@ def _of_allocation(instance: Facility, name: str, each: Allocation | Path) -> Ju
         document = read_document(each)
         examined = examine(instance, allocation_of(document, each))
     except InstanceError as error:
-        examined = Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
+        examined = Examined(tuple(Violation("unreadable", str(issue)) for issue in error.issues), None)
     return Judged(name, examined.measured, violations=examined.violations)
 
 
-def _of_method(instance: Facility, name: str, asked: Asked, whole: Watch, solver: Solver) -> Judged:
+def _of_method(instance: Facility, name: str, options: MethodOptions, whole: CancelToken, solver: Solver) -> Judged:
     """Run a method; that it finds nothing is an entry too."""
     prepare(name.removesuffix(BLIND), whole)
-    began, watch = time.perf_counter(), limited(whole, asked.time_limit)
+    began, cancel = time.perf_counter(), limited(whole, options.time_limit)
     try:
         if name == f"lp{BLIND}":
-            blind = facility(instance, colocation=False, watch=watch, solver=solver)
+            blind = facility(instance, colocation=False, cancel=cancel, solver=solver)
             return _judged(instance, name, blind.allocation, time.perf_counter() - began, "with its bound")
-        found = METHODS[name.removesuffix(BLIND)](instance, asked, watch, solver)
+        found = METHODS[name.removesuffix(BLIND)](instance, options, cancel, solver)
     except FAILURES as error:
         return Judged(name, None, seconds=time.perf_counter() - began, failure=str(error))
     return _judged(instance, name, found.allocation, time.perf_counter() - began, found.ended)
@@ -348,7 +349,7 @@ def _judged(instance: Facility, name: str, allocation: Allocation, seconds: floa
 
 
 def _against(best: FacilityResult, entry: Judged) -> Judged:
-    """Tell the distance from the bound."""
+    """Return an entry with its gap to the bound."""
     if entry.measured is None:
         return entry
     value, bound = entry.measured.reward_rate, best.bound

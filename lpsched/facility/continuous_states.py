@@ -2,7 +2,7 @@
 
 The first of three stages (`nlp.py` has the others). A core that runs task type i at a power between its
 P-states is as fast as the concave hull of (0, 0) and the points (watts, speed) of its P-states allows; to
-divide the time between neighbours on the hull comes to the same. So with the corners c of the hull, from the
+divide the time between neighbours on the hull comes to the same. So with the vertices c of the hull, from the
 state that does most for a joule up to the fastest,
 
 Data       r_i, a_i            reward and arrivals per second of task type i
@@ -43,7 +43,6 @@ from lpsched.lp.smooth import Expression, SmoothProgram, SmoothSolution
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
-
 KELVIN: Final = 10.0  # of which temperatures are counted
 BUSY: Final = (0.3, 0.7)  # of each core's time, at the start
 
@@ -81,9 +80,8 @@ def _limit_power(
     overhead, watts = arrays.overhead_watts[arrays.node_type], arrays.watts[states.task, states.column]
     drawn = np.bincount(states.node[states.core], weights=watts * x0, minlength=nodes)
     unit = float(np.mean(overhead + drawn)) or 1.0
-    t = program.variables(
-        "T", arrays.outlet_low / KELVIN, arrays.outlet_high / KELVIN, even_outlets(arrays, heat) / KELVIN
-    )
+    t0 = even_outlets(arrays, heat) / KELVIN
+    t = program.variables("T", arrays.outlet_low / KELVIN, arrays.outlet_high / KELVIN, t0)
     power = program.variables("P", np.full(nodes, -np.inf), np.full(nodes, np.inf), (overhead + drawn) / unit)
     spent = program.sparse(states.node[states.core], np.arange(count), watts / unit, (nodes, count)) @ x
     program.equal(power - spent, overhead / unit)
@@ -181,10 +179,10 @@ def reward_rate(arrays: FacilityArrays, states: CoreStates, times: Floats) -> fl
     return float(arrays.rewards @ np.minimum(done, arrays.arrivals))
 
 
-# How fast is a core at a power between its P-states? The corners of the hull of its points (watts, speed).
+# How fast is a core at a power between its P-states? The vertices of the hull of its points (watts, speed).
 #
 # A core that divides its time between P-states, and idles for the rest, reaches every point below the concave
-# hull of (0, 0) and the points of its P-states. So only the corners of that hull are ever worth running: from
+# hull of (0, 0) and the points of its P-states. So only the vertices of that hull are ever used: from
 # the P-state that does most for a joule, below which idling in turn is better, up to the fastest.
 @dataclass(frozen=True, slots=True)
 class CoreStates:
@@ -196,17 +194,17 @@ class CoreStates:
     column: Integers
 
 
-def corners(speeds: Floats, watts: Floats) -> list[int]:
+def vertices(speeds: Floats, watts: Floats) -> list[int]:
     """Return the states on the concave hull with idling, from the most efficient to the fastest.
 
-    >>> corners(np.array([1.0, 2.0, 2.5, 3.0]), np.array([9.0, 10.0, 16.0, 20.0]))
+    >>> vertices(np.array([1.0, 2.0, 2.5, 3.0]), np.array([9.0, 10.0, 16.0, 20.0]))
     [1, 3]
     """
     hull: list[int] = []
     for state in sorted(np.flatnonzero(speeds > 0).tolist(), key=lambda each: (watts[each], -speeds[each])):
         if hull and speeds[state] <= speeds[hull[-1]]:
-            continue  # hungrier, and no faster
-        while hull:  # the last corner goes if the way from the one before it (or from idling) passes above it
+            continue  # more watts, and no faster
+        while hull:  # the last vertex goes if the way from the one before it (or from idling) passes above it
             last = hull[-1]
             before = (speeds[hull[-2]], watts[hull[-2]]) if len(hull) > 1 else (0.0, 0.0)
             rise, way = speeds[last] - before[0], watts[last] - before[1]
@@ -223,13 +221,13 @@ def _states_of_types(arrays: FacilityArrays) -> list[Integers]:
     found = []
     for j in range(len(arrays.cores)):
         own = np.flatnonzero(arrays.mode_type == j)
-        states = [(i, own[c]) for i in earns for c in corners(arrays.speeds[i, own], arrays.watts[i, own])]
+        states = [(i, own[c]) for i in earns for c in vertices(arrays.speeds[i, own], arrays.watts[i, own])]
         found.append(np.array(states, dtype=np.int64).reshape(-1, 2).T)
     return found
 
 
 def core_states(arrays: FacilityArrays) -> CoreStates:
-    """Return what each core can run that brings something, on the corners of the hull."""
+    """Return what each core can run that brings something, on the vertices of the hull."""
     node = np.repeat(np.arange(len(arrays.node_type)), arrays.cores[arrays.node_type])
     of_type = _states_of_types(arrays)
     of_core = [of_type[j] for j in arrays.node_type[node].tolist()]

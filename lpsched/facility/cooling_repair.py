@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps, rooms
+from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps, air_groups
 from lpsched.jit import compiled, compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.facility.genes import Genes, States
     from lpsched.model.arrays import Floats, Integers
-
 
 # What repairing a chromosome needs to know of air and cooling, in arrays that compiled loops read.
 #
@@ -64,7 +63,7 @@ def cooling_of(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Coo
 def halls_of(heat: HeatMap) -> tuple[Integers, Integers]:
     """Return the first node of each hall, with their number at the end, and the hall of each node."""
     count = len(heat.from_power)
-    groups = rooms(heat.from_power)
+    groups = air_groups(heat.from_power)
     if not np.array_equal(np.concatenate(groups), np.arange(count)):  # not one after the other
         groups = [np.arange(count)]
     sizes = [len(each) for each in groups]
@@ -80,17 +79,17 @@ def halls_of(heat: HeatMap) -> tuple[Integers, Integers]:
 #         take the hottest step that the redlines allow, the coldest if none does
 #         v = the hottest node of those with anything left to slow down
 #         while v is the hottest of them:
-#             a random gene of v with DF > 0 moves to its next thriftier P-state
+#             a random gene of v with DF > 0 moves to its P-state of next lower power
 #
 # "Hottest" is the air that leaves a node, w_v + (H T)_v + P_v / k_v: what it draws in hardly depends on its
 # own power, so by its inlet a node would stay the hottest however slow it gets. When a gene has moved, w and
 # c change by its watts times a column of G and Gc, so a move costs N + U, not N N; where the air of some
 # nodes never reaches others, only those of its own hall count (above).
 #
-# The paper's loop has no end where all P-states are at their thriftiest and a limit is still broken. There,
+# The paper's loop has no end where all P-states are at their lowest power and a limit is still broken. There,
 # which is our addition, all fractions shrink together by the largest factor theta that any step allows:
 # limits are straight lines in theta, so for each step it is the least of as many quotients. Nodes whose idle
-# power some step allows can always be repaired. Where the thriftiest P-states of all genes are too hot or
+# power some step allows can always be repaired. Where the lowest P-states of all genes are too hot or
 # draw too much at every step, the loop could only end with all of them there, so we go there at once.
 #
 # All its parts are in this one file, for the reason that `jit.py` gives.
@@ -101,22 +100,19 @@ LESS: Final = 1.0 - 1e-12  # of a quotient, for rounding
 
 @compiled
 def repair(genes: Genes, cooling: Cooling, fractions: Floats, states: States, rng: np.random.Generator) -> int:
-    """Slow a chromosome down, in place, until it keeps all limits; return the step of its outlets.
-
-    Returns -1 if no step allows even idle nodes.
-    """
+    """Slow a chromosome down, in place, to keep all limits; return its step of the outlets, -1 if there is none."""
     powers = node_watts(genes, fractions, states)
     warming, crac_warming = warmings(cooling, powers)
     watts, witness = powers.sum(), np.zeros(len(cooling.room), dtype=np.int64)
     step = hottest_step(cooling, warming, crac_warming, witness, len(cooling.room))
     if is_allowed(cooling, step, watts, crac_warming):
         return step
-    thrifty = states.copy()
-    slow_down_all(genes, fractions, thrifty)
-    least = node_watts(genes, fractions, thrifty)
+    slowest = states.copy()
+    slow_down_all(genes, fractions, slowest)
+    least = node_watts(genes, fractions, slowest)
     least_warming, least_crac_warming = warmings(cooling, least)
     if is_hopeless(cooling, least.sum(), least_warming, least_crac_warming, witness):
-        states[:] = thrifty
+        states[:] = slowest
         return shrink(cooling, fractions, least, least_warming, least_crac_warming)
     left = np.zeros(len(powers), dtype=np.int64)
     for v in range(len(powers)):
@@ -195,7 +191,7 @@ def hottest_step(cooling: Cooling, warming: Floats, crac_warming: Floats, witnes
 
 @compiled_inside
 def is_cool(cooling: Cooling, step: int, warming: Floats, crac_warming: Floats, witness: Integers) -> bool:
-    """Tell whether a step keeps all redlines; its witness is the node that was too hot when asked last."""
+    """Return whether a step keeps all redlines; its witness is the node that was too hot last time."""
     if warming[witness[step]] > cooling.room[step, witness[step]]:
         return False
     for u in range(len(crac_warming)):
@@ -210,13 +206,13 @@ def is_cool(cooling: Cooling, step: int, warming: Floats, crac_warming: Floats, 
 
 @compiled_inside
 def is_allowed(cooling: Cooling, step: int, watts: float, crac_warming: Floats) -> bool:
-    """Tell whether there is a step, and nodes that draw so many watts keep the cap at it."""
+    """Return whether there is a step, and nodes that draw these watts keep the cap at it."""
     return step >= 0 and watts + cooling_watts(cooling, step, crac_warming) <= cooling.cap_watts
 
 
 @compiled_inside
 def is_hopeless(cooling: Cooling, watts: float, warming: Floats, crac_warming: Floats, witness: Integers) -> bool:
-    """Tell whether nodes are too hot or draw too much at every step, also if they drew more."""
+    """Return whether nodes are too hot or draw too much at every step, also if they drew more."""
     for s in range(len(cooling.room)):
         if is_allowed(cooling, s, watts, crac_warming) and is_cool(cooling, s, warming, crac_warming, witness):
             return False
@@ -271,10 +267,9 @@ def hottest_node(nodes: Integers, celsius: Floats) -> tuple[int, float]:
 def slow_node(  # noqa: PLR0913, PLR0917 - a compiled function has no keyword-only arguments
     genes: Genes, cooling: Cooling, fractions: Floats, states: States, v: int, kelvin: float, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """Slow random genes of a node down until its air is so many kelvin cooler, or none is left.
+    """Slow random genes of a node down until its air is cooler by `kelvin`, or none is left.
 
-    Returns the watts saved and how many genes are left. The others only get cooler meanwhile, so none of them
-    can be the hottest before.
+    Returns the watts saved and how many genes are left. Others only get cooler, so none becomes the hottest before.
     """
     kelvin_per_watt = cooling.own_kelvin_per_watt[v] + cooling.from_power[v, v]
     saved, left = 0.0, slowable(genes, fractions, states, v)
@@ -286,11 +281,11 @@ def slow_node(  # noqa: PLR0913, PLR0917 - a compiled function has no keyword-on
 
 @compiled_inside
 def slowable(genes: Genes, fractions: Floats, states: States, v: int) -> int:
-    """Return how many genes of a node have a fraction above 0 and a thriftier P-state."""
+    """Return how many genes of a node have a fraction above 0 and a P-state of lower power."""
     first, count = genes.first_column[genes.node_type[v]], 0
     for k in range(genes.first_core[v], genes.first_core[v + 1]):
         for i in range(fractions.shape[1]):
-            if fractions[k, i] > 0.0 and genes.thriftier[i, first + states[k, i]] >= 0:
+            if fractions[k, i] > 0.0 and genes.lower_state[i, first + states[k, i]] >= 0:
                 count += 1
     return count
 
@@ -302,9 +297,9 @@ def slow_down(genes: Genes, fractions: Floats, states: States, v: int, place: in
     for k in range(genes.first_core[v], genes.first_core[v + 1]):
         for i in range(fractions.shape[1]):
             column = first + states[k, i]
-            if fractions[k, i] > 0.0 and genes.thriftier[i, column] >= 0:
+            if fractions[k, i] > 0.0 and genes.lower_state[i, column] >= 0:
                 if count == place:
-                    states[k, i] = genes.thriftier[i, column]
+                    states[k, i] = genes.lower_state[i, column]
                     saved = genes.watts[i, column] - genes.watts[i, first + states[k, i]]
                     return float(fractions[k, i] * saved)
                 count += 1
@@ -313,13 +308,13 @@ def slow_down(genes: Genes, fractions: Floats, states: States, v: int, place: in
 
 @compiled_inside
 def slow_down_all(genes: Genes, fractions: Floats, states: States) -> None:
-    """Move every gene with a fraction above 0 to its thriftiest P-state."""
+    """Move every gene with a fraction above 0 to its P-state of lowest power."""
     for v in range(len(genes.node_type)):
         first = genes.first_column[genes.node_type[v]]
         for k in range(genes.first_core[v], genes.first_core[v + 1]):
             for i in range(fractions.shape[1]):
                 if fractions[k, i] > 0.0:
-                    states[k, i] = genes.thriftiest[i, first + states[k, i]]
+                    states[k, i] = genes.lowest_state[i, first + states[k, i]]
 
 
 @compiled_inside
@@ -337,7 +332,8 @@ def shrink(cooling: Cooling, fractions: Floats, powers: Floats, warming: Floats,
             idle = cooling.idle_crac_warming[u]
             most = min(most, share(cooling.crac_room[s, u] - idle, crac_warming[u] - idle))
             if cooling.least_warming[s, u] > idle:
-                least = max(least, needed(cooling.least_warming[s, u] - idle, crac_warming[u] - idle))
+                missing, offered = cooling.least_warming[s, u] - idle, crac_warming[u] - idle
+                least = max(least, missing / offered if offered > 0.0 else np.inf)
         if least <= most and most > factor:
             best, factor = s, most
     if best >= 0:
@@ -353,9 +349,3 @@ def share(room: float, wanted: float) -> float:
     if room < 0.0:
         return -1.0
     return 1.0 if wanted <= room else room / wanted
-
-
-@compiled_inside
-def needed(missing: float, offered: float) -> float:
-    """Return how much of what is offered is needed; infinite where nothing is."""
-    return missing / offered if offered > 0.0 else np.inf

@@ -7,12 +7,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from lpsched.errors import Fault
+from lpsched.errors import InputIssue
 from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.facility.parts import MIXING_KEYS, CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Contents, TableForm, instance_of, table_files, write_document, written_tables
+from lpsched.io.rows import SUFFIXES, write_table
 from lpsched.io.tables import write_csv_matrix, write_npz_matrix
 from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_head, answer_text
 from lpsched.model.base import Rule
@@ -136,11 +137,11 @@ class CoreNodes(Piece):
     cores: Annotated[tuple[Annotated[tuple[CoreFraction, ...], Several()], ...], Several()]
 
 
-def nodes_are_few(nodes: tuple[GangNodes, ...] | tuple[CoreNodes, ...]) -> Iterator[Fault]:
+def nodes_are_few(nodes: tuple[GangNodes, ...] | tuple[CoreNodes, ...]) -> Iterator[InputIssue]:
     """Return a problem where there are more nodes than any facility has."""
     total = sum(each.count for each in nodes)
     if total > MOST_NODES:
-        yield Fault(("nodes",), f"{total:,} nodes in all", f"at most {MOST_NODES:,}", "correct the counts")
+        yield InputIssue(("nodes",), f"{total:,} nodes in all", f"at most {MOST_NODES:,}", "correct the counts")
 
 
 class AllocationFile(Answer):
@@ -183,14 +184,42 @@ def allocation_as_dict(allocation: GangAllocation | CoreAllocation, facility: Fa
 def write_allocation(
     allocation: GangAllocation | CoreAllocation, facility: Facility, path: Path | str, version: str
 ) -> None:
-    """Write an allocation; an entry of `nodes` to a line.
+    """Write an allocation; an entry of `nodes` to a line. `.csv` and `.parquet` have rows, see `allocation_rows`.
 
     Raises
     ------
     OutputError
         If it cannot be written.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
     """
+    if Path(path).suffix.lower() in SUFFIXES:
+        write_table(*allocation_rows(allocation, facility), Path(path))
+        return
     write_files({Path(path): answer_text(allocation_as_dict(allocation, facility, version), "nodes")})
+
+
+def allocation_rows(
+    allocation: GangAllocation | CoreAllocation, facility: Facility
+) -> tuple[dict[str, str], list[tuple[object, ...]]]:
+    """Return the columns and rows of an allocation, for spreadsheets: outlet temperatures are not among them.
+
+    Nodes, patterns and cores are numbered from 0. A row of a pattern is what some of its cores run, one of a core is
+    what it runs for a fraction of the time.
+    """
+    first = {"node": "int64", "node_type": "string"}
+    last = {"task_type": "string", "p_state": "string"}
+    name_of = [facility.node_types[kind].name for kind in facility.nodes]
+    rows: list[tuple[object, ...]] = []
+    if isinstance(allocation, GangAllocation):
+        for v, patterns in enumerate(allocation.nodes):
+            for k, pattern in enumerate(patterns):
+                rows += [(v, name_of[v], k, pattern.share, r.cores, r.task_type, r.p_state) for r in pattern.runs]
+        return first | {"pattern": "int64", "share": "float64", "cores": "int64"} | last, rows
+    for v, cores in enumerate(allocation.nodes):
+        for k, core in enumerate(cores):
+            rows += [(v, name_of[v], k, part.fraction, part.task_type, part.p_state) for part in core]
+    return first | {"core": "int64", "fraction": "float64"} | last, rows
 
 
 def read_allocation(path: Path | str) -> GangAllocation | CoreAllocation:

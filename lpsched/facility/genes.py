@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.facility.recovery import core_allocation
 from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, Checks, opened, write_archive
 from lpsched.jit import compiled
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lpsched.facility.parts import CoreAllocation
     from lpsched.model.arrays import Floats, Integers
 
-
 States: TypeAlias = NDArray[np.int16]
 
 
@@ -34,7 +33,7 @@ States: TypeAlias = NDArray[np.int16]
 #     PS(i, k)   `states[k, i]`: the P-state in which it does so, counted from 0 within the node type
 #
 # Only P-states in which the pair meets its deadline are ever drawn; a pair without one has the fraction 0 for
-# good. A core's fractions add up to at most 1. "Thriftier" is, for a pair in some state, the allowed state
+# good. A core's fractions add up to at most 1. The "lower" state of a pair in some state is the allowed one
 # with the next lower watts (the fastest, where several draw the same): what the paper calls the next higher
 # P-state, for facilities whose P-states stand in any order.
 #
@@ -52,8 +51,8 @@ class Genes(NamedTuple):  # a tuple, because that is what compiled functions tak
     overhead_watts: Floats  # N
     speeds: Floats  # I x C, tasks per second of one core
     watts: Floats  # I x C
-    thriftier: States  # I x C: the P-state with the next lower watts, -1 where there is none
-    thriftiest: States  # I x C: the last in the chain of thriftier ones
+    lower_state: States  # I x C: the P-state with the next lower watts, -1 where there is none
+    lowest_state: States  # I x C: the last in the chain of lower ones
     choices: States  # J x I x most: the allowed P-states of each pair, ...
     choice_counts: Integers  # J x I: ... and how many they are
     class_of: Integers  # I
@@ -67,8 +66,8 @@ def genes_of(arrays: FacilityArrays) -> Genes:
     kinds, tasks = len(arrays.cores), len(arrays.arrivals)
     first_column = np.searchsorted(arrays.mode_type, np.arange(kinds))
     modes = np.bincount(arrays.mode_type, minlength=kinds)
-    thriftier = np.full(arrays.speeds.shape, -1, dtype=np.int16)
-    thriftiest = np.zeros(arrays.speeds.shape, dtype=np.int16)
+    lower_state = np.full(arrays.speeds.shape, -1, dtype=np.int16)
+    lowest_state = np.zeros(arrays.speeds.shape, dtype=np.int16)
     choices = np.zeros((kinds, tasks, modes.max()), dtype=np.int16)
     counts = np.zeros((kinds, tasks), dtype=np.int64)
     for j in range(kinds):
@@ -80,10 +79,10 @@ def genes_of(arrays: FacilityArrays) -> Genes:
             choices[j, i, : len(allowed)] = allowed
             for state in allowed[np.argsort(watts[allowed], kind="stable")].tolist():
                 column, lower = first_column[j] + state, allowed[watts[allowed] < watts[state]]
-                thriftiest[i, column] = state
+                lowest_state[i, column] = state
                 if len(lower):
-                    thriftier[i, column] = lower[np.lexsort((-speeds[lower], -watts[lower]))[0]]
-                    thriftiest[i, column] = thriftiest[i, first_column[j] + thriftier[i, column]]
+                    lower_state[i, column] = lower[np.lexsort((-speeds[lower], -watts[lower]))[0]]
+                    lowest_state[i, column] = lowest_state[i, first_column[j] + lower_state[i, column]]
     return Genes(
         first_core=np.concatenate(([0], np.cumsum(arrays.cores[arrays.node_type]))),
         most_cores=int(arrays.cores[arrays.node_type].max()),
@@ -92,8 +91,8 @@ def genes_of(arrays: FacilityArrays) -> Genes:
         overhead_watts=arrays.overhead_watts[arrays.node_type],
         speeds=arrays.speeds,
         watts=arrays.watts,
-        thriftier=thriftier,
-        thriftiest=thriftiest,
+        lower_state=lower_state,
+        lowest_state=lowest_state,
         choices=choices,
         choice_counts=counts,
         class_of=arrays.class_of,
@@ -145,7 +144,7 @@ def from_allocation(facility: Facility, genes: Genes, allocation: CoreAllocation
     wanted = [facility.node_types[j].cores for j in facility.nodes]
     if [len(node) for node in allocation.nodes] != wanted:
         there = f"{len(allocation.nodes)} nodes with {len(cores)} cores"
-        raise _refusal(there, f"the cores of {facility.name}'s {len(wanted)} nodes")
+        raise _start_error(there, f"the cores of {facility.name}'s {len(wanted)} nodes")
     rows = {task.name: i for i, task in enumerate(facility.task_types)}
     fractions = np.zeros((len(cores), len(rows)))
     states = np.zeros((len(cores), len(rows)), dtype=np.int16)
@@ -157,18 +156,18 @@ def from_allocation(facility: Facility, genes: Genes, allocation: CoreAllocation
             state = names.index(part.p_state) if part.p_state in names else None
             if i is None or state is None or not genes.speeds[i, genes.first_column[j] + state] > 0.0:
                 there = f"{part.task_type!r} in P-state {part.p_state!r} on core {k}"
-                raise _refusal(there, "task types and P-states that run there in time")
+                raise _start_error(there, "task types and P-states that run there in time")
             if not part.fraction >= 0.0 or (fractions[k, i] > 0.0 and states[k, i] != state):
                 there = f"the fraction {part.fraction!r} of {part.task_type!r} on core {k}"
-                raise _refusal(there, "fractions from 0 up, and one P-state for a task type on a core")
+                raise _start_error(there, "fractions from 0 up, and one P-state for a task type on a core")
             if part.fraction > 0.0:
                 fractions[k, i] += part.fraction
                 states[k, i] = state
     return fractions, states
 
 
-def _refusal(found: str, needed: str) -> InstanceError:
-    return InstanceError("starts", (Fault((), found, needed, "give allocations of this facility"),))
+def _start_error(found: str, needed: str) -> InstanceError:
+    return InstanceError("starts", (InputIssue((), found, needed, "give allocations of this facility"),))
 
 
 # What a chromosome earns: reward per second, compiled.

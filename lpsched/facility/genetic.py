@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from lpsched.cancellation import Watch
-from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.genes import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS, generator_of, population_refusal, state_of
-from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, inlets, outlet_steps, require_room, total_watts
+from lpsched.cancellation import CancelToken
+from lpsched.errors import InputIssue, InstanceError
+from lpsched.evolve.genes import REPORT_SECONDS, SAVE_SECONDS, SECONDS, Ended, generator_of, population_error, state_of
+from lpsched.facility import air
 from lpsched.facility.cooling_repair import cooling_of, node_watts, repair
 from lpsched.facility.genes import Population, from_allocation, genes_of, reward_rate, set_at_random, to_allocation
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.evolve.genes import Ended
     from lpsched.facility.genes import States
     from lpsched.facility.parts import CoreAllocation
     from lpsched.model.arrays import Floats
-
 
 # Genitor's operators: parents by rank with a linear bias, and a crossover of two points over cores.
 #
@@ -84,12 +82,9 @@ def crossover(first: NDArray[Kind], second: NDArray[Kind], x: int, y: int) -> tu
     return one, two
 
 
-# Chromosomes, the best first: insertion by score, and the worst trimmed.
-#
-# A child with the score of an older chromosome stands behind it, so the best changes only for a better one.
 @dataclass(frozen=True, slots=True, eq=False)
 class Chromosome:
-    """Genes, the outlets that go with them, and what they earn; nobody changes the arrays any more."""
+    """Genes, the outlets that go with them, and what they earn; the arrays do not change any more."""
 
     fractions: Floats  # K x I
     states: States  # K x I
@@ -97,35 +92,10 @@ class Chromosome:
     score: float
 
 
-class Ranking:
-    """At most `size` chromosomes in falling order of their scores."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.members: list[Chromosome] = []
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next insertion drives somebody out."""
-        return len(self.members) >= self.size
-
-    @property
-    def best(self) -> Chromosome:
-        """The best of all."""
-        return self.members[0]
-
-    def insert(self, chromosomes: Iterable[Chromosome]) -> None:
-        """Rank newcomers among the others, then trim the worst."""
-        for each in chromosomes:
-            place = bisect_right(self.members, -each.score, key=lambda member: -member.score)
-            self.members.insert(place, each)
-        del self.members[self.size :]
-
-
 # Making chromosomes of a facility: at random, of two parents, or of an allocation.
 #
-# Whatever is made keeps redlines and cap. The paper's first population is not repaired; ours is, because a
-# chromosome that breaks a limit could lead the ranking for ever.
+# All of them keep redlines and cap. The paper's first population is not repaired; ours is, because a chromosome that
+# breaks a limit could lead the ranking to the end.
 #
 # Source: Oxley and others, section IV-B.
 MUTATED_CHILDREN: Final = 0.1
@@ -136,13 +106,13 @@ ROUNDING: Final = 5e-10
 
 
 class Breeder:
-    """Makes chromosomes; all its chances come from one generator."""
+    """Makes chromosomes; all random numbers come from one generator."""
 
     def __init__(self, facility: Facility, rng: np.random.Generator, *, colocation: bool) -> None:
         self.facility, self.rng, self.colocation = facility, rng, colocation
-        self.arrays, self.heat = facility_arrays(facility, colocation=colocation), heat_map(facility)
-        self.steps = outlet_steps(self.arrays, self.heat)
-        require_room(self.arrays, self.heat, self.steps)
+        self.arrays, self.heat = air.facility_arrays(facility, colocation=colocation), air.heat_map(facility)
+        self.steps = air.outlet_steps(self.arrays, self.heat)
+        air.require_idle_allocation(self.arrays, self.heat, self.steps)
         self.genes = genes_of(self.arrays)
         self.cooling = cooling_of(self.arrays, self.heat, self.steps)
         self.shape = int(self.genes.first_core[-1]), len(facility.task_types)
@@ -170,7 +140,7 @@ class Breeder:
         return self._repaired(fractions, states)
 
     def can_run(self, fractions: Floats, states: States) -> bool:
-        """Tell whether genes, whoever made them, only name pairs that run in time."""
+        """Return whether genes only name pairs that run in time."""
         genes = self.genes
         kind = np.repeat(genes.node_type, np.diff(genes.first_core))
         modes = np.append(genes.first_column[1:], genes.speeds.shape[1]) - genes.first_column
@@ -180,19 +150,19 @@ class Breeder:
         return bool((speeds[fractions > 0.0] > 0.0).all())
 
     def keeps_limits(self, fractions: Floats, states: States, outlets: Floats) -> bool:
-        """Tell whether genes and outlets, whoever made them, keep what the verifier asks for."""
+        """Return whether genes and outlets keep all limits of the verifier."""
         arrays, heat = self.arrays, self.heat
         if outlets.shape != arrays.outlet_low.shape or (fractions.sum(axis=1) > 1.0 + ROUNDING).any():
             return False
         powers = node_watts(self.genes, fractions, states)
-        returned = crac_inlets(heat, powers, outlets)
+        returned = air.crac_inlets(heat, powers, outlets)
         return bool(
             (outlets >= arrays.outlet_low).all()
             and (outlets <= arrays.outlet_high).all()
-            and (inlets(heat, powers, outlets) <= arrays.redline + KELVIN).all()
+            and (air.inlets(heat, powers, outlets) <= arrays.redline + KELVIN).all()
             and (returned <= arrays.crac_redline + KELVIN).all()
             and (returned >= outlets - KELVIN).all()
-            and total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts * (1.0 + ROUNDING)
+            and air.total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts * (1.0 + ROUNDING)
         )
 
     def scored(self, fractions: Floats, states: States, outlets: Floats) -> Chromosome:
@@ -210,41 +180,26 @@ class Breeder:
         return self.scored(fractions, states, self.steps.outlets[step])
 
 
-# Going on from a population of allocations.
-#
-# What a population says is not believed: every chromosome is scored again, and one that breaks a limit is
-# refused, because it could lead the ranking for ever.
-def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
-    """Return the chromosomes of a population, scored again."""
-    _require_same(population, breeder)
-    members = []
-    genes = zip(population.fractions, population.states, population.outlets_celsius, strict=True)
-    for place, (fractions, states, outlets) in enumerate(genes):
-        if not breeder.can_run(fractions, states) or not breeder.keeps_limits(fractions, states, outlets):
-            raise population_refusal(f"chromosome {place}", "one that breaks a limit", "allocations that keep them all")
-        members.append(breeder.scored(fractions.copy(), states.copy(), outlets.copy()))
-    return members
-
-
 def _require_same(population: Population, breeder: Breeder) -> None:
-    """Refuse a population of another facility or with another aim."""
+    """Reject a population of another facility or with another aim."""
     if population.instance_hash != breeder.facility.content_hash:
         there = f"the hash {population.instance_hash[:12]}..."
-        raise population_refusal("instance_hash", there, f"that of {breeder.facility.name}")
+        raise population_error("instance_hash", there, f"that of {breeder.facility.name}")
     if population.colocation != breeder.colocation:
         ranked = {True: "with co-location (GACL)", False: "without co-location (GA)"}
         there, needed = ranked[population.colocation], ranked[breeder.colocation]
-        raise population_refusal("colocation", f"chromosomes ranked {there}", f"ranked {needed}")
+        raise population_error("colocation", f"chromosomes ranked {there}", f"ranked {needed}")
     shape = (len(population.fractions), *breeder.shape)
     if population.fractions.shape != shape or population.states.shape != shape:
         there = f"arrays of {population.fractions.shape} and {population.states.shape}"
-        raise population_refusal("fractions", there, f"{shape}")
+        raise population_error("fractions", there, f"{shape}")
 
 
 # Generation after generation, by ask and tell: `ask` makes the next chromosomes, `tell` ranks them.
 #
 # As long as the first population is not complete, they come one by one, at random. Then every generation draws two
-# parents by rank; their two children are ranked among all, and the two worst go. The best is never lost.
+# parents by rank; their two children are ranked among all, and the two worst go. The best is never lost. A child with
+# the score of an older chromosome stands behind it, so the best changes only for a better one.
 #
 # Source: Oxley and others, section IV-B; Whitley 1989 for Genitor.
 SIZE: Final = 200
@@ -253,10 +208,9 @@ SIZE: Final = 200
 class Generations:
     """One run, step by step: `tell(ask())` is a generation once the first population is complete."""
 
-    def __init__(self, breeder: Breeder) -> None:
-        self.breeder = breeder
-        self.ranking = Ranking(SIZE)
-        self.count = 0
+    def __init__(self, breeder: Breeder, size: int = SIZE) -> None:
+        self.breeder, self.size, self.count = breeder, size, 0
+        self.members: list[Chromosome] = []  # in falling order of their scores
         self.history: list[tuple[float, int, float]] = []
         self.began = time.monotonic()
 
@@ -265,33 +219,48 @@ class Generations:
         """How long it has taken, in all."""
         return time.monotonic() - self.began
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the first population is complete."""
+        return len(self.members) >= self.size
+
     def ask(self) -> tuple[Chromosome, ...]:
         """Make the next chromosomes: a random one, or two children."""
-        if not self.ranking.is_full:
+        if not self.is_full:
             return (self.breeder.at_random(),)
-        first, second = parents(SIZE, self.breeder.rng)
-        return self.breeder.children(self.ranking.members[first], self.ranking.members[second])
+        first, second = parents(self.size, self.breeder.rng)
+        return self.breeder.children(self.members[first], self.members[second])
 
     def tell(self, chromosomes: tuple[Chromosome, ...]) -> None:
         """Rank what was made, and count a generation if these are children."""
-        self.count += self.ranking.is_full
+        self.count += self.is_full
         self.join(chromosomes)
 
     def join(self, chromosomes: Iterable[Chromosome]) -> None:
-        """Rank chromosomes, wherever they come from, and note whether the best got better."""
-        self.ranking.insert(chromosomes)
-        if self.ranking.members and (not self.history or self.ranking.best.score > self.history[-1][2]):
-            self.history.append((self.seconds, self.count, self.ranking.best.score))
+        """Rank chromosomes among the others, trim the worst, and note whether the best got better."""
+        for each in chromosomes:
+            self.members.insert(bisect_right(self.members, -each.score, key=lambda member: -member.score), each)
+        del self.members[self.size :]
+        if self.members and (not self.history or self.members[0].score > self.history[-1][2]):
+            self.history.append((self.seconds, self.count, self.members[0].score))
 
     def resume(self, population: Population) -> None:
-        """Go on where a population was left."""
+        """Continue a saved population; its chromosomes are scored again."""
+        _require_same(population, self.breeder)
         self.count, self.history = population.generations, list(population.history)
         self.began = time.monotonic() - population.seconds
-        self.join(members_of(population, self.breeder))
+        members = []
+        genes = zip(population.fractions, population.states, population.outlets_celsius, strict=True)
+        for place, (fractions, states, outlets) in enumerate(genes):
+            if not self.breeder.can_run(fractions, states) or not self.breeder.keeps_limits(fractions, states, outlets):
+                needed = "allocations that keep them all"  # another could lead the ranking to the end
+                raise population_error(f"chromosome {place}", "one that breaks a limit", needed)
+            members.append(self.breeder.scored(fractions.copy(), states.copy(), outlets.copy()))
+        self.join(members)
 
     def population(self) -> Population:
         """Return all there is, in arrays of its own."""
-        members = self.ranking.members
+        members = self.members
         return Population(
             instance_hash=self.breeder.facility.content_hash,
             colocation=self.breeder.colocation,
@@ -308,11 +277,8 @@ class Generations:
 
 # The genetic algorithm of a facility: GA (ranked by reward rate) and GACL (by co-located reward rate).
 #
-# The parts: `genes.py` (chromosomes and their reward), `cooling_repair.py` (algorithm 2), and above parents and
-# crossover, the ranking, and the generations. Here they run until the limit of generations or of time, or
-# until stopped, and the best chromosome becomes an allocation.
-#
-# Source: Oxley and others, section IV-B.
+# It runs until the limit of generations or of time, or until stopped, and the best chromosome becomes an allocation.
+# Chromosomes and their reward are in `genes.py`, algorithm 2 in `cooling_repair.py`.
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """How an evolution went."""
@@ -330,7 +296,7 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
     *,
     rng: np.random.Generator,
     colocation: bool = True,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     generations: int | None = None,
     starts: Sequence[CoreAllocation] = (),
     population: Population | None = None,
@@ -338,23 +304,23 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
 ) -> Evolution:
     """Let allocations of a facility evolve, and return the best.
 
-    Without a limit of `watch` or `generations` (to run now) it takes 60 s. Allocations in `starts` join the first
+    Without a limit of `cancel` or `generations` (to run now) it takes 60 s. Allocations in `starts` join the first
     population; one that keeps every limit keeps its own outlet temperatures too, while its children's are set by
-    algorithm 2, as all others. A `population` is gone on from as if it had never stopped, with its own random
-    numbers. `keep` is given the population once a minute and at the end, to save it.
+    algorithm 2, as all others. A `population` continues as if it had never stopped, with its own random numbers. `keep`
+    is given the population once a minute and at the end, to save it.
     """
     require_compiler()
     if generations is not None and generations < 0:
-        raise InstanceError("generations", (Fault((), str(generations), "0 or more", "correct it"),))
-    given = watch if watch is not None else Watch()
-    watch = given.part(SECONDS) if generations is None and given.left() is None else given
+        raise InstanceError("generations", (InputIssue((), str(generations), "0 or more", "correct it"),))
+    given = cancel if cancel is not None else CancelToken()
+    cancel = given.part(SECONDS) if generations is None and given.remaining() is None else given
     rng = rng if population is None else generator_of(population.random_state)
     run = Generations(Breeder(instance, rng, colocation=colocation))
     if population is not None:
         run.resume(population)
     run.join([run.breeder.start(each) for each in starts])
-    completed = _run(run, watch, generations, keep)
-    last, best = run.population(), run.ranking.best
+    completed = _run(run, cancel, generations, keep)
+    last, best = run.population(), run.members[0]
     if keep is not None:
         keep(last)
     return Evolution(
@@ -367,21 +333,23 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _run(run: Generations, watch: Watch, generations: int | None, keep: Callable[[Population], object] | None) -> bool:
-    """Go on until the watch is over, or return true when as many generations as were wanted are done."""
+def _run(
+    run: Generations, cancel: CancelToken, generations: int | None, keep: Callable[[Population], object] | None
+) -> bool:
+    """Run until the token has expired, or return true at the limit of generations."""
     last = None if generations is None else run.count + generations
-    told = kept = time.monotonic()
-    while last is None or run.count < last or not run.ranking.is_full:
-        if run.ranking.members and watch.is_over():
+    reported = saved = time.monotonic()
+    while last is None or run.count < last or not run.is_full:
+        if run.members and cancel.expired():
             return False
         run.tell(run.ask())
         now = time.monotonic()
-        if now - told >= BETWEEN_TELLS:
-            told = now
-            watch.tell(f"generation {run.count:,}, reward {run.ranking.best.score:.6g}")
-        if keep is not None and now - kept >= BETWEEN_KEEPS:
+        if now - reported >= REPORT_SECONDS:
+            reported = now
+            cancel.report(f"generation {run.count:,}, reward {run.members[0].score:.6g}")
+        if keep is not None and now - saved >= SAVE_SECONDS:
             keep(run.population())
-            kept = time.monotonic()
+            saved = time.monotonic()
     return True
 
 

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InfeasibleProgramError, InstanceError, NotFoundError
-from lpsched.facility import continuous_states
-from lpsched.facility.air import (
-    cop,
-    crac_inlets,
-    even_outlets,
-    facility_arrays,
-    heat_map,
-    inlets,
-    largest_share,
-    total_watts,
-)
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleProgramError, InputIssue, InstanceError, NotFoundError
+from lpsched.facility import air, continuous_states
 from lpsched.facility.continuous_states import ContinuousPoint, CoreStates, core_states, count_variables
 from lpsched.facility.recovery import core_allocation
 from lpsched.lp.program import Indices, LinearProgram, LpBuilder, LpSolution, Solver, require_optimal
@@ -29,24 +19,22 @@ from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
     from lpsched.model.arrays import Floats, Integers
 
-
 # From continuous P-states to one P-state for each core and task type, at no more power.
 #
-# The second of three stages. A piece is what core k does for task type i: for f of its time, on average at w
-# watts, which lie between two neighbours on the hull of its P-states. At first every piece takes the hungrier
-# neighbour. Then, node by node, while the node draws more than it drew before, the piece that is furthest
-# above its own former power, by f (watts - w), takes the thriftier one.
+# The second of three stages. A segment is what core k does for task type i: for f of its time, on average at w
+# watts, which lie between two neighbours on the hull of its P-states. At first every segment takes the higher
+# neighbour. Then, node by node, while the node draws more than it drew before, the segment that is furthest
+# above its own former power, by f (watts - w), takes the lower one.
 #
-# Guarantee: if all pieces of a node are at their thriftier neighbours, it draws no more than before; so no
+# Guarantee: if all segments of a node are at their lower neighbours, it draws no more than before; so no
 # node ends above its former power, and what kept the redlines and the cap keeps them still. No time changes.
 #
-# A pair that was not used needs a P-state too, because the last stage may want it. It takes the corner of its
-# hull that is, from the most efficient to the fastest, as high as the core's other pieces were on average, or
+# A pair that was not used needs a P-state too, because the last stage may want it. It takes the vertex of its
+# hull that is, from the most efficient to the fastest, as high as the core's other segments were on average, or
 # the most efficient one if the core was idle.
 #
 # Source: Oxley and others, section IV-C, second step, whose rounding is only said to be simple.
@@ -63,19 +51,19 @@ class OneState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
-    """A row for each core and task type: its corners' places in the list of states, and its mean power."""
+class _Segments:
+    """A row for each core and task type: its vertices' places in the list of states, and its mean power."""
 
     first: Integers
     last: Integers
-    low: Integers  # the thriftier neighbour
-    high: Integers  # the hungrier one
+    low: Integers  # the neighbour of less power
+    high: Integers  # the one of more power
     time: Floats
     watts: Floats  # on average
 
 
 def one_state_each(
-    arrays: FacilityArrays, node: Integers, states: tuple[Integers, Integers, Integers], times: Floats
+    arrays: air.FacilityArrays, node: Integers, states: tuple[Integers, Integers, Integers], times: Floats
 ) -> OneState:
     """Return one P-state for each core and task type.
 
@@ -87,16 +75,16 @@ def one_state_each(
     spent = np.zeros(cells.shape)
     if len(core):
         watts = arrays.watts[task, column]
-        pieces = _pieces(core, task, watts, times)
-        chosen = _rounded(pieces, watts, node[core[pieces.first]])
-        used = pieces.time > USED
-        chosen = np.where(used, chosen, _as_high(pieces, watts, core[pieces.first], len(node)))
+        segments = _segments(core, task, watts, times)
+        chosen = _rounded(segments, watts, node[core[segments.first]])
+        used = segments.time > USED
+        chosen = np.where(used, chosen, _as_high(segments, watts, core[segments.first], len(node)))
         where = core[chosen], task[chosen]
-        cells[where], spent[where] = column[chosen], np.where(used, pieces.time, 0.0)
+        cells[where], spent[where] = column[chosen], np.where(used, segments.time, 0.0)
     return OneState(cells, spent)
 
 
-def _pieces(core: Integers, task: Integers, watts: Floats, times: Floats) -> _Pieces:
+def _segments(core: Integers, task: Integers, watts: Floats, times: Floats) -> _Segments:
     """Return the pairs, each with the neighbours between which its mean power lies."""
     starts = np.flatnonzero(np.diff(core, prepend=-1) | np.diff(task, prepend=-1))
     ends = np.append(starts[1:], len(core)) - 1
@@ -108,32 +96,32 @@ def _pieces(core: Integers, task: Integers, watts: Floats, times: Floats) -> _Pi
     below = np.bincount(own, weights=watts < mean[own]).astype(np.int64)
     high = starts + below  # the first that draws as much
     low = np.where(watts[high] > mean, high - 1, high)
-    return _Pieces(starts, ends, low, high, time, mean)
+    return _Segments(starts, ends, low, high, time, mean)
 
 
-def _rounded(pieces: _Pieces, watts: Floats, node: Integers) -> Integers:
-    """Return the state of each piece: the hungrier, or where the node would draw more, the thriftier."""
-    chosen = pieces.high.copy()
-    above = pieces.time * (watts[pieces.high] - pieces.watts)
-    saved = pieces.time * (watts[pieces.high] - watts[pieces.low])
+def _rounded(segments: _Segments, watts: Floats, node: Integers) -> Integers:
+    """Return the state of each segment: the higher, or where the node would draw more, the lower."""
+    chosen = segments.high.copy()
+    above = segments.time * (watts[segments.high] - segments.watts)
+    saved = segments.time * (watts[segments.high] - watts[segments.low])
     excess = np.bincount(node, weights=above)
-    drawn = np.bincount(node, weights=pieces.time * pieces.watts)
-    for piece in np.lexsort((-above, node)).tolist():
-        v = node[piece]
-        if excess[v] > SAME * drawn[v] and saved[piece] > 0:
-            chosen[piece] = pieces.low[piece]
-            excess[v] -= saved[piece]
+    drawn = np.bincount(node, weights=segments.time * segments.watts)
+    for segment in np.lexsort((-above, node)).tolist():
+        v = node[segment]
+        if excess[v] > SAME * drawn[v] and saved[segment] > 0:
+            chosen[segment] = segments.low[segment]
+            excess[v] -= saved[segment]
     return chosen
 
 
-def _as_high(pieces: _Pieces, watts: Floats, core: Integers, cores: int) -> Integers:
-    """Return for each pair the corner that is as high on its hull as the core's pieces are on average."""
-    span = watts[pieces.last] - watts[pieces.first]
-    height = np.where(span > 0, (pieces.watts - watts[pieces.first]) / np.where(span > 0, span, 1.0), 0.0)
-    weight = np.where(pieces.time > USED, pieces.time, 0.0)
+def _as_high(segments: _Segments, watts: Floats, core: Integers, cores: int) -> Integers:
+    """Return for each pair the vertex that is as high on its hull as the core's segments are on average."""
+    span = watts[segments.last] - watts[segments.first]
+    height = np.where(span > 0, (segments.watts - watts[segments.first]) / np.where(span > 0, span, 1.0), 0.0)
+    weight = np.where(segments.time > USED, segments.time, 0.0)
     busy = np.bincount(core, weights=weight, minlength=cores)
     mean = np.bincount(core, weights=weight * height, minlength=cores) / np.where(busy > 0, busy, 1.0)
-    return pieces.first + np.rint(mean[core] * (pieces.last - pieces.first)).astype(np.int64)
+    return segments.first + np.rint(mean[core] * (segments.last - segments.first)).astype(np.int64)
 
 
 # Core times: the most reward at fixed outlet temperatures, when each core and task type has its one P-state.
@@ -174,8 +162,8 @@ SLACK: Final = 1.0 + 1e-6  # of the most that a node can draw
 class CoreTimes:
     """A facility whose outlets and P-states are fixed, for K cores and I task types."""
 
-    arrays: FacilityArrays
-    heat: HeatMap
+    arrays: air.FacilityArrays
+    heat: air.HeatMap
     outlets: Floats
     node: Integers  # K
     column: Integers  # K x I: of the tables, -1 where a core cannot run a task type
@@ -272,13 +260,13 @@ def _limit_power(lp: LpBuilder, fixed: CoreTimes, power: Indices, most: Floats) 
     """Add the cap, and the rows of air that the most power could break."""
     arrays, heat, outlets = fixed.arrays, fixed.heat, fixed.outlets
     overhead = arrays.overhead_watts[arrays.node_type]
-    per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
+    per_kelvin = heat.crac_watts_per_kelvin / air.cop(arrays, outlets)
     weights = 1.0 + per_kelvin @ heat.crac_from_power
-    idle = total_watts(arrays, heat, overhead, outlets)
+    idle = air.total_watts(arrays, heat, overhead, outlets)
     lp.at_most("cap", [(power, weights)], (arrays.cap_watts - idle) / KILO)
-    units = crac_inlets(heat, overhead, outlets)
+    units = air.crac_inlets(heat, overhead, outlets)
     for name, warms, room in (
-        ("node", heat.from_power, arrays.redline - inlets(heat, overhead, outlets)),
+        ("node", heat.from_power, arrays.redline - air.inlets(heat, overhead, outlets)),
         ("unit", heat.crac_from_power, arrays.crac_redline - units),
         ("cools", -heat.crac_from_power, units - outlets),
     ):
@@ -308,7 +296,7 @@ def _all(earns: Floats) -> float:
 # NLPCL counts how cores slow each other down, NLP does not. Nothing here is a bound. An allocation that the
 # solvers' tolerances let slip by a hair is shrunk until it keeps every limit.
 #
-# If the time is up in stage 1, its last point still says temperatures and times. The linear program mends
+# If the time is up in stage 1, its last point still says temperatures and times. The linear program fixes
 # what they break; only if it has no solution at these temperatures are those taken where stage 1 began.
 #
 # Source: Oxley and others, section IV-C.
@@ -338,87 +326,75 @@ class ThreeStages:
     timings: FrozenDict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """What stage 1 leaves: a point, how it ended, and the steps of Ipopt."""
-
-    point: ContinuousPoint
-    ended: str
-    iterations: int
-
-    @property
-    def keeps_limits(self) -> bool:
-        return self.ended in {"solved", "stalled"}
-
-
 def three_stages(
     instance: Facility,
     *,
     rng: np.random.Generator,
     colocation: bool = True,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> ThreeStages:
     """Find an allocation of a facility by the paper's three stages: NLPCL, or without co-location NLP.
 
-    `rng` draws the start of stage 1. The watch limits stage 1, and ends the repetitions of stage 3; without one, or
+    `rng` draws the start of stage 1. The token limits stage 1, and ends the repetitions of stage 3; without one, or
     without a time limit, stage 1 has 600 seconds.
     """
     solver = solver if solver is not None else default_solver()
-    watch, timings = watch or Watch(), dict[str, float]()
+    cancel, timings = cancel or CancelToken(), dict[str, float]()
     with timed(timings, "heat"):
-        arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
+        arrays, heat = air.facility_arrays(instance, colocation=colocation), air.heat_map(instance)
     if (variables := count_variables(arrays)) > MOST_VARIABLES:
         found = f"{len(instance.nodes)} nodes, whose non-linear program would have {variables:,} variables"
         needed, do = f"at most {MOST_VARIABLES:,} variables", "use another method: lp, greedy or ga"
-        raise InstanceError(instance.name, (Fault(("nodes",), found, needed, do),))
+        raise InstanceError(instance.name, (InputIssue(("nodes",), found, needed, do),))
     states = core_states(arrays)
     with timed(timings, "continuous"):
-        first = _continuous(arrays, heat, states, rng, watch)
+        point, ended, iterations = _continuous(arrays, heat, states, rng, cancel)
+    keeps_limits = ended in {"solved", "stalled"}
     with timed(timings, "rounded"):
-        rounded = one_state_each(arrays, states.node, (states.core, states.task, states.column), first.point.times)
+        rounded = one_state_each(arrays, states.node, (states.core, states.task, states.column), point.times)
     with timed(timings, "times"):
         choices = [
             CoreTimes(arrays, heat, outlets, states.node, rounded.column)
-            for outlets in (first.point.outlets, even_outlets(arrays, heat))
+            for outlets in (point.outlets, air.even_outlets(arrays, heat))
         ]
         known = [rounded.times]
-        if not first.keeps_limits:  # the slowdowns of such times say little: try the worst ones too
+        if not keeps_limits:  # the slowdowns of such times say little: try the worst ones too
             known.append(np.zeros(rounded.times.shape))
-        best = _best_times(instance.name, choices, known, solver, watch)
-    earned = continuous_states.reward_rate(arrays, states, first.point.times)
+        best = _best_times(instance.name, choices, known, solver, cancel)
+    earned = continuous_states.reward_rate(arrays, states, point.times)
     fixed, overhead = best.fixed, arrays.overhead_watts[arrays.node_type]
-    theta = largest_share(arrays, heat, overhead, fixed.node_watts(best.times), fixed.outlets)
-    pieces = [  # of each core
+    theta = air.largest_share(arrays, heat, overhead, fixed.node_watts(best.times), fixed.outlets)
+    segments = [  # of each core
         [(i, int(columns[i]), float(own[i])) for i in np.flatnonzero(own > LEAST_FRACTION).tolist()]
         for columns, own in zip(fixed.column, theta * best.times, strict=True)
     ]
     return ThreeStages(
-        allocation=core_allocation(instance, fixed.outlets, pieces),
-        ended=first.ended,
-        continuous_reward_rate=earned if first.keeps_limits else None,
+        allocation=core_allocation(instance, fixed.outlets, segments),
+        ended=ended,
+        continuous_reward_rate=earned if keeps_limits else None,
         rounded_reward_rate=fixed.reward_rate(rounded.times),
         reward_rate=theta * best.promised,
-        iterations=first.iterations,
+        iterations=iterations,
         rounds=best.rounds,
         timings=FrozenDict(timings),
     )
 
 
 def _continuous(
-    arrays: FacilityArrays, heat: HeatMap, states: CoreStates, rng: np.random.Generator, watch: Watch
-) -> _First:
-    """Run stage 1; where nothing brings anything, the nodes are idle."""
+    arrays: air.FacilityArrays, heat: air.HeatMap, states: CoreStates, rng: np.random.Generator, cancel: CancelToken
+) -> tuple[ContinuousPoint, str, int]:
+    """Run stage 1; return its point, how it ended, and Ipopt's iterations; nodes idle where nothing can be earned."""
     if not len(states.core):
-        return _First(ContinuousPoint(even_outlets(arrays, heat), np.zeros(0)), "solved", 0)
+        return ContinuousPoint(air.even_outlets(arrays, heat), np.zeros(0)), "solved", 0
     program = continuous_states.compile_program(arrays, heat, states, rng)
-    own = watch.part(SECONDS) if watch.left() is None else watch
-    solution = program.solve(watch=own, stage="non-linear program")
+    own = cancel.part(SECONDS) if cancel.remaining() is None else cancel
+    solution = program.solve(cancel=own, stage="non-linear program")
     point = continuous_states.read_solution(arrays, states, solution)
     ended = solution.status.value
     if solution.status is SmoothStatus.LIMIT:
-        ended = "stopped" if watch.is_stopped else "time"
-    return _First(point, ended, solution.iterations)
+        ended = "stopped" if cancel.is_stopped else "time"
+    return point, ended, solution.iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,11 +407,11 @@ class _Last:
     rounds: int
 
 
-def _best_times(name: str, choices: list[CoreTimes], known: list[Floats], solver: Solver, watch: Watch) -> _Last:
+def _best_times(name: str, choices: list[CoreTimes], known: list[Floats], solver: Solver, cancel: CancelToken) -> _Last:
     """Run stage 3 from known times, at the first temperatures at which anything is allowed."""
     for fixed in choices:
         try:
-            return max((_improved(fixed, times, solver, watch) for times in known), key=lambda last: last.promised)
+            return max((_improved(fixed, times, solver, cancel) for times in known), key=lambda last: last.promised)
         except InfeasibleProgramError:
             continue
     raise NotFoundError(
@@ -445,14 +421,14 @@ def _best_times(name: str, choices: list[CoreTimes], known: list[Floats], solver
     )
 
 
-def _improved(fixed: CoreTimes, known: Floats, solver: Solver, watch: Watch) -> _Last:
+def _improved(fixed: CoreTimes, known: Floats, solver: Solver, cancel: CancelToken) -> _Last:
     """Solve the linear program, again with the slowdowns of its own answer as long as it gains."""
     best, rounds = _Last(fixed, known, -np.inf, 0), 0
-    while rounds < MOST_ROUNDS and not (rounds and watch.is_over()):
+    while rounds < MOST_ROUNDS and not (rounds and cancel.expired()):
         solution = require_optimal(solver.solve(compile_lp(fixed, best.times)))
         times, promised = read_solution(fixed, solution)
         rounds += 1
-        watch.tell(f"core times: {rounds}")
+        cancel.report(f"core times: {rounds}")
         gained = promised > best.promised + GAIN * abs(promised)
         if promised > best.promised:
             best = _Last(fixed, times, promised, rounds)

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, core_schema
 from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
 from lpsched.model.base import Part
 from lpsched.model.fields import Amount, Message, Name, PStates, Seconds, Several, Whole, WithPStates, describe, refusal
-from lpsched.model.results import frame_of
+from lpsched.model.results import brief, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -205,6 +205,7 @@ class GangAllocation:
 
     outlets_celsius: tuple[float, ...]
     nodes: tuple[tuple[PatternShare, ...], ...]
+    __repr__ = brief
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return how many cores of each node run what on average, as a pandas data frame.
@@ -237,6 +238,7 @@ class CoreAllocation:
 
     outlets_celsius: tuple[float, ...]
     nodes: tuple[tuple[tuple[CoreFraction, ...], ...], ...]
+    __repr__ = brief
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return how many cores of each node run what on average; see `GangAllocation.to_frame`."""

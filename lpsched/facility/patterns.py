@@ -58,33 +58,36 @@ class FacilityRelaxation:
     priced: bool = True
 
 
-# What the cores of a node should run at once, if tasks have a worth and power has a price.
+# What the cores of a node should run at once, if each task has a value and power has a price.
 #
 # Data       s_ik, a_ik   tasks per second and watts of a core that runs task type i in mode k
 #            PD           how much longer a task of class l takes for each other core that runs class m
-#            y_i, p       what a task of type i is worth, what a watt costs
+#            y_i, p       value of a task of type i, price of a watt
 #
 # A **composition** says how many cores run each class: n_l, together at most all of them; the others are idle. It fixes
-# by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every core chooses on its own:
+# by how much each class is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every core chooses on its own:
 #
 #     phi(p)  =  max over compositions  sum_l n_l / d_l  psi_l(p d_l),
 #     psi_l(q)  =  max over tasks i of class l and modes k   y_i s_ik - q a_ik.
 #
 # psi_l is the upper envelope of a few lines, found by sorting; it serves all compositions. phi is convex and
-# piecewise linear in p too, each piece a pattern: its lines are found by chords. Where two known lines meet,
-# phi is evaluated; it is either a corner, or a new line lies above it (Eisner and Severance). So one envelope
+# piecewise linear in p too, each segment a pattern: its lines are found by chords. Where two known lines meet,
+# phi is evaluated; it is either a vertex, or a new line lies above it (Eisner and Severance). So one envelope
 # answers for all nodes of a type, whatever their prices are.
 #
-# Classes that slow down and are slowed down alike are one class. With PD = 0 there is one class, and one
-# composition worth looking at: all cores. That there are not too many compositions is a rule of the facility.
-SAME: Final = 1e-13  # of the largest value: lines that are no higher than that above others are not new
+# Classes that slow down and are slowed down alike are merged. With PD = 0 there is one class, and one relevant
+# composition: all cores. That there are not too many compositions is a rule of the facility.
+SAME: Final = 1e-13  # of the largest value: a line that rises by less above the others is not new
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The upper envelope of lines value - q slope, from left to right: each is highest up to its break."""
+    """The upper envelope of lines value - q slope, from left to right: each is highest up to its break.
 
-    origins: Integers  # which of the given lines
+    Of a node type, the lines are patterns by the price q of a watt: their value at given values of tasks, their watts.
+    """
+
+    origins: Integers  # which of the given lines; of patterns, a row each for `NodeKind.pattern`
     values: Floats
     slopes: Floats  # falling
     breaks: Floats  # one less than lines
@@ -114,20 +117,6 @@ def upper_lines(values: Floats, slopes: Floats) -> Lines:
         kept.append(line)
     chosen = np.array(kept, dtype=np.int64)
     return Lines(chosen, values[chosen], slopes[chosen], np.array(breaks))
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """The best patterns of a node type by the price of a watt: worth - p watts, watts falling with p."""
-
-    worths: Floats
-    watts: Floats
-    codes: Integers  # one row for each pattern, for `NodeKind.pattern`
-    breaks: Floats
-
-    def at(self, prices: Floats) -> Integers:
-        """Return which pattern is best at each price."""
-        return np.searchsorted(self.breaks, prices)
 
 
 class NodeKind:
@@ -165,21 +154,34 @@ class NodeKind:
         if places:
             self._pairs[tuple(np.transpose(places))] = pair
 
-    def envelope(self, worths: Floats, low: float, high: float) -> Envelope:
-        """Return the best patterns at all prices of a watt from `low` to `high`; tasks have these worths."""
+    def envelope(self, task_values: Floats, low: float, high: float) -> Lines:
+        """Return the best patterns at all prices of a watt from `low` to `high`, given the values of tasks."""
         classes = [
-            upper_lines(worths[tasks] * self.arrays.speeds[tasks, columns], self.arrays.watts[tasks, columns])
+            upper_lines(task_values[tasks] * self.arrays.speeds[tasks, columns], self.arrays.watts[tasks, columns])
             for tasks, columns in self._lines
         ]
-        ends = self._best(classes, np.array([low, high]))
-        scale = SAME * max(1e-300, float(np.abs(ends[0]).max()), float(abs(low) * ends[1].max()))
-        known = _Chain(*ends)
-        while (meets := known.unsure()) is not None:
-            known.take(meets, self._best(classes, meets), scale)
-        return Envelope(known.worths, known.watts, known.codes, known.meets)
+        values, watts, codes = self._best(classes, np.array([low, high]))
+        scale = SAME * max(1e-300, float(np.abs(values).max()), float(abs(low) * watts.max()))
+        new = np.append(True, np.diff(watts) < 0)  # not as steep as the one before it
+        values, watts, codes = values[new], watts[new], codes[new]
+        meets: Floats = np.diff(values) / np.diff(watts)
+        certain = np.zeros(len(meets), dtype=bool)  # whether neighbours are known to meet on the envelope
+        while not certain.all():
+            left = np.flatnonzero(~certain)
+            prices = meets[left]
+            tried, drawn, found = self._best(classes, prices)
+            rises = tried - prices * drawn > values[left] - prices * watts[left] + scale
+            rises &= (drawn < watts[left]) & (drawn > watts[left + 1])
+            certain[left] = ~rises
+            after = left[rises] + 1
+            values, watts = np.insert(values, after, tried[rises]), np.insert(watts, after, drawn[rises])
+            codes = np.insert(codes, after, found[rises], axis=0)
+            certain = np.insert(certain, left[rises], False)
+            meets = np.diff(values) / np.diff(watts)
+        return Lines(codes, values, watts, meets)
 
     def _best(self, classes: list[Lines], prices: Floats) -> tuple[Floats, Floats, Integers]:
-        """Return worth, watts and code of the best pattern at each price."""
+        """Return value, watts and code of the best pattern at each price."""
         size, pairs = len(prices), len(self._slowdowns)
         values, watts = np.zeros((size, pairs + 1)), np.zeros((size, pairs + 1))
         chosen = np.full((size, pairs + 1), -1, dtype=np.int64)
@@ -200,7 +202,7 @@ class NodeKind:
         return (counts * values[at]).sum(axis=1), (counts * watts[at]).sum(axis=1), codes
 
     def pattern(self, code: Integers) -> NodePattern:
-        """Return the pattern that a row of `Envelope.codes` stands for; the same object each time."""
+        """Return the pattern that a row of `Lines.origins` stands for; the same object each time."""
         key = code.tobytes()
         if key in self.known:
             return self.known[key]
@@ -214,37 +216,6 @@ class NodeKind:
                 runs.append((i, k, cores))
         self.known[key] = NodePattern(self.node_type, tuple(runs), rates, watts)
         return self.known[key]
-
-
-class _Chain:
-    """Lines in the order of falling watts, and which neighbours are known to meet on the envelope."""
-
-    def __init__(self, worths: Floats, watts: Floats, codes: Integers) -> None:
-        new = np.append(True, np.diff(watts) < 0)  # not as steep as the one before it
-        self.worths, self.watts, self.codes = worths[new], watts[new], codes[new]
-        self.sure = np.zeros(int(new.sum()) - 1, dtype=bool)
-
-    @property
-    def meets(self) -> Floats:
-        meets: Floats = np.diff(self.worths) / np.diff(self.watts)
-        return meets
-
-    def unsure(self) -> Floats | None:
-        """Return where neighbours meet that are not known to meet on the envelope."""
-        return None if self.sure.all() else self.meets[~self.sure]
-
-    def take(self, meets: Floats, best: tuple[Floats, Floats, Integers], scale: float) -> None:
-        """Put in the lines that are higher where others meet; the other corners are sure."""
-        worths, watts, codes = best
-        left = np.flatnonzero(~self.sure)
-        rises = worths - meets * watts > self.worths[left] - meets * self.watts[left] + scale
-        rises &= (watts < self.watts[left]) & (watts > self.watts[left + 1])
-        self.sure[left] = ~rises
-        after = left[rises] + 1
-        self.worths = np.insert(self.worths, after, worths[rises])
-        self.watts = np.insert(self.watts, after, watts[rises])
-        self.codes = np.insert(self.codes, after, codes[rises], axis=0)
-        self.sure = np.insert(self.sure, left[rises], False)
 
 
 def alike(arrays: FacilityArrays) -> tuple[Integers, Floats]:
@@ -265,7 +236,7 @@ def alike(arrays: FacilityArrays) -> tuple[Integers, Floats]:
 
 
 def _compositions(cores: int, classes: int, *, alone: bool) -> list[dict[int, int]]:
-    """Return how many cores run each class, in all ways; `alone`: nobody slows anybody down."""
+    """Return how many cores run each class, in all ways; `alone`: classes do not slow each other down."""
     found = []
     for members in combinations_with_replacement(range(classes + 1), cores):  # the last one is idle
         counts = {each: members.count(each) for each in dict.fromkeys(members) if each < classes}
@@ -274,12 +245,12 @@ def _compositions(cores: int, classes: int, *, alone: bool) -> list[dict[int, in
     return found
 
 
-# The nodes of a facility as buyers of watts: what each runs at its price, and as which columns.
+# The nodes of a facility at prices of watts: what each runs at its price, and as which columns.
 #
 # Shared by all programs of a facility: patterns depend neither on temperatures nor on limits. Units inside
 # are kilowatts, and rewards in shares of what all arrivals together would bring.
 SLACK: Final = 1.01  # between what a variable can be and its upper limit
-PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest worth of a kilowatt
+PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest value of a kilowatt
 HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold
 MARGIN: Final = 0.05  # of the prices: how far beyond them patterns are looked for
 NEIGHBOURS: Final = 1  # patterns on each side of the best that a node is offered as well
@@ -300,26 +271,26 @@ class NodeMarket:
         self.earns = arrays.rewards * arrays.arrivals
         self.unit = float(self.earns.sum()) or 1.0
         self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
-        # the pattern that takes most watts is the best one if watts are paid for
+        # the pattern that draws most is the best one at a negative price of a watt
         paid = [kind.envelope(np.zeros_like(arrays.rewards), -1.0, -1.0) for kind in self.kinds]
-        self.hungriest = [kind.pattern(each.codes[0]) for kind, each in zip(self.kinds, paid, strict=True)]
-        hungry = np.array([pattern.watts for pattern in self.hungriest])[arrays.node_type]
+        self.peak_patterns = [kind.pattern(each.origins[0]) for kind, each in zip(self.kinds, paid, strict=True)]
+        peak_watts = np.array([pattern.watts for pattern in self.peak_patterns])[arrays.node_type]
         self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
-        self.most = self.overhead + self.copies * hungry / KILO
+        self.most = self.overhead + self.copies * peak_watts / KILO
 
     def first_runs(self) -> list[tuple[int, NodePattern]]:
-        """Return the hungriest pattern of each node: with idling, every power that can be is a mixture."""
-        return [(v, self.hungriest[j]) for v, j in enumerate(self.arrays.node_type.tolist())]
+        """Return the pattern of each node that draws most: mixed with idling, it reaches every possible power."""
+        return [(v, self.peak_patterns[j]) for v, j in enumerate(self.arrays.node_type.tolist())]
 
-    def dearest(self) -> float:
-        """Return what a kilowatt could be worth at most: a core's best reward for it."""
+    def most_per_kilowatt(self) -> float:
+        """Return the largest possible value of a kilowatt: a core's best reward for it."""
         arrays = self.arrays
         runs = (arrays.speeds > 0) & (arrays.watts > 0)
         earned = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0)
         per_watt = earned / np.where(runs, arrays.watts, 1.0)
         return float(per_watt.max(initial=0.0)) * KILO / self.unit or 1.0
 
-    def best(self, worths: Floats, prices: Floats) -> tuple[Floats, list[tuple[int, NodePattern]]]:
+    def best(self, task_values: Floats, prices: Floats) -> tuple[Floats, list[tuple[int, NodePattern]]]:
         """Return what each node gains at its price of a kilowatt, and patterns that it may run there."""
         gains = np.zeros(len(prices))
         runs: list[tuple[int, NodePattern]] = []
@@ -329,10 +300,10 @@ class NodeMarket:
             own = prices[nodes] / KILO
             low, high = float(own.min()), float(own.max())
             margin = MARGIN * max(abs(low), abs(high))
-            envelope = kind.envelope(worths, low - margin, high + margin)
+            envelope = kind.envelope(task_values, low - margin, high + margin)
             best = envelope.at(own)
-            gains[nodes] = envelope.worths[best] - own * envelope.watts[best]
-            patterns = [kind.pattern(code) for code in envelope.codes]
+            gains[nodes] = envelope.values[best] - own * envelope.slopes[best]
+            patterns = [kind.pattern(code) for code in envelope.origins]
             for step in range(-NEIGHBOURS, NEIGHBOURS + 1):
                 near = best + step
                 there = (near >= 0) & (near < len(patterns))
@@ -357,14 +328,14 @@ class NodeMarket:
         return master.with_columns(self.columns(runs)), [*[None] * len(master.costs), *runs]
 
     def prices(  # noqa: PLR0913 - one for each kind of limit
-        self, *, worths: Floats, cap: float, redlines: Floats, crac_redlines: Floats, cooling: Floats, nodes: Floats
+        self, *, tasks: Floats, cap: float, redlines: Floats, crac_redlines: Floats, cooling: Floats, nodes: Floats
     ) -> FacilityPrices:
         """Return multipliers in reward per second and SI units; a node's is that of its kilowatts."""
-        gains, _ = self.best(worths, nodes)
+        gains, _ = self.best(tasks, nodes)
         per_watt = self.unit / KILO
         return FacilityPrices(
-            arrivals=np.maximum(self.arrays.rewards - worths * self.unit, 0.0),
-            tasks=worths * self.unit,
+            arrivals=np.maximum(self.arrays.rewards - tasks * self.unit, 0.0),
+            tasks=tasks * self.unit,
             cap=cap * per_watt,
             redlines=redlines * self.unit,
             crac_redlines=crac_redlines * self.unit,

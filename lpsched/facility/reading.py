@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +13,9 @@ from typing import Annotated, Any, Final, Protocol, cast
 from pydantic import GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
-from lpsched.facility.parts import (
-    MIXING_CHECKS,
-    MIXING_KEYS,
-    MOST_NODES,
-    MOST_UNITS,
-    ArrivingType,
-    CracUnit,
-    Mixing,
-    NodeRun,
-    NodeType,
-    check_degradation,
-)
+from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
+from lpsched.facility import parts
+from lpsched.facility.parts import NodeRun
 from lpsched.model.base import INVALID, Entries, FieldReader, Reader, adapter_of
 from lpsched.model.fields import Amount, Name, Whole, WithPStates, check_name, describe, numbered
 from lpsched.model.problems import MOST_ADVISED, part_from, problems_of, too_many
@@ -44,11 +35,14 @@ class Nodes(FieldReader):
             return INVALID
         if not raw:
             reader.add((key,), "an empty list", "at least one node", "add a node")
-        types: tuple[NodeType, ...] | None = reader.valid.get("node_types")
-        numbers = _by_number(raw)
+        types: tuple[parts.NodeType, ...] | None = reader.valid.get("node_types")
+        numbers: list[int] | None = None
+        if isinstance(raw, tuple):  # by number, which no file does
+            with contextlib.suppress(TypeError):
+                numbers = list(map(index, raw))
         nodes, problems = _by_name(raw, key, types, reader.hint) if numbers is None else (numbers, [])
-        if len(nodes) > MOST_NODES:
-            problems.append(too_many((key,), len(nodes), MOST_NODES))
+        if len(nodes) > parts.MOST_NODES:
+            problems.append(too_many((key,), len(nodes), parts.MOST_NODES))
         reader.problems += problems
         return INVALID if problems or types is None else tuple(nodes)
 
@@ -57,43 +51,35 @@ class Nodes(FieldReader):
         return handler(TypeAdapter(list[Name | NodeRun]).core_schema) | {"minItems": 1}
 
 
-def _by_number(raw: Sequence[Any]) -> list[int] | None:
-    """Return nodes that are given by number, which no file does."""
-    try:
-        return list(map(index, raw)) if isinstance(raw, tuple) else None
-    except TypeError:
-        return None
-
-
 def _by_name(
-    raw: Sequence[object], key: str, types: tuple[NodeType, ...] | None, hint: str
-) -> tuple[list[int], list[Fault]]:
+    raw: Sequence[object], key: str, types: tuple[parts.NodeType, ...] | None, hint: str
+) -> tuple[list[int], list[InputIssue]]:
     numbers = {kind.name: j for j, kind in enumerate(types or ())}
     nodes: list[int] = []
-    problems: list[Fault] = []
+    problems: list[InputIssue] = []
     for place, entry in enumerate(raw):
-        if len(problems) >= MOST_FAULTS or len(nodes) > MOST_NODES:
+        if len(problems) >= MOST_ISSUES or len(nodes) > parts.MOST_NODES:
             break
         if not isinstance(entry, str | Mapping):
             needed = "the name of a node type, or {type: NAME, count: NUMBER}"
-            problems.append(Fault((key, place), describe(entry), needed, hint))
+            problems.append(InputIssue((key, place), describe(entry), needed, hint))
             continue
         try:
             run = NodeRun.model_construct(type=entry, count=1) if isinstance(entry, str) else part_from(NodeRun, entry)
-        except PydanticCustomError as refused:
-            inner = (refused.context or {})["inner"]
-            problems += [Fault((key, place, *path), found, needed, do or hint) for path, found, needed, do in inner]
+        except PydanticCustomError as error:
+            inner = (error.context or {})["inner"]
+            problems += [InputIssue((key, place, *path), found, want, do or hint) for path, found, want, do in inner]
             continue
         if types is not None and run.type not in numbers:
             advice = nearest(run.type, numbers) if len(problems) < MOST_ADVISED else ""
             do = advice or "correct it, or add the type"
-            problems.append(Fault((key, place), quote(run.type), "a node type of the file's list", do))
+            problems.append(InputIssue((key, place), quote(run.type), "a node type of the file's list", do))
         else:
             nodes += [numbers.get(run.type, 0)] * run.count
     return nodes, problems
 
 
-COUNT: Final = Whole(1, MOST_UNITS, do="correct it, or drop the entry")
+COUNT: Final = Whole(1, parts.MOST_UNITS, do="correct it, or drop the entry")
 
 
 class Units(Entries):
@@ -104,8 +90,8 @@ class Units(Entries):
         if not isinstance(raw, list | tuple):
             return super().read_field(reader, key, raw)
         total = sum(map(_count, raw))
-        if total > MOST_UNITS:
-            reader.problems.append(too_many((key,), total, MOST_UNITS))
+        if total > parts.MOST_UNITS:
+            reader.problems.append(too_many((key,), total, parts.MOST_UNITS))
             return INVALID
         counted = [(place, entry["count"]) for place, entry in enumerate(raw) if _is_counted(entry)]
         miscounted = [each for place, count in counted for each in _wrong((key, place, "count"), COUNT, count)]
@@ -114,18 +100,18 @@ class Units(Entries):
         units = super().read_field(reader, key, plain)
         if units is INVALID or miscounted:
             return INVALID
-        found: list[CracUnit] = []
-        for place, (unit, entry) in enumerate(zip(cast("tuple[CracUnit, ...]", units), raw, strict=True)):
+        found: list[parts.CracUnit] = []
+        for place, (unit, entry) in enumerate(zip(cast("tuple[parts.CracUnit, ...]", units), raw, strict=True)):
             if not _is_counted(entry):
                 found.append(unit)
                 continue
             names = numbered(unit.name, _count(entry))
             found += [unit.model_copy(update={"name": name}) for name in names]
             if len(names[0]) > LONGEST_NAME:
-                reader.problems.append(Fault((key, place, "name"), *check_name.message(names[0])))
+                reader.problems.append(InputIssue((key, place, "name"), *check_name.message(names[0])))
         return tuple(found)
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+    def as_written(self, problem: InputIssue, raw: Mapping[str, Any]) -> InputIssue:
         """Return a problem of a unit as one of its entry."""
         if len(problem.path) == 1:
             return problem
@@ -148,16 +134,16 @@ def _is_counted(entry: Any) -> bool:  # noqa: ANN401 - whatever stands there
 def _count(entry: Any) -> int:  # noqa: ANN401 - likewise
     """Return how many units an entry is; 1 where it does not say so, or wrongly."""
     count = entry["count"] if _is_counted(entry) else 1
-    is_valid = isinstance(count, int | float) and 1 <= count <= MOST_UNITS and count == int(count)
+    is_valid = isinstance(count, int | float) and 1 <= count <= parts.MOST_UNITS and count == int(count)
     return int(count) if is_valid else 1
 
 
-def _wrong(path: Place, check: Amount | Whole, value: object) -> Iterator[Fault]:
+def _wrong(path: Place, check: Amount | Whole, value: object) -> Iterator[InputIssue]:
     """Find whether a value fails a check."""
     try:
         check(value)
-    except PydanticCustomError as refused:
-        yield Fault(path, **(refused.context or {}))
+    except PydanticCustomError as error:
+        yield InputIssue(path, **(error.context or {}))
 
 
 class MatrixFiles(Protocol):
@@ -172,9 +158,9 @@ class MixingMatrix(FieldReader):
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the mixing; `INVALID` if it, the nodes or the CRAC units have problems."""
-        if isinstance(raw, Mixing):
+        if isinstance(raw, parts.Mixing):
             return raw
-        forms = {written: form for form, written in MIXING_KEYS.items()}
+        forms = {written: form for form, written in parts.MIXING_KEYS.items()}
         if not isinstance(raw, Mapping) or len(raw) != 1 or next(iter(raw)) not in forms:
             found = describe(raw)
             if isinstance(raw, Mapping) and raw:
@@ -183,14 +169,14 @@ class MixingMatrix(FieldReader):
             return INVALID
         nodes, units = reader.valid.get("nodes"), reader.valid.get("crac_units")
         if not nodes or not units:
-            return INVALID  # their own problems are told
+            return INVALID  # their own problems are reported
         ((written, given),) = raw.items()
         form, path = forms[written], (key, written)
         size = len(nodes) + (len(units) if form != "recirculation" else 0)
         try:
-            return Mixing(form, _matrix(reader, given, path, MIXING_CHECKS[form], size))
+            return parts.Mixing(form, _matrix(reader, given, path, parts.MIXING_CHECKS[form], size))
         except InstanceError as error:
-            reader.problems += error.faults
+            reader.problems += error.issues
             return INVALID
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -202,7 +188,7 @@ class MixingMatrix(FieldReader):
             "minProperties": 1,
             "maxProperties": 1,
             "additionalProperties": False,
-            "properties": dict.fromkeys(MIXING_KEYS.values(), matrix),
+            "properties": dict.fromkeys(parts.MIXING_KEYS.values(), matrix),
         }
 
 
@@ -213,18 +199,18 @@ def _matrix(reader: Reader, raw: object, path: Place, check: Amount, size: int) 
     if file is not None and reader.context is not None:
         return cast("MatrixFiles", reader.context).matrix(file, path, check, size)
     if file is not None:
-        problem = Fault((*path, "file"), describe(file), "the matrix itself", "read the facility from a file")
+        problem = InputIssue((*path, "file"), describe(file), "the matrix itself", "read the facility from a file")
         raise InstanceError("mixing", (problem,))
     if not isinstance(raw, list | tuple) or len(raw) != size:
         needed = f"a matrix of {size} rows, one for each place, or {{file: NAME}}"
-        raise InstanceError("mixing", (Fault(path, describe(raw), needed, reader.hint),))
+        raise InstanceError("mixing", (InputIssue(path, describe(raw), needed, reader.hint),))
     rows: list[list[tuple[int, float]]] = []
-    problems: list[Fault] = []
+    problems: list[InputIssue] = []
     for v, row in enumerate(raw):
         cells = check.cells([row]) if isinstance(row, list | tuple) and len(row) == size else None
         if cells is None or math.isnan(sum(cells)):
-            problems += islice(_unsound_row(row, (*path, v), check, size), MOST_FAULTS - len(problems))
-            if len(problems) >= MOST_FAULTS:
+            problems += islice(_invalid_row(row, (*path, v), check, size), MOST_ISSUES - len(problems))
+            if len(problems) >= MOST_ISSUES:
                 break
         elif not problems:
             rows.append([(u, cell) for u, cell in enumerate(cells) if cell])
@@ -233,9 +219,9 @@ def _matrix(reader: Reader, raw: object, path: Place, check: Amount, size: int) 
     return SparseMatrix.of(rows, size)
 
 
-def _unsound_row(row: object, path: Place, check: Amount, size: int) -> Iterator[Fault]:
+def _invalid_row(row: object, path: Place, check: Amount, size: int) -> Iterator[InputIssue]:
     if not isinstance(row, list | tuple) or len(row) != size:
-        yield Fault(path, describe(row), f"a list of {size}", "write 0 for none")
+        yield InputIssue(path, describe(row), f"a list of {size}", "write 0 for none")
         return
     for u, cell in enumerate(row):
         yield from _wrong((*path, u), check, cell)
@@ -256,18 +242,15 @@ def _class_axes(rows: Sequence[str], columns: Sequence[str]) -> Axes:
 
 
 class Degradation(Cells):
-    """Metadata of the table between memory classes.
-
-    Where these are not listed, they are the names in the table, or else the task types.
-    """
+    """Metadata of the table between memory classes: those listed, or the names in the table, or the task types."""
 
     def __init__(self) -> None:
-        super().__init__(check_degradation, "memory_classes", "memory_classes", _class_axes)
+        super().__init__(parts.check_degradation, "memory_classes", "memory_classes", _class_axes)
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the table; `INVALID` if it or the classes have problems."""
         if isinstance(raw, Table) and not reader.valid.get(self.rows):
-            return raw  # a rule tells that it needs classes
+            return raw  # a rule reports that it needs classes
         if isinstance(raw, list | tuple | Mapping) and reader.raw.get(self.rows) is None:
             names = self._classes(reader, key, raw)
             if names is None:
@@ -281,7 +264,7 @@ class Degradation(Cells):
 
     def _classes(self, reader: Reader, key: str, raw: object) -> tuple[str, ...] | None:
         """Return the classes of a table, where they are not listed."""
-        tasks: tuple[ArrivingType, ...] | None = reader.valid.get("task_types")
+        tasks: tuple[parts.ArrivingType, ...] | None = reader.valid.get("task_types")
         if isinstance(raw, Mapping) and table_file(raw) is None:
             names = list(raw)
         elif tasks is None:
@@ -300,7 +283,7 @@ class Degradation(Cells):
             return None
         return checked
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+    def as_written(self, problem: InputIssue, raw: Mapping[str, Any]) -> InputIssue:
         """Return a problem that a rule found with the names that the file uses, instead of numbers."""
         table = raw.get(str(problem.path[0]))
         if not isinstance(table, Mapping):

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.facility.air import facility_arrays, heat_map, largest_share, no_room, outlet_steps
+from lpsched.facility.air import facility_arrays, heat_map, largest_share, no_idle_allocation, outlet_steps
 from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.facility.air import FacilityArrays, HeatMap
+    from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.model import Facility
     from lpsched.facility.patterns import FacilityRelaxation, NodePattern
+    from lpsched.model.arrays import Floats
 
-Piece = tuple[int, int, float]  # task type, column of the tables, part of a core's time
+Segment = tuple[int, int, float]  # task type, column of the tables, part of a core's time
 
 
-def core_allocation(facility: Facility, outlets: Iterable[float], cores: Iterable[Iterable[Piece]]) -> CoreAllocation:
-    """Return what all cores do, in the order of the nodes, in the words of an allocation."""
+def core_allocation(facility: Facility, outlets: Iterable[float], cores: Iterable[Iterable[Segment]]) -> CoreAllocation:
+    """Return an allocation of what all cores do, in the order of the nodes."""
     names, left = [task.name for task in facility.task_types], iter(cores)
     nodes = [
         tuple(
@@ -75,8 +76,8 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
 # From patterns to cores that divide their time on their own: the paper's DF(i, k) and PS(i, k).
 #
 # A gang runs task type i in P-state p for tau_ip core-seconds a second on a node. Independent cores can do
-# the same in the same time, each one task type after the other, at the same power; only who runs beside whom
-# is now a matter of chance. Core k is slowed down by what the *other* cores do on average,
+# the same in the same time, each one task type after the other, at the same power; only which task types run
+# together is now random. Core k is slowed down by what the *other* cores do on average,
 #
 #     1 + sum_b PD(i, b) (tau_b - tau_b of core k itself),        b over memory classes,
 #
@@ -84,7 +85,7 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
 # %, with the memory classes in the order in which they harm themselves, worst first.
 #
 # PS(i, k) is one P-state. Where a core would run a task type in several, it takes the one of them that does
-# most within the core's time at the power that the several would have drawn. The hungriest always fits.
+# most within the core's time at the power that the several would have drawn. The one of most power always fits.
 #
 # Guarantee: every node draws what it draws under the gang, so all temperatures, and the power of the cooling,
 # are as they were; no core is busy for more than all of its time. What is done in a second is usually less:
@@ -104,14 +105,14 @@ def core_by_core(facility: Facility, gang: GangAllocation) -> CoreAllocation:
     for j, patterns in zip(facility.nodes, gang.nodes, strict=True):
         if (j, patterns) not in done:
             work = _work(facility, rows, j, patterns)
-            work.sort(key=lambda piece: (order[piece[0]], *piece))
+            work.sort(key=lambda segment: (order[segment[0]], *segment))
             filled = _filled(work, facility.node_types[j].cores)
             done[j, patterns] = tuple(_in_one_state(facility, core) for core in filled)
         nodes.append(done[j, patterns])
     return CoreAllocation(gang.outlets_celsius, tuple(nodes))
 
 
-def _work(facility: Facility, rows: dict[str, int], j: int, patterns: tuple[PatternShare, ...]) -> list[Piece]:
+def _work(facility: Facility, rows: dict[str, int], j: int, patterns: tuple[PatternShare, ...]) -> list[Segment]:
     """Return tau: the core time that a node's patterns take, by task type and column."""
     first = sum(kind.modes for kind in facility.node_types[:j])
     states = facility.node_types[j].p_states or (None,)
@@ -123,9 +124,9 @@ def _work(facility: Facility, rows: dict[str, int], j: int, patterns: tuple[Patt
     return [(i, column, time) for (i, column), time in taken.items() if time > 0.0]
 
 
-def _filled(work: list[Piece], cores: int) -> list[list[Piece]]:
+def _filled(work: list[Segment], cores: int) -> list[list[Segment]]:
     """Cut the work so that it fills one core after the other."""
-    filled: list[list[Piece]] = [[] for _ in range(cores)]
+    filled: list[list[Segment]] = [[] for _ in range(cores)]
     core, used = 0, 0.0
     for i, column, total in work:
         time = total
@@ -139,7 +140,7 @@ def _filled(work: list[Piece], cores: int) -> list[list[Piece]]:
     return filled
 
 
-def _in_one_state(facility: Facility, core: list[Piece]) -> tuple[CoreFraction, ...]:
+def _in_one_state(facility: Facility, core: list[Segment]) -> tuple[CoreFraction, ...]:
     """Return the fractions of a core, each task type in one P-state."""
     spare = max(0.0, 1.0 - sum(time for _, _, time in core))
     fractions = []
@@ -189,22 +190,43 @@ Pair = tuple[int, int, int]  # task type, node type, column of the tables
 def greedy(instance: Facility) -> CoreAllocation:
     """Return the greedy allocation of a facility; it keeps the cap and every redline."""
     arrays, heat = facility_arrays(instance), heat_map(instance)
-    room = _Room(arrays, heat)
+    steps, overhead = outlet_steps(arrays, heat), arrays.overhead_watts[arrays.node_type]
+    watts, warming, crac_warming = float(overhead.sum()), heat.from_power @ overhead, heat.crac_from_power @ overhead
+    step = _hottest_step(steps, arrays.cap_watts, watts, warming, crac_warming)
+    if step is None:
+        raise no_idle_allocation(arrays, heat, steps)
     idle = [  # the node of each idle core, the last of the file first
         [v for v in np.flatnonzero(arrays.node_type == j)[::-1].tolist() for _ in range(int(cores))]
         for j, cores in enumerate(arrays.cores)
     ]
-    given: list[list[Piece]] = [[] for _ in instance.nodes]  # what its busy cores run
+    given: list[list[Segment]] = [[] for _ in instance.nodes]  # what its busy cores run
     rates = np.zeros(len(arrays.arrivals))
     for i, j, column in pairs_by_efficiency(arrays):
         while idle[j] and rates[i] < arrays.arrivals[i]:
-            v = idle[j][-1]
-            if not room.takes(v, float(arrays.watts[i, column])):
-                return room.allocation(instance, given)
+            v, more = idle[j][-1], float(arrays.watts[i, column])
+            watts += more
+            warming = warming + more * heat.from_power[:, v]
+            crac_warming = crac_warming + more * heat.crac_from_power[:, v]
+            found = _hottest_step(steps, arrays.cap_watts, watts, warming, crac_warming)
+            if found is None:
+                break  # this core stays idle, and all others
+            step = found
             idle[j].pop()
             given[v].append((i, column, 1.0))
             rates[i] += arrays.speeds[i, column]
-    return room.allocation(instance, given)
+        else:
+            continue
+        break
+    cores: list[list[Segment]] = []  # the idle cores of a node come last
+    for j, busy in zip(instance.nodes, given, strict=True):
+        cores += [[segment] for segment in busy] + [[]] * (instance.node_types[j].cores - len(busy))
+    return core_allocation(instance, steps.outlets[step].tolist(), cores)
+
+
+def _hottest_step(steps: OutletSteps, cap: float, watts: float, warming: Floats, crac_warming: Floats) -> int | None:
+    """Return the hottest step that the redlines allow, `None` if there is none or the cap does not allow it."""
+    step = steps.hottest(warming, crac_warming)
+    return None if step is None or watts + steps.cooling_watts(step, crac_warming) > cap else step
 
 
 def pairs_by_efficiency(arrays: FacilityArrays) -> list[Pair]:
@@ -219,39 +241,3 @@ def pairs_by_efficiency(arrays: FacilityArrays) -> list[Pair]:
             if row[best] >= 0.0:
                 found.append((-float(row[best]), i, j, int(best)))
     return [(i, j, column) for _, i, j, column in sorted(found)]
-
-
-class _Room:
-    """Keeps what the nodes draw, how much they warm the air, and the step of the outlet temperatures."""
-
-    def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
-        self.steps = outlet_steps(arrays, heat)
-        self.heat, self.cap = heat, arrays.cap_watts
-        idle = arrays.overhead_watts[arrays.node_type]
-        self.watts = float(idle.sum())
-        self.warming, self.crac_warming = heat.from_power @ idle, heat.crac_from_power @ idle
-        self.step = 0
-        if not self._fits():
-            raise no_room(arrays, heat, self.steps)
-
-    def takes(self, node: int, watts: float) -> bool:
-        """Let a node draw so many watts more, and tell whether cap and redlines allow it."""
-        self.watts += watts
-        self.warming = self.warming + watts * self.heat.from_power[:, node]
-        self.crac_warming = self.crac_warming + watts * self.heat.crac_from_power[:, node]
-        return self._fits()
-
-    def _fits(self) -> bool:
-        """Find the hottest step that the redlines allow, and take it if the cap allows that."""
-        step = self.steps.hottest(self.warming, self.crac_warming)
-        if step is None or self.watts + self.steps.cooling_watts(step, self.crac_warming) > self.cap:
-            return False
-        self.step = step
-        return True
-
-    def allocation(self, instance: Facility, given: list[list[Piece]]) -> CoreAllocation:
-        """Write down what each core does; the idle cores of a node come last."""
-        cores: list[list[Piece]] = []
-        for j, busy in zip(instance.nodes, given, strict=True):
-            cores += [[piece] for piece in busy] + [[]] * (instance.node_types[j].cores - len(busy))
-        return core_allocation(instance, self.steps.outlets[self.step].tolist(), cores)

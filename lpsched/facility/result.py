@@ -1,12 +1,12 @@
-"""What is known about a facility: the allocation, the bound, prices, methods compared."""
+"""Results about a facility: the allocation, the bound, marginal values, methods compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score
-from lpsched.units import gap_text, html_table, number, percent, upper_text
+from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, gap_words
+from lpsched.units import gap_text, html_table, number, percent, power_text, upper_text
 
 if TYPE_CHECKING:
     from lpsched.facility.certificate.boxes import FacilityCertificate
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 # What was measured of an allocation: as JSON, and in rows of a word, a number with its unit, its source.
-UNIT: Final = "reward/second"
+UNIT: Final = "reward/second"  # in JSON
+PER_SECOND: Final = "reward/s"  # for people
+AT_CAP: Final = 1e-6  # power this near to the cap, as a share of it, is at the cap
+AT_REDLINE: Final = 1e-3  # kelvin: an inlet this near to its redline is at the redline
 NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
 MEASURED: Final = (  # keys of the JSON of every method
     "colocated_reward_rate=measured.reward_rate measured.plain_reward_rate power_watts=measured.total_watts "
@@ -27,7 +30,7 @@ MEASURED: Final = (  # keys of the JSON of every method
 
 
 class Allocated(JsonObject):
-    """What the answers of all methods have in common."""
+    """What the results of all methods have in common."""
 
     __slots__ = ()
     unit: ClassVar = UNIT
@@ -39,17 +42,33 @@ class Allocated(JsonObject):
 
     @property
     def rates(self) -> tuple[float, ...]:
-        """Tasks of each type done in a second, co-location counted as the question does."""
+        """Tasks of each type done in a second, with co-location as in the problem."""
         return self.measured.rates if self.colocation else self.measured.plain_rates
 
     @property
     def cooling_watts(self) -> float:
-        """What all CRAC units draw."""
+        """Power of all CRAC units."""
         return sum(self.measured.cooling_watts)
 
     def facts(self) -> list[tuple[str, str, str]]:
-        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        """Return the result in rows: a word, a number with its unit, where it comes from."""
         return _facts(cast("FacilityResult | MethodResult", self))
+
+    def headline(self) -> str:
+        """Return reward, bound and gap in one sentence, and the limits that are reached in another."""
+        answer = cast("FacilityResult | MethodResult", self)
+        text, measured = f"Earns {number(answer.reward_rate)} {PER_SECOND}", answer.measured
+        if answer.bound is not None:
+            proof = "proved" if answer.exactly_proved else NOT_CERTIFIED
+            at = " at these outlet temperatures" if answer.fixed_outlets else ""
+            text += f"; at most {upper_text(answer.bound)} {PER_SECOND} possible{at} ({gap_words(answer.gap)}{proof})"
+        limits = []
+        if measured.total_watts >= (1.0 - AT_CAP) * answer.cap_watts:
+            limits.append(f"the power cap ({power_text(answer.cap_watts)})")
+        if abs(measured.hottest_inlet_margin_celsius) < AT_REDLINE:
+            limits.append(f"the redline of node {measured.hottest_node}")
+        reached = f"Limits reached: {' and '.join(limits)}" if limits else "Neither power cap nor redline is reached"
+        return f"{text}. {reached}."
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())
@@ -57,26 +76,26 @@ class Allocated(JsonObject):
 
 def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
     measured, rows = answer.measured, []
+    how = "this allocation" if isinstance(answer, FacilityResult) else f"{answer.method}, {answer.ended}"
+    rows.append(("value", f"{number(answer.reward_rate)} {PER_SECOND}", f"verified: {how}"))
     if answer.bound is not None:
         how = "proved" if answer.exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
         where = f"at {'these' if answer.fixed_outlets else 'any'} outlet temperatures"
-        rows.append(("bound", f"{upper_text(answer.bound)} {UNIT}", f"{how}: no allocation earns more {where}"))
-    how = "this allocation" if isinstance(answer, FacilityResult) else f"{answer.method}, {answer.ended}"
-    rows.append(("value", f"{number(answer.reward_rate)} {UNIT}", f"verified: {how}"))
+        rows.append(("bound", f"{upper_text(answer.bound)} {PER_SECOND}", f"{how}: no allocation earns more {where}"))
+        rows.append(("gap", gap_text(answer.gap), answer.status.value))
     if not answer.colocation:
         how = "verified: the same allocation, with cores slowing each other"
-        rows.append(("co-located", f"{number(measured.reward_rate)} {UNIT}", how))
-    if answer.bound is not None:
-        rows.append(("gap", gap_text(answer.gap), answer.status.value))
-    share = f"{percent(measured.total_watts / answer.cap_watts)} of the cap of {number(answer.cap_watts)} W"
-    how = f"measured: {share}; {number(answer.cooling_watts)} W of it cools"
-    rows.append(("power", f"{number(measured.total_watts)} W", how))
+        rows.append(("co-located", f"{number(measured.reward_rate)} {PER_SECOND}", how))
+    share = f"{percent(measured.total_watts / answer.cap_watts)} of the cap of {power_text(answer.cap_watts)}"
+    how = f"measured: {share}; {power_text(answer.cooling_watts)} of it for cooling"
+    rows.append(("power", power_text(measured.total_watts), how))
     inlet, margin = hottest_inlet_celsius(measured), measured.hottest_inlet_margin_celsius
-    redline = f"{number(margin, 3)} K below its redline of {number(inlet + margin)} C"
-    rows.append(("hottest inlet", f"{number(inlet)} C", f"measured: node {measured.hottest_node}, {redline}"))
+    redline = f"redline of {number(inlet + margin)} °C"
+    where = f"at its {redline}" if abs(margin) < AT_REDLINE else f"{number(margin, 3)} K under its {redline}"
+    rows.append(("hottest inlet", f"{number(inlet)} °C", f"measured: node {measured.hottest_node}, {where}"))
     if isinstance(answer, FacilityResult):
         how = "verified: every core divides its time on its own"
-        rows.append(("core by core", f"{number(answer.cores_reward_rate)} {UNIT}", how))
+        rows.append(("core by core", f"{number(answer.cores_reward_rate)} {PER_SECOND}", how))
     return rows
 
 
@@ -85,7 +104,7 @@ def hottest_inlet_celsius(measured: Measurement) -> float:
     return measured.node_inlets_celsius[measured.hottest_node]
 
 
-# What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth.
+# What `facility` returns: a verified allocation, the bound, and the marginal value of each limit.
 @dataclass(frozen=True, slots=True)
 class FacilityWorth(JsonObject):
     """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
@@ -103,7 +122,7 @@ class FacilityWorth(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class FacilityResult(Allocated):
-    """A verified allocation, what it was measured to bring and take, and the bound that none can pass."""
+    """A verified allocation, its measured reward and power, and the bound on all allocations."""
 
     method: str
     colocation: bool
@@ -113,7 +132,7 @@ class FacilityResult(Allocated):
     gap: float | None
     fixed_outlets: bool  # whether value and bound are for given temperatures only
     boxes: int  # of outlet temperatures that the bound rests on
-    certificate: FacilityCertificate | None  # of the bound in exact arithmetic, where it was asked for
+    certificate: FacilityCertificate | None  # of the bound in exact arithmetic, if requested
     measured: Measurement
     cap_watts: float
     unit_names: tuple[str, ...]
@@ -135,16 +154,15 @@ class FacilityResult(Allocated):
         return self.certificate is not None
 
 
-# What another method than ours answers for a facility: a verified allocation, and how far from the bound.
+# The result of another method for a facility: a verified allocation, and its gap.
 #
-# The JSON object has the keys of `FacilityResult`, so that a reader of one reads all; what only the
-# linear program knows (boxes, worths) is null.
+# The JSON object has the keys of `FacilityResult`; what only the linear program has (boxes, marginal values) is null.
 Moment = tuple[float, int, float]  # seconds, generations, best score by then
 
 
 @dataclass(frozen=True, slots=True)
 class MethodResult(Allocated):
-    """The allocation of one method, what it was measured to bring and take, and the bound if asked for."""
+    """The allocation of one method, its measured reward and power, and the bound if requested."""
 
     method: str
     colocation: bool  # whether method, value and bound count it
@@ -156,10 +174,10 @@ class MethodResult(Allocated):
     cap_watts: float
     unit_names: tuple[str, ...]
     allocation: CoreAllocation
-    seed: int | None  # where chance matters
+    seed: int | None  # of randomised methods
     ended: str  # in a few words, for people
-    details: FrozenDict[str, float | None]  # what else the method tells of itself
-    history: tuple[Moment, ...]  # of a method that goes on improving
+    details: FrozenDict[str, float | None]  # what else the method reports
+    history: tuple[Moment, ...]  # of iterative methods
     timings: FrozenDict[str, float]
     provenance: Provenance
     exactly_proved: bool | None = None  # whether the bound is; `None` without one
@@ -174,19 +192,19 @@ class MethodResult(Allocated):
     )
 
 
-# What a validation of a facility returns: methods and allocations, each beside the bound.
+# What a validation of a facility returns: methods and allocations, each with its gap.
 @dataclass(frozen=True, slots=True)
 class Judged(Compared, JsonObject):
-    """One method or file: what its allocation was measured to bring, or why there is nothing to measure."""
+    """One method or file: the measured reward of its allocation, or why there is none."""
 
     name: str
     measured: Measurement | None
-    gap: float | None = None  # of CRR from the bound
-    seconds: float | None = None  # that the method took; none for a file
+    gap: float | None = None  # of the co-located reward rate
+    seconds: float | None = None  # run time; `None` of a file
     ended: str = ""
     allocation: CoreAllocation | GangAllocation | None = None
     violations: tuple[Violation, ...] = ()
-    failure: str | None = None  # why the method found nothing
+    failure: str | None = None  # why the method found no allocation
 
     _KEYS: ClassVar = (
         "name valid value=measured.reward_rate gap colocated_reward_rate=measured.reward_rate "
@@ -207,13 +225,13 @@ class Judged(Compared, JsonObject):
 
     @property
     def how(self) -> str | None:
-        """How the method ended, if it says so."""
+        """How the method ended, if it reports that."""
         return self.ended or None
 
 
 @dataclass(frozen=True, slots=True)
 class FacilityValidation(Comparison[Judged]):
-    """The bound, whether it is proved in exact arithmetic, and every method or allocation held against it."""
+    """The bound, whether it is proved in exact arithmetic, and every method or allocation compared with it."""
 
     bound: float
     seed: int
@@ -226,13 +244,13 @@ class FacilityValidation(Comparison[Judged]):
     _FORMAT: ClassVar = "lpsched-validate-facility/1"
     _KEYS: ClassVar = "seed bound exactly_proved unit power_cap_watts=cap_watts entries"
     _WHO: ClassVar = "method"
-    _VALID: ClassVar = False
+    _UNIT: ClassVar = f" {PER_SECOND}"
     _COLUMNS: ClassVar = (
-        Column("CRR", lambda entry: number(entry.measured.reward_rate)),
-        Column("from bound", lambda entry: gap_text(entry.gap)),
-        Column("RR", lambda entry: number(entry.measured.plain_reward_rate)),
-        Column("power, W", lambda entry: number(entry.measured.total_watts)),
-        Column("hottest inlet, C", lambda entry: number(entry.hottest_inlet_celsius, 5)),
+        Column(PER_SECOND, lambda entry: number(entry.measured.reward_rate)),
+        Column("gap", lambda entry: gap_text(entry.gap)),
+        Column("without co-location", lambda entry: number(entry.measured.plain_reward_rate)),
+        Column("power", lambda entry: power_text(entry.measured.total_watts)),
+        Column("hottest inlet, °C", lambda entry: number(entry.hottest_inlet_celsius)),
     )
 
     quantity: ClassVar = f"co-located reward rate, {UNIT}"
@@ -243,11 +261,13 @@ class FacilityValidation(Comparison[Judged]):
         return self.bound
 
     def score(self, entry: Judged) -> Score:
-        """Return what an allocation earns, the bound, and the gap between them."""
+        """Return the reward rate of an allocation, the bound, and the gap between them."""
         return Score(None if entry.measured is None else entry.measured.reward_rate, self.bound, entry.gap)
 
-    def _bound_cells(self) -> tuple[str, ...]:
-        return ("bound", upper_text(self.bound), "proved" if self.exactly_proved else NOT_CERTIFIED)
+    @property
+    def proof(self) -> str:
+        """How the bound is known."""
+        return "proved" if self.exactly_proved else NOT_CERTIFIED
 
-    def _no_answer(self, entry: Judged) -> str:
-        return "invalid" if entry.violations else "none"
+    def _bound_cells(self) -> tuple[str, ...]:
+        return ("bound", upper_text(self.bound), self.proof)

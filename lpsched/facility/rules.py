@@ -1,7 +1,7 @@
 """What the air and the cooling of a facility must satisfy, once everything else is valid.
 
-The mixing matrix fits, air is conserved, and all of it is cooled; then, redlines and cap can be kept at least while
-all nodes are idle. This module is plain Python: the verifier reads facilities without NumPy.
+The mixing matrix fits, air is conserved, and all of it is cooled; then, redlines can be kept at least while all nodes
+are idle. This module is plain Python: the verifier reads facilities without NumPy.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from operator import lt
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
-from lpsched.errors import Fault, Place, quote
+from lpsched.errors import InfeasibleError, InputIssue, Place, quote
 from lpsched.facility.parts import MIXING_KEYS, Air, CracUnit, Mixing, NodeType
 from lpsched.model.fields import SMALLEST
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so
 WORD: Final = 8  # bytes
 
+Issues: TypeAlias = "Iterator[InputIssue]"
 Shares = list[tuple[list[int], list[float]]]  # of each place: from where, and how much of its inlet air
 
 
-class Room(Protocol):
-    """A facility as these rules see it: nodes, CRAC units and the air between them."""
+class MachineRoom(Protocol):
+    """The part of a facility that these rules need: nodes, CRAC units and the air between them."""
 
+    name: str
     node_types: tuple[NodeType, ...]
     nodes: tuple[int, ...]
     crac_units: tuple[CracUnit, ...]
@@ -38,11 +40,11 @@ class Room(Protocol):
     power_cap_watts: float
 
 
-def the_matrix_fits(facility: Room) -> Iterator[Fault]:
+def the_matrix_fits(facility: MachineRoom) -> Issues:
     """Check form, size, packing and entries of the mixing matrix."""
     form, matrix = facility.mixing.form, facility.mixing.matrix
     if form not in MIXING_KEYS:
-        yield Fault(("mixing",), repr(form), "one of " + ", ".join(MIXING_KEYS), "choose one")
+        yield InputIssue(("mixing",), repr(form), "one of " + ", ".join(MIXING_KEYS), "choose one")
         return
     path: Place = ("mixing", MIXING_KEYS[form])
     size, of_what = len(facility.nodes) + len(facility.crac_units), "nodes and CRAC units"
@@ -51,13 +53,13 @@ def the_matrix_fits(facility: Room) -> Iterator[Fault]:
         if len(facility.crac_units) != 1:
             found = f"a recirculation matrix and {len(facility.crac_units)} CRAC units"
             do = "bring inlet_mix or alpha, or join the units to one"
-            yield Fault(path, found, "one unit, whose outlet is the supply temperature", do)
+            yield InputIssue(path, found, "one unit, whose outlet is the supply temperature", do)
     if (matrix.rows, matrix.columns) != (size, size):
         found = f"a matrix of {matrix.rows} x {matrix.columns}"
-        yield Fault(path, found, f"{size} x {size}, {of_what}", "mend its shape")
+        yield InputIssue(path, found, f"{size} x {size}, {of_what}", "fix its shape")
         return
     if not _is_packed(matrix):
-        yield Fault(path, "a matrix whose bytes do not fit", "rows, columns and values", "use SparseMatrix.of")
+        yield InputIssue(path, "a matrix whose bytes do not fit", "rows, columns and values", "use SparseMatrix.of")
         return
     for v, (places, values) in enumerate(matrix_rows(matrix)):
         if sum(values) < math.inf and min(values, default=1.0) >= SMALLEST:  # no NaN: that sum is not below
@@ -65,7 +67,7 @@ def the_matrix_fits(facility: Room) -> Iterator[Fault]:
         for place, value in zip(places, values, strict=True):
             if not SMALLEST <= value < math.inf:
                 needed = f"a number from {SMALLEST:g}"
-                yield Fault((*path, v, place), repr(value), needed, "leave zeros out")
+                yield InputIssue((*path, v, place), repr(value), needed, "leave zeros out")
 
 
 def _is_packed(matrix: SparseMatrix) -> bool:
@@ -87,26 +89,26 @@ def matrix_rows(matrix: SparseMatrix) -> Shares:
     return [(places[a:b].tolist(), cast("list[float]", values[a:b].tolist())) for a, b in pairwise(starts)]
 
 
-def airflows(facility: Room) -> list[float]:
+def airflows(facility: MachineRoom) -> list[float]:
     """Return the airflow of each place, in cubic metres per second."""
     flows = [facility.node_types[j].airflow_m3_per_second for j in facility.nodes]
     return flows + [unit.airflow_m3_per_second for unit in facility.crac_units]
 
 
-def _place(facility: Room, place: int) -> str:
+def _place(facility: MachineRoom, place: int) -> str:
     if place < len(facility.nodes):
         return f"node {place} ({quote(facility.node_types[facility.nodes[place]].name)})"
     return f"CRAC unit {quote(facility.crac_units[place - len(facility.nodes)].name)}"
 
 
-def air_is_conserved_and_cooled(facility: Room) -> Iterator[Fault]:
+def air_is_conserved_and_cooled(facility: MachineRoom) -> Issues:
     """Check the shares of all places, and that cooled air comes to every node."""
     if facility.mixing.form != "recirculation":
         yield from _air_is_conserved(facility)
         yield from _every_node_gets_air_from_a_unit(facility)
 
 
-def _air_is_conserved(facility: Room) -> Iterator[Fault]:
+def _air_is_conserved(facility: MachineRoom) -> Issues:
     """Check that the shares of each place sum to 1, and that as much air leaves it as enters it."""
     key, flows = MIXING_KEYS[facility.mixing.form], airflows(facility)
     given = facility.mixing.form == "inlet_mix"
@@ -116,7 +118,7 @@ def _air_is_conserved(facility: Room) -> Iterator[Fault]:
         if abs(total - 1.0) > OFF_BALANCE:
             what = "of the air that enters" if given else "of the air that leaves"
             found = f"shares {what} {_place(facility, place)} that sum to {total:.9g}"
-            yield Fault(("mixing", key, place), found, "1", f"mend the row by {1.0 - total:+.3g}")
+            yield InputIssue(("mixing", key, place), found, "1", f"fix the row by {1.0 - total:+.3g}")
         for each, share in zip(places, shares, strict=True):
             other[each] += share * flows[place]
     for place, (own, total) in enumerate(zip(flows, other, strict=True)):
@@ -124,10 +126,10 @@ def _air_is_conserved(facility: Room) -> Iterator[Fault]:
             is_fed = "others draw in" if given else "others send"
             found = f"{total:.9g} m3/s that {is_fed} {'from' if given else 'to'} {_place(facility, place)}"
             needed = f"its airflow, {own:.9g} m3/s"
-            yield Fault(("mixing", key), found, needed, f"mend column {place}, or the airflows")
+            yield InputIssue(("mixing", key), found, needed, f"fix column {place}, or the airflows")
 
 
-def inlet_shares(facility: Room) -> Shares:
+def inlet_shares(facility: MachineRoom) -> Shares:
     """Return where the air that each place draws in comes from; of alpha, alpha(u, v) flow_u / flow_v."""
     rows = matrix_rows(facility.mixing.matrix)
     if facility.mixing.form == "inlet_mix":
@@ -141,12 +143,8 @@ def inlet_shares(facility: Room) -> Shares:
     return turned
 
 
-def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
-    """Check that I - M_NN can be inverted, with a non-negative inverse.
-
-    Its rows sum to at most 1, so that is the case exactly when from every node one comes, against the
-    stream, to a CRAC unit.
-    """
+def _every_node_gets_air_from_a_unit(facility: MachineRoom) -> Issues:
+    """Check that air of a unit reaches each node: then I - M_NN, whose rows sum to at most 1, has an inverse >= 0."""
     nodes, inlets = len(facility.nodes), inlet_shares(facility)[: len(facility.nodes)]
     if all(places and places[-1] >= nodes for places, _ in inlets):
         return  # straight from a unit, as in most rooms
@@ -165,12 +163,12 @@ def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
         others = f" and {len(lost) - 1} other nodes" if len(lost) > 1 else ""
         found = f"{_place(facility, lost[0])}{others} with no air that ever was in a CRAC unit"
         needed = "a way for cooled air to every node; else heat never leaves (I - M_NN is singular)"
-        yield Fault(("mixing", MIXING_KEYS[facility.mixing.form]), found, needed, "mend the matrix")
+        yield InputIssue(("mixing", MIXING_KEYS[facility.mixing.form]), found, needed, "fix the matrix")
 
 
 # What cooling must be able to do: keep the redlines and the cap at least while all nodes are idle.
 #
-# Only what the file alone proves is refused here. With t the inlets, P the node powers, T the outlets of the
+# Only what the file alone proves is rejected here. With t the inlets, P the node powers, T the outlets of the
 # CRAC units, k = (joules per m3 K) airflow and M the shares of inlet air,
 #
 #     t_v  =  sum_w M_vw (t_w + P_w / k_w)  +  sum_u M_vu T_u
@@ -183,27 +181,26 @@ FORGIVEN: Final = 1e-9  # kelvin, or as a share of the cap, for the rounding of 
 MOST_SWEEPS: Final = 300
 
 
-def cooling_can_be_set(facility: Room) -> Iterator[Fault]:
-    """Return what no setting of the CRAC units could mend, in a facility whose air is sound."""
+def cooling_can_be_set(facility: MachineRoom) -> Issues:
+    """Find redlines and outlets that no setting of the CRAC units can keep, once the air is valid."""
     yield from _redlines_can_be_kept(facility, coldest_inlets(facility))
-    yield from _the_cap_covers_idle_nodes_and_their_cooling(facility)
     yield from _no_unit_always_heats(facility)
 
 
-def _joules_per_kelvin(facility: Room) -> float:
+def _joules_per_kelvin(facility: MachineRoom) -> float:
     return facility.air.density_kg_per_m3 * facility.air.joules_per_kg_kelvin
 
 
-def _warming(facility: Room, watts: list[float]) -> list[float]:
+def _warming(facility: MachineRoom, watts: list[float]) -> list[float]:
     """Return by how many kelvin the air that passes each node warms."""
     return [each / (_joules_per_kelvin(facility) * flow) for each, flow in zip(watts, airflows(facility), strict=False)]
 
 
-def _idle_watts(facility: Room) -> list[float]:
+def _idle_watts(facility: MachineRoom) -> list[float]:
     return [facility.node_types[j].overhead_watts for j in facility.nodes]
 
 
-def coldest_inlets(facility: Room) -> list[float]:
+def coldest_inlets(facility: MachineRoom) -> list[float]:
     """Return a lower bound of the air that each place draws in, whatever runs and however units are set."""
     low = [unit.outlet_celsius[0] for unit in facility.crac_units]
     idle = _idle_watts(facility)
@@ -231,7 +228,7 @@ def _mixed(row: tuple[list[int], list[float]], outlets: list[float]) -> float:
     return sum(map(float.__mul__, shares, map(outlets.__getitem__, places)))
 
 
-def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Fault]:
+def _redlines_can_be_kept(facility: MachineRoom, coldest: list[float]) -> Issues:
     places: list[tuple[Place, float | None, str, int]] = []
     for j, kind in enumerate(facility.node_types):
         own = [v for v, each in enumerate(facility.nodes) if each == j]
@@ -243,8 +240,8 @@ def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Faul
     for path, redline, who, place in places:
         if redline is not None and coldest[place] > redline + FORGIVEN:
             air = f"air of {_up(coldest[place], 4)} C with idle nodes and all CRAC units at their coldest"
-            needed, do = f"at least {_up(coldest[place], 4)} C", "raise it, lower outlet_celsius, or mend the mixing"
-            yield Fault((*path, "redline_celsius"), f"{redline:g} C, but {who} draws in {air}", needed, do)
+            needed, do = f"at least {_up(coldest[place], 4)} C", "raise it, lower outlet_celsius, or fix the mixing"
+            yield InputIssue((*path, "redline_celsius"), f"{redline:g} C, but {who} draws in {air}", needed, do)
 
 
 def _up(value: float, digits: int) -> str:
@@ -252,18 +249,20 @@ def _up(value: float, digits: int) -> str:
     return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
 
 
-def _the_cap_covers_idle_nodes_and_their_cooling(facility: Room) -> Iterator[Fault]:
-    """Check the cap against what is always drawn: the units take out all heat, none better than the best."""
+def require_cap(facility: MachineRoom) -> None:
+    """Raise an error if the cap is below what is always drawn: the units remove all heat, none better than the best."""
     overhead = sum(_idle_watts(facility))
     best = max(unit.performance(celsius) for unit in facility.crac_units for celsius in unit.outlet_celsius)
     least = overhead * (1.0 + 1.0 / best)
     if facility.power_cap_watts < least * (1.0 - FORGIVEN):
-        cooling = f"{overhead / best:,.1f} W to cool them, at a CoP of {best:.4g}"
-        found = f"{facility.power_cap_watts:,.1f} W, but idle nodes draw {overhead:,.1f} W and it takes {cooling}"
-        yield Fault(("power_cap_watts",), found, f"at least {_up(least, 1)} W", "raise it, or drop nodes")
+        raise InfeasibleError(
+            f"{facility.name}: no allocation keeps the power cap of {facility.power_cap_watts:,.1f} W: idle nodes draw "
+            f"{overhead:,.1f} W, and it takes {overhead / best:,.1f} W to cool them, at a CoP of {best:.4g}; raise the "
+            f"cap to at least {_up(least, 1)} W, or drop nodes"
+        )
 
 
-def _no_unit_always_heats(facility: Room) -> Iterator[Fault]:
+def _no_unit_always_heats(facility: MachineRoom) -> Issues:
     """Check that each unit's inlet can be as warm as its coldest outlet.
 
     The warmest case for unit u is itself at its coldest, the others at their warmest, all cores busy. Its
@@ -280,10 +279,10 @@ def _no_unit_always_heats(facility: Room) -> Iterator[Fault]:
         if warmest is not None and warmest < low - SETTLED:
             found = f"from {low:g} C up, but the air that it draws in never has more than {warmest:.4f} C"
             needed = "an outlet no warmer than its inlet: a CRAC unit cools, and never heats"
-            yield Fault(("crac_units", u, "outlet_celsius"), found, needed, "lower it, or raise the others'")
+            yield InputIssue(("crac_units", u, "outlet_celsius"), found, needed, "lower it, or raise the others'")
 
 
-def warmest_inlet(facility: Room, u: int) -> float | None:
+def warmest_inlet(facility: MachineRoom, u: int) -> float | None:
     """Return an upper bound of what unit u draws in when it is at its coldest; `None` if none is found.
 
     Repeating the equation from below, the steps d shrink: once d_new <= r d_old at every node with r < 1, all

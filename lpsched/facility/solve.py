@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError, SolverError
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InputIssue, InstanceError, InvalidScheduleError, SolverError
 from lpsched.facility.air import FacilityArrays, HeatMap, cop, facility_arrays, heat_map, inlet_mix
 from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, proved
 from lpsched.facility.certificate.facility import Prices, Proof
@@ -18,6 +18,7 @@ from lpsched.facility.outlets.search import OutletAnswer, RecordedBox, best_outl
 from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
 from lpsched.facility.result import FacilityResult, FacilityWorth
+from lpsched.facility.rules import require_cap
 from lpsched.facility.verify import Measurement, examine
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -32,17 +33,16 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
-
-# From what a search over outlet temperatures remembers to a proof that anybody can check.
+# From the record of a search over outlet temperatures to a proof that can be checked.
 #
-# The search thinks in kilowatts and shares of reward, and has the air solved: a price of each redline, and
+# The search counts in kilowatts and shares of reward, and has the air solved: a price of each redline, and
 # theta of the heat of each unit. The proof has SI units, and prices of the air balances
 # (`facility/certificate/cooling.py`). With y = f kappa, and M the shares of inlet air,
 #
 #     y_u = k_u theta_u at the units,      (I - M_NN)' y_N  =  r,      r = rho + M_CN' y_C,
 #     y_N  =  r + k (G' r),                because G = (I - M_NN)^-1 M_NN / k.
 #
-# In floating point some redline's price would come out as minus a hair, which the checker refuses; so a hair is
+# In floating point some redline's price would come out as minus a hair, which the checker rejects; so a hair is
 # added to all of them first. That costs the bound as little.
 HAIR: Final = 1e-13  # of the largest price of air
 IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; the others are in kelvin
@@ -58,8 +58,8 @@ def proof_of(
 ) -> FacilityCertificate:
     """Return the certificate of the best bound that a record, or a point, proves in exact arithmetic.
 
-    At a point, whose temperatures are fixed, a watt of heat costs what its cooling takes from the cap, less what
-    more heat is worth where a unit would have to heat.
+    At a point, whose temperatures are fixed, a watt of heat costs what its cooling takes from the cap, less the
+    marginal value of more heat where a unit would have to heat.
     """
     translator = _Translator(facility, arrays, heat)
     if isinstance(answer, FacilityRelaxation):
@@ -80,7 +80,7 @@ class _Translator:
     """Turns the prices of the search into those of the proof."""
 
     def __init__(self, facility: Facility, arrays: FacilityArrays, heat: HeatMap) -> None:
-        self.unit = float(arrays.rewards @ arrays.arrivals) or 1.0  # what a share of reward is worth
+        self.unit = float(arrays.rewards @ arrays.arrivals) or 1.0  # the reward of all arrivals
         self.nodes, self.from_power = len(arrays.node_type), heat.from_power
         self.flows = np.concatenate((arrays.airflow[arrays.node_type], arrays.crac_airflow))
         self.per_kelvin = arrays.joules_per_m3_kelvin * self.flows
@@ -113,7 +113,7 @@ class _Translator:
             own = own + self.per_kelvin[:nodes] * (own @ self.from_power)
             air = np.concatenate((own, at_units)) / self.flows
         return Prices(
-            tasks=tuple((found.worths * scale).tolist()),
+            tasks=tuple((found.task_values * scale).tolist()),
             cap=found.cap * scale / KILO,
             air=tuple(air.tolist()),
             unit_redlines=tuple((found.air[nodes:] * scale).tolist()),
@@ -138,7 +138,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     gap: float = DEFAULT_GAP,
     prove: bool = False,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> FacilityResult:
     """Find a verified allocation of a facility, and the bound of all of them.
@@ -159,8 +159,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     time_limit
         Seconds of the search; 300, if no limit is given. What is known by then still gives a verified
         allocation and a bound.
-    watch
-        In place of a time limit: a watch that others may stop, and that tells them how far the work is.
+    cancel
+        In place of a time limit: a token that can be stopped from outside and reports progress.
     solver
         Solves the linear programs; HiGHS if not given.
 
@@ -178,9 +178,10 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         If the allocation found does not pass verification, which is a bug of ours.
     """
     instance = Facility.given(instance)
+    require_cap(instance)
     solver = solver if solver is not None else default_solver()
-    watch, timings = watch or Watch(time_limit), dict[str, float]()
-    watch = watch.part(SECONDS) if watch.left() is None else watch
+    cancel, timings = cancel or CancelToken(time_limit), dict[str, float]()
+    cancel = cancel.part(SECONDS) if cancel.remaining() is None else cancel
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
     certificate = None
@@ -188,10 +189,10 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     searched: OutletAnswer | FacilityRelaxation
     with timed(timings, "search"):
         if given is None:
-            searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
+            searched = best_outlets(arrays, heat, solver=solver, gap=gap, cancel=cancel)
             found, boxes = searched.point, searched.boxes
         else:
-            found = searched = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
+            found = searched = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), cancel=cancel)
             boxes = 1
     bound = searched.bound
     if prove or len(instance.nodes) <= MOST_PROVED:
@@ -211,7 +212,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     return FacilityResult(
         method=METHOD,
         colocation=colocation,
-        status=Status.OPTIMAL if close else Status.LIMIT if watch.is_over() else Status.FEASIBLE,
+        status=Status.OPTIMAL if close else Status.LIMIT if cancel.expired() else Status.FEASIBLE,
         reward_rate=value,
         bound=bound,
         gap=distance,
@@ -224,7 +225,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         allocation=allocation,
         cores=cores,
         cores_reward_rate=by_core.reward_rate if colocation else by_core.plain_reward_rate,
-        worth=_worth(instance, arrays, found.prices) if found.priced else None,
+        worth=_marginal_values(instance, arrays, found.prices) if found.priced else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
     )
@@ -244,25 +245,25 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
     units = instance.crac_units
     if len(outlets) != len(units):
         needed = f"{len(units)}, one for each CRAC unit"
-        raise InstanceError("outlets", (Fault((), f"{len(outlets)} temperatures", needed, "give as many"),))
-    faults = tuple(
-        Fault((unit.name,), f"{celsius:g} C", f"{low:g} to {high:g} C", "correct it")
+        raise InstanceError("outlets", (InputIssue((), f"{len(outlets)} temperatures", needed, "give as many"),))
+    issues = tuple(
+        InputIssue((unit.name,), f"{celsius:g} C", f"{low:g} to {high:g} C", "correct it")
         for unit, celsius in zip(units, outlets, strict=True)
         for low, high in (unit.outlet_celsius,)
         if not low <= celsius <= high
     )
-    if faults:
-        raise InstanceError("outlets", faults)
+    if issues:
+        raise InstanceError("outlets", issues)
     return np.array(outlets, dtype=float)
 
 
-def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
+def _marginal_values(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
     """Return the derivatives in the facility's terms; a node's is that of its time, less its overhead's."""
     nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
     return FacilityWorth(
         kilowatt=KILO * prices.cap,
         redline_kelvin=float(prices.redlines.sum()),
-        node_types=FrozenDict({name: float(worths.mean()) for name, worths in kinds.items() if len(worths)}),
+        node_types=FrozenDict({name: float(values.mean()) for name, values in kinds.items() if len(values)}),
         task_types=FrozenDict(zip((task.name for task in instance.task_types), prices.arrivals.tolist(), strict=True)),
     )

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from lpsched.facility.model import Facility
 
-
 KELVIN: Final = 1e-7
 
 
@@ -162,7 +161,7 @@ def _broken_limits(facility: Facility, outlets: Sequence[float], measured: Measu
 #                       more cores than there are; no core is busy for more than all of its time, and it runs
 #                       a task type always in the same P-state
 ROUNDING: Final = 1e-9  # as a share of a limit; what adding up doubles may do
-MOST: Final = 1000  # violations that are told; more would not help anybody
+MOST: Final = 1000  # violations that are reported; more would not help
 
 
 class Tally:
@@ -296,7 +295,7 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 #
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are
-# given outright: the supply, and so many kelvin for each watt of each node.
+# given outright: the supply, and some kelvin for each watt of each node.
 SETTLED: Final = 1e-11  # kelvin still to come; a rule about temperatures looks at 1e-7
 AIR_ROUNDING: Final = 1e-13  # kelvin: moves of a double near 100 celsius that mean nothing
 MOST_SWEEPS: Final = 10_000

@@ -18,12 +18,8 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
-# When tasks arrive.
-#
-# Evenly at random: each task's arrival is drawn from the whole span by itself, so that the number of tasks in
-# any minute varies as chance will have it.
 def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) -> Floats:
-    """Return arrivals from 0 to the span in rising order, to a hundredth of a second.
+    """Draw arrivals evenly from 0 to the span, each by itself; return them rising, to a hundredth of a second.
 
     >>> even_arrivals(np.random.default_rng(0), 3, 60.0).tolist()
     [2.46, 16.19, 38.22]
@@ -31,27 +27,20 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
     return np.round(np.sort(rng.random(number)) * span_seconds, 2)
 
 
-# How often tasks of a type arrive, by the time of day: in waves or in bursts, and at random all the same.
+# Rates of arrivals by the time of day: a multiple of the type's mean rate, with a mean of 1 over the day of length L,
+# which repeats: the hours before it are like its last ones.
 #
-#     L     length of the day, which repeats: the hours before it are like its last ones
-#     rate  how often tasks arrive, as a multiple of the type's mean rate; its mean over the day is 1
-#
-# *Waves* (general-purpose task types). 1 + a sin(2 pi c t / L + p), with c whole cycles a day, one an hour at
-# most, the amplitude a from 0.25 to 0.9 and any phase p.
-#
-# *Bursts* (special-purpose task types). A baseline of 3 to 5 hours at 0.5 to 0.75, a burst of 30 to 90
-# minutes at 1.25 to 1.5, and so on around the clock from a random hour; the last interval is cut where the
-# first began. That has a mean of about 0.78, so all is divided by the mean it has.
-#
-# *Arrivals* are a Poisson process of that rate: candidates are drawn evenly at the highest rate, and kept
-# with the chance rate / highest rate. Its number of tasks is right on average, for any rate.
+# *Waves* (general-purpose task types): 1 + a sin(2 pi c t / L + p), with c whole cycles a day, one an hour at most, the
+# amplitude a from 0.25 to 0.9 and any phase p. *Bursts* (special-purpose task types): a baseline of 3 to 5 hours at 0.5
+# to 0.75, a burst of 30 to 90 minutes at 1.25 to 1.5, and so on around the clock from a random hour; the last interval
+# is cut where the first began. That has a mean of about 0.78, so all is divided by its mean. *Arrivals* are a Poisson
+# process of that rate: candidates are drawn evenly at the highest rate, and kept with probability rate / highest rate.
 #
 # The thesis steps from arrival to arrival instead, by exponential draws with the rate where it stands, and cuts a step
 # at 1/50 of the day, because a draw in a trough may lead past the next wave. At 330 and 500 tasks of a type, waves have
 # 3 % and 1.5 % too few tasks without the cut; the cut happens to make up for it, to half a percent. With few tasks it
-# makes too many: never fewer than 50 of a type. The process here needs no cut.
-#
-# Source: Friese, thesis of 2015, appendix F.
+# makes too many: never fewer than 50 of a type. The process here needs no cut. Source: Friese, thesis of 2015, appendix
+# F.
 HUNDREDTHS: Final = 100
 BASELINE_HOURS: Final = (3.0, 5.0)
 BASELINE_RATES: Final = (0.5, 0.75)
@@ -135,10 +124,7 @@ def draw_bursts(rng: np.random.Generator, day_seconds: float) -> Bursts:
 def draw_tasks(
     rng: np.random.Generator, draw: Callable[[], Iterable[tuple[Rates, float]]], length: float, warm_up: float
 ) -> tuple[Floats, Integers]:
-    """Draw when tasks arrive, in rising order, and of which type they are; a draw without any is drawn again.
-
-    `draw` returns the rates of each type, and how many of its tasks arrive in a second on average.
-    """
+    """Draw arrivals in rising order, and their types, until there are some; `draw` gives rates and tasks per second."""
     while True:
         found = [
             draw_arrivals(rng, rates, per_second=per_second, begin=-warm_up, end=length) for rates, per_second in draw()
@@ -148,10 +134,7 @@ def draw_tasks(
 
 
 def draw_arrivals(rng: np.random.Generator, rates: Rates, *, per_second: float, begin: float, end: float) -> Floats:
-    """Draw arrivals from the begin until before the end, in seconds since the day's begin, in no order.
-
-    `per_second` is the mean rate.
-    """
+    """Draw arrivals in [begin, end), in seconds since the day's begin, in no order; `per_second` is the mean rate."""
     candidates = rng.uniform(begin, end, size=rng.poisson(rates.most * per_second * (end - begin)))
     return candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
 
@@ -170,18 +153,13 @@ def in_order(found: Sequence[Floats], warm_up_seconds: float) -> tuple[Floats, I
     return arrivals[order], types[order]
 
 
-# Utility levels of the thesis, and how often tasks have them.
-#
-# Priorities are worth 8, 4, 2 and 1. Urgencies decay by 0.6, 0.2, 0.1 and 0.01 a minute, and keep the most
-# for 0.8, 0.9, 1.0 and 1.1 of the task type's mean seconds. The four utility classes fall in steps over half
-# an hour to 50 minutes and reach 0 after 10,000 minutes. Priority and urgency are drawn together, by a table
-# of chances; the class is drawn evenly.
-#
-# The Jobs paper has the same chances, but draws utilities from ranges, and has 20 classes that it does not
-# print. Here they are the thesis's four, each with its steps at 0.5, 0.75, 1, 1.5 and 2 times their minutes:
-# A1 to A5 and so on, of which A3 to D3 are the thesis's own.
-#
-# Sources: Friese, thesis of 2015, section 2.6.2 and appendices B, C and D; Machovec et al. (2016), table I.
+# Utility levels of the thesis, and how often tasks have them. Priorities are worth 8, 4, 2 and 1. Urgencies decay by
+# 0.6, 0.2, 0.1 and 0.01 a minute, and keep the most for 0.8, 0.9, 1.0 and 1.1 of the task type's mean seconds. The four
+# utility classes fall in steps over half an hour to 50 minutes and reach 0 after 10,000 minutes. Priority and urgency
+# are drawn together, by a table of chances; the class is drawn evenly. The Jobs paper has the same chances, but draws
+# utilities from ranges, and has 20 classes that it does not print. Here they are the thesis's four, each with its steps
+# at 0.5, 0.75, 1, 1.5 and 2 times their minutes: A1 to A5 and so on, of which A3 to D3 are the thesis's own. Sources:
+# Friese, thesis of 2015, section 2.6.2 and appendices B, C and D; Machovec et al. (2016), table I.
 THESIS_LEVELS: Final = UtilityLevels(
     priorities={"critical": 8.0, "high": 4.0, "medium": 2.0, "low": 1.0},
     urgencies={
@@ -212,14 +190,14 @@ UTILITY_RANGES: Final = {  # of the Jobs paper, the end included
     "medium": (2.0, 4.0),
     "low": (1.0, 2.0),
 }
-STRETCHES: Final = (0.5, 0.75, 1.0, 1.5, 2.0)
+TIME_SCALES: Final = (0.5, 0.75, 1.0, 1.5, 2.0)
 TWENTY_CLASSES: Final = {
     f"{name}{number}": (
-        *(each.model_copy(update={"after_minutes": stretch * each.after_minutes}) for each in intervals[:-1]),
+        *(each.model_copy(update={"after_minutes": scale * each.after_minutes}) for each in intervals[:-1]),
         intervals[-1],  # nothing is left after 10,000 minutes
     )
     for name, intervals in THESIS_LEVELS.utility_classes.items()
-    for number, stretch in enumerate(STRETCHES, start=1)
+    for number, scale in enumerate(TIME_SCALES, start=1)
 }
 
 

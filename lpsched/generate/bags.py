@@ -10,7 +10,7 @@ import numpy as np
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Site, TaskType
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
 from lpsched.generate.options import POWER_SCALING, SOURCE, CovOptions, GrowOptions, state_names, too_many_pairs
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, FrozenDict, numbered
@@ -20,31 +20,24 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
 
 
-# The coefficient-of-variation method, with special-purpose machines and P-states.
-#
-# Write G(mean, V) for a gamma distribution with that mean and coefficient of variation V: shape 1 / V^2,
-# scale mean V^2 (V = 0 gives the mean itself). A draw below a billionth of the mean is raised to that.
-#
+# The coefficient-of-variation method, with special-purpose machines and P-states. Write G(mean, V) for a gamma
+# distribution with that mean and coefficient of variation V: shape 1 / V^2, scale mean V^2 (V = 0 gives the mean
+# itself). A draw below a billionth of the mean is raised to that.
 #     q_i   ~ G(mean_seconds, task_cov)                 how long task type i takes on the whole
 #     e_ij  ~ G(q_i, machine_cov)                       on a general-purpose machine type
-#     e_ij  ~ G(q_i / special_speedup, special_cov)     on a special-purpose machine type, for its own
-#                                                       task types; it runs no others
+#     e_ij  ~ G(q_i / special_speedup, special_cov)     on a special-purpose machine type, which runs only its own task
+#                                                       types
 #     b_j   ~ G(idle_watts, power_machine_cov)          idle (static) power of machine type j
 #     d_i   ~ G(dynamic_watts, power_task_cov)          dynamic power of task type i on the whole
 #     D_ij  ~ G(d_i, power_machine_cov)                 on machine type j
 #     a_ij  = b_j + D_ij                                watts while it runs
-#
-# P-state k runs at a share f_k of the dynamic power (1, 0.75 and 0.5) and takes g times as long,
-# g = max(1, G(1 / sqrt(f_k), 0.1)), drawn for each pair: P0 is always the fastest, and which P-state needs
-# the least energy depends on the pair.
-#
-# Each special-purpose machine type has `special_least` to `special_most` task types of its own, which the
-# general-purpose machine types run too. Every task type has at least one task; the others are spread
-# evenly at random. Numbers are rounded to six significant digits.
-#
-# Sources: the method is that of Ali, Siegel, Maheswaran, Hensgen and Ali, Representing task and machine
-# heterogeneities for heterogeneous computing systems, 2000; the default values are those of Friese's thesis of
-# 2015, section 3.5.3.1 and appendix E, which gives no spread of g (0.1 is ours).
+# P-state k runs at a share f_k of the dynamic power (1, 0.75 and 0.5) and takes g times as long, g = max(1, G(1 /
+# sqrt(f_k), 0.1)), drawn for each pair: P0 is always the fastest, and which P-state needs the least energy depends on
+# the pair. Each special-purpose machine type has `special_least` to `special_most` task types of its own, which the
+# general-purpose machine types run too. Every task type has at least one task; the others are spread evenly at random.
+# Numbers are rounded to six significant digits. Sources: the method is that of Ali, Siegel, Maheswaran, Hensgen and
+# Ali, Representing task and machine heterogeneities for heterogeneous computing systems, 2000; the default values are
+# those of Friese's thesis of 2015, section 3.5.3.1 and appendix E, which gives no spread of g (0.1 is ours).
 DIGITS: Final = 6
 SLOWDOWN_COV: Final = 0.1
 SMALLEST_SHARE: Final = 1e-9
@@ -119,10 +112,7 @@ def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
 
 
 def own_tasks(rng: np.random.Generator, options: CovOptions | GrowOptions, in_all: int | None = None) -> Mask:
-    """Draw which task types each special-purpose machine type runs: sets without common members.
-
-    With `in_all`, numbers of task types drawn at random go up or down until they sum to that.
-    """
+    """Draw disjoint sets of task types for the special-purpose machine types; with `in_all`, of this total size."""
     own = np.zeros((options.task_types, len(options.special_machines)), dtype=np.bool_)
     waiting = rng.permutation(options.task_types)
     least, most = options.special_least, options.special_most
@@ -163,35 +153,27 @@ def six_digits(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-# Growth: from a small table of real programs on real machines to one with more task types, alike in shape.
-#
-# For `seconds`, and likewise for `watts`, with T real task types and M machine types:
-#
+# Growth: from a small table of real programs on real machines to one with more task types, alike in shape. For
+# `seconds`, and likewise for `watts`, with T real task types and M machine types:
 #     q_i   = mean over the general machine types of e_ij             the row mean of a real task type
 #     r_ij  = e_ij / q_i                                              what machine type j needs of that mean
 #     q_new ~ Gram-Charlier with the four moments of q_1 ... q_T
 #     s_j   ~ Gram-Charlier with the four moments of r_1j ... r_Tj    for each machine type j by itself
 #     e_new = q_new s_j / (mean over the general machine types of s_j)
+# General machine types are those that run all real task types (if there is none: all that run task type i). The real
+# task types stay as they are. No sample is below a tenth of the smallest number whose shape it has; `gram_charlier.py`
+# says what shape is kept. Row means and ratios are drawn independently, so a machine type that is faster than another
+# for every real task type need not be for every new one. The ratios of a new row are scaled to mean 1, as those of a
+# real one have (the thesis does not scale). `Shape.new` has the resulting shape.
 #
-# General machine types are those that run all real task types (if there is none: all that run task type i).
-# The real task types stay as they are. No sample is below a tenth of the smallest number whose shape it has;
-# `gram_charlier.py` says what shape is kept. Row means and the ratios of every machine type are drawn without
-# regard to each other. So a machine type that is faster than another for every real task type need not be for
-# every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
-# indeed (the thesis does not scale). `Shape.new` tells what shape came out.
+# Every new task type has a model among the real ones, at random, each as often as any other, and runs where its model
+# runs. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes e_ijk /
+# e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a real program.
+# Special-purpose machine types run two or three task types each, which no other of them runs, in a tenth of the task
+# type's mean seconds and at its mean watts; their idle power is the mean of that of the others.
 #
-# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often as any
-# other. It runs on the machine types and in the P-states in which its model runs, so some machine can run it. Above,
-# e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes e_ijk / e_ij times as
-# long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a real program.
-#
-# *Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
-# the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.
-#
-# One real task type has no spread: its new ones are its equals. Every task type has at least one task, the
-# others are spread evenly at random. New numbers have six digits. Of prices and site only what concerns
-# energy stays: electricity, currency and PUE.
-#
+# One real task type has no spread: its new ones are its equals. Every task type has at least one task, the others are
+# spread evenly at random. New numbers have six digits. Of prices and site only electricity, currency and PUE stay.
 # Source: Friese, thesis of 2015, section 5.3.4.2; floor, scaling, models, P-states and idle power are ours.
 FLOOR_SHARE: Final = 0.1
 
@@ -242,29 +224,29 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
         densities = [gram_charlier(moments(each), floor=FLOOR_SHARE * float(each.min())) for each in shown]
         factors = _factors(cells, levels, arrays.machine_of)[models]
         new = _sampled(densities, first[models] >= 0, general, rng)[:, arrays.machine_of] * factors
-        cells = np.vstack((cells, _sound(key, new)))
+        cells = np.vstack((cells, _in_range(key, new)))
         all_levels = _levels(cells, all_first)
         new_levels = all_levels[len(real) :]
         shapes += _shapes(key, names, densities, _numbers(levels, general), _numbers(new_levels, general))
-        special = _sound(key, np.where(own, _row_means(all_levels, general)[:, np.newaxis] / speedup, np.nan))
+        special = _in_range(key, np.where(own, _row_means(all_levels, general)[:, np.newaxis] / speedup, np.nan))
         tables.append(packed_table(np.hstack((special, cells))))
     counts = task_counts(rng, options.task_types, options.tasks)
     return Growth(_joined(name, small, options, counts, tables), tuple(shapes))
 
 
 def _require_options(small: Bag, options: GrowOptions) -> None:
-    """Refuse what this bag cannot be grown to."""
-    faults = []
+    """Raise an error if this bag cannot be grown to that."""
+    issues = []
     real, types = len(small.task_types), len(small.machine_types)
     if options.task_types < real:
         needed = f"at least the {real} task types of the small bag"
-        faults.append(Fault(("task_types",), str(options.task_types), needed, "ask for more"))
+        issues.append(InputIssue(("task_types",), str(options.task_types), needed, "ask for more"))
     if options.machines is not None and len(options.machines) != types:
         needed = f"{types}, one for each machine type of the small bag"
-        faults.append(Fault(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
-    faults += too_many_pairs(options.task_types * (len(small.modes) + len(options.special_machines)))
-    if faults:
-        raise InstanceError(SOURCE, tuple(faults))
+        issues.append(InputIssue(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
+    issues += too_many_pairs(options.task_types * (len(small.modes) + len(options.special_machines)))
+    if issues:
+        raise InstanceError(SOURCE, tuple(issues))
 
 
 def _levels(cells: Floats, first: Integers) -> Floats:
@@ -311,14 +293,13 @@ def _shapes(
     ]
 
 
-def _sound(key: str, cells: Floats) -> Floats:
+def _in_range(key: str, cells: Floats) -> Floats:
     """Round to six digits, inside the range of numbers that a bag may hold."""
     cells = np.minimum(LARGEST, rounded(cells))
     return np.maximum(SMALLEST, cells) if key == "seconds" else np.where(cells < SMALLEST, 0.0, cells)
 
 
 def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tables: list[Table]) -> Bag:
-    """Put the grown bag together."""
     machines = small.machine_types
     if options.machines is not None:
         machines = tuple(
@@ -345,7 +326,7 @@ def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tabl
 
 
 def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
-    """Return numbered names that nobody has: a grown bag can be grown again.
+    """Return numbered names that are not taken: a grown bag can be grown again.
 
     >>> _fresh("grown", 2, ["zip", "grown-1"])
     ['grown-2', 'grown-3']
@@ -355,15 +336,11 @@ def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
     return [name for name in numbered(word, number + more) if name not in known][:number]
 
 
-# Random bags of the kind of a given one: every task's type is drawn from the given bag's own mix.
-#
-# With n_i tasks of type i in the given bag and n in all, each task of the new one is of type i with
-# probability n_i / n, whatever the others are; so the counts are multinomial. A type of which none is drawn
-# is left out, as is its price. Machines, times, powers, the other prices and the site stay as they are.
-#
-# Source: Tarplee, Maciejewski and Siegel, 2014, section V-B, whose random bags are drawn like this.
+# Random bags of the kind of a given one: with n_i tasks of type i in the given bag and n in all, each task is of type i
+# with probability n_i / n, independently; so the counts are multinomial. A type of which none is drawn is left out, as
+# is its price. All else stays. Source: Tarplee, Maciejewski and Siegel, 2014, section V-B.
 def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
-    """Return a bag of so many tasks whose types are drawn from a bag's mix.
+    """Return a bag of `tasks` tasks whose types are drawn from a bag's mix.
 
     >>> from lpsched.bag.model import Bag
     >>> from lpsched.bag.parts import MachineType, TaskType
@@ -375,8 +352,8 @@ def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     (1000, True)
     """
     if not 1 <= tasks <= MOST:
-        fault = Fault(("tasks",), repr(tasks), f"a number from 1 to {MOST:g}", "change the option")
-        raise InstanceError(SOURCE, (fault,))
+        issue = InputIssue(("tasks",), repr(tasks), f"a number from 1 to {MOST:g}", "change the option")
+        raise InstanceError(SOURCE, (issue,))
     mix = np.array([task.count for task in bag.task_types], dtype=float)
     counts = rng.multinomial(tasks, mix / mix.sum()).tolist()
     drawn = [i for i, count in enumerate(counts) if count]

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.arrivals import (
-    THESIS_LEVELS,
-    TWENTY_CLASSES,
-    UTILITY_RANGES,
-    Bursts,
-    draw_pairs,
-    draw_tasks,
-    draw_waves,
-)
+from lpsched.generate import arrivals as arriving
 from lpsched.generate.bags import gamma_draws, rounded, six_digits
 from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.model.fields import numbered
@@ -33,7 +25,6 @@ if TYPE_CHECKING:
 
 
 # How much faster a program runs on n cores than on one: Downey's model.
-#
 #     A      average parallelism of the program: what it could keep busy on average, at least 1
 #     sigma  how much its parallelism varies: 0 does not at all; above 1, the program is largely sequential with
 #            bursts of much parallelism
@@ -44,9 +35,7 @@ if TYPE_CHECKING:
 #                  S(n)  =  A                                                for n >= 2 A - 1
 #     sigma >= 1   S(n)  =  n A (sigma + 1) / (sigma (n + A - 1) + A)        for 1 <= n <= A + A sigma - sigma
 #                  S(n)  =  A                                                from there on
-#
 # Both agree at sigma = 1. S(1) is 1, and S never falls.
-#
 # Source: Downey, A model for speedup of parallel programs, technical report UCB/CSD-97-933 (1997).
 def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
     """Return how many times faster than one core each number of cores is.
@@ -65,22 +54,18 @@ def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
     return np.where(n <= a, within, np.where(n <= 2.0 * a - 1.0, beyond, a))
 
 
-# Task types of the Jobs paper: what each is worth, how urgent it is, how large, and how long on one core.
-#
+# Task types of the Jobs paper:
 #     u       utility at the start, evenly within the range of the priority; priority and urgency by table I
-#     t       ~ Gaussian((1 + (18 - 1) (u - 1) / (8 - 1)) hours, coefficient of variation 0.15), never below a
-#             tenth of its mean: seconds on a single core, the longer the more a task is worth
+#     t       ~ Gaussian((1 + (18 - 1) (u - 1) / (8 - 1)) hours, coefficient of variation 0.15), never below a tenth of
+#             its mean: seconds on a single core, the longer the more utility a task has
 #     home    for general-purpose types any general-purpose cluster; for special-purpose types their own
-#     n       cores, by table II evenly between the ends of its row; `max` are the cores of the home cluster:
-#             20 % 2 to 4, 20 % 5 to 256, 40 % 257 to 4,096, 19 % 4,097 to max - 1, 1 % max
+#     n       cores, by table II evenly between the ends of its row; `max` are the cores of the home cluster: 20 % 2 to
+#             4, 20 % 5 to 256, 40 % 257 to 4,096, 19 % 4,097 to max - 1, 1 % max
 #     A       average parallelism, log-evenly from 0.5 to 2 % of n, at least 1
 #     sigma   evenly from 4 to 10
-#
-# In clusters that are smaller than a row of table II, the row ends where the cluster does. Task types of the
-# same clusters are next to each other: the general-purpose ones first, then those of the first
-# special-purpose cluster, and so on.
-#
-# Source: Machovec et al. (2016), section IV.B, tables I and II; `options.py` says what is ours.
+# In clusters that are smaller than a row of table II, the row ends where the cluster does. Task types of the same
+# clusters are next to each other: the general-purpose ones first, then those of the first special-purpose cluster, and
+# so on. Source: Machovec et al. (2016), section IV.B, tables I and II; `options.py` says what is ours.
 LEAST_UTILITY: Final = 1.0
 MOST_UTILITY: Final = 8.0
 SHORTEST_SHARE: Final = 0.1  # of the mean
@@ -105,8 +90,8 @@ class TypeDraws:
 def draw_types(rng: np.random.Generator, options: MachovecOptions) -> TypeDraws:
     """Draw all task types."""
     number = options.task_types
-    pairs = draw_pairs(rng, number)
-    low, high = np.array([UTILITY_RANGES[priority] for priority, _ in pairs]).T
+    pairs = arriving.draw_pairs(rng, number)
+    low, high = np.array([arriving.UTILITY_RANGES[priority] for priority, _ in pairs]).T
     utilities = high - rng.random(number) * (high - low)  # the upper end belongs to the range
     general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
     special = np.arange(len(options.nodes), len(options.clusters))
@@ -144,7 +129,6 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
 # Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.
 #
 # With G(mean, V) of `bags.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
-#
 #  t_ic   seconds on a single core: the type's at home, ~ G(t_i, 0.3) in other clusters
 #  d_i    ~ G(133, 0.2)        watts of one node, on the whole
 #  D_ic   ~ G(d_i, 0.2)        in cluster c
@@ -156,11 +140,9 @@ def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -
 #  watts of m nodes     m D_ic p_ick
 #  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `speed_up`. On as many nodes as the
 #                       type takes for its cores it uses just these; on more or fewer, all that they have
-#
 # so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds have points
 # at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a line. General-purpose
 # types run in general-purpose clusters only, special-purpose ones in their own only. Numbers are rounded to six digits.
-#
 # Source: Machovec et al. (2016), section IV.B. It does not say whether a root goes over f_k alone, whether
 # power and speed have one randomness, and for what it is drawn anew: over both, one, for each pair are ours.
 GENERAL_COV: Final = 0.3
@@ -238,21 +220,17 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 
 
 # The Jobs paper's clusters: 100,000 cores, and tasks of a hundred types that take many nodes, for 28 hours.
-#
 #     N, T    tasks in 24 hours on average, and task types
-#     rate    N / T / 24 hours for each type, times the waves of `arrivals.py` for types of at most 4,096
-#             cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
-#             hours: the mean over the day is 1
-#
-# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting utility and in
-# urgency; utility classes are drawn evenly for each task. How many tasks there are is random; a draw without any is
-# drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at the edges of the 24 hours that
-# count, after four hours of warm-up with the rates of their time of day. Schedulers know how long tasks run.
-#
-# Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
-#
-# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-# Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `options.py`.
+#     rate    N / T / 24 hours for each type, times the waves of `arrivals.py` for types of at most 4,096 cores; for
+#             larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15 hours: the mean over the
+#             day is 1
+# Tasks of a type agree in cores, in starting utility and in urgency; utility classes are drawn evenly for each task.
+# How many tasks there are is random; a draw without any is drawn again. Arrivals have hundredths of a second. Energy
+# and utility are prorated at the edges of the 24 hours that count, after four hours of warm-up with the rates of their
+# time of day. Schedulers know how long tasks run. Trial t of a seed is the same kind of clusters from the random
+# numbers of the seeds (seed, t). Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an
+# Oversubscribed Energy-Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in
+# `options.py`.
 NAME: Final = "machovec"
 DAY_SECONDS: Final = SECONDS_PER_HOUR * HOURS_PER_DAY
 WORK_HOURS: Final = (9.0, 18.0)
@@ -281,16 +259,15 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
         watts=watts,
         tasks=ParallelTasks.of(arrivals.tolist(), of_type.tolist(), types.cores[of_type].tolist(), utilities=levels),
         priorities=priorities,
-        urgencies=THESIS_LEVELS.urgencies,
-        utility_classes=TWENTY_CLASSES,
+        urgencies=arriving.THESIS_LEVELS.urgencies,
+        utility_classes=arriving.TWENTY_CLASSES,
         period=options.period,
         made_by=options.note(NAME, seed, trial),
     )
 
 
 def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], of_type: Integers) -> list[Levels]:
-    """Draw a utility class for each task."""
-    classes = tuple(TWENTY_CLASSES)
+    classes = tuple(arriving.TWENTY_CLASSES)
     every = [
         [Levels(priority, urgency, kind) for kind in classes]
         for priority, urgency in zip(priorities, types.urgencies, strict=True)
@@ -300,23 +277,22 @@ def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], o
 
 
 def _tasks(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Integers]:
-    """Draw when tasks arrive, in rising order, and of which type they are."""
     per_second = options.tasks / options.task_types / DAY_SECONDS
 
     def draw() -> Iterator[tuple[Rates, float]]:
         return ((_rates(rng, options, cores), per_second) for cores in types.cores.tolist())
 
-    return draw_tasks(rng, draw, SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds)
+    return arriving.draw_tasks(rng, draw, SECONDS_PER_HOUR * options.hours, options.period.warm_up_seconds)
 
 
 def _rates(rng: np.random.Generator, options: MachovecOptions, cores: int) -> Rates:
     if cores > options.core_steps[-1]:
         return work_hours(options.begins_at_hour)
-    waves = draw_waves(rng, DAY_SECONDS)
+    waves = arriving.draw_waves(rng, DAY_SECONDS)
     return waves if options.wave_amplitude is None else replace(waves, amplitude=options.wave_amplitude)
 
 
-def work_hours(begins_at_hour: float) -> Bursts:
+def work_hours(begins_at_hour: float) -> arriving.Bursts:
     """Return the rates of large tasks, in a period that begins at a time of day.
 
     >>> work_hours(8.0).at(SECONDS_PER_HOUR * np.array([0.9, 1.0, 9.9, 10.0, -14.5])).tolist()
@@ -324,7 +300,7 @@ def work_hours(begins_at_hour: float) -> Bursts:
     """
     begin, end = WORK_HOURS
     rest = (HOURS_PER_DAY - WORK_RATE * (end - begin)) / (HOURS_PER_DAY - (end - begin))
-    return Bursts(
+    return arriving.Bursts(
         DAY_SECONDS,
         SECONDS_PER_HOUR * np.array([0.0, begin, end]),
         np.array([rest, WORK_RATE, rest]),

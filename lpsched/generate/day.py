@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, quote
+from lpsched.errors import InputIssue, InstanceError, quote
 from lpsched.generate import clusters
 from lpsched.generate.arrivals import THESIS_LEVELS, draw_bursts, draw_levels, draw_tasks, draw_waves, even_arrivals
 from lpsched.generate.bags import CovTables, cov_tables, machine_counts, packed_table, rounded, with_p_states
-from lpsched.generate.options import SOURCE, EsscOptions, MachovecOptions, state_names
+from lpsched.generate.options import SOURCE, Affinity, EsscOptions, MachovecOptions, state_names
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import ArrivingTasks, Day
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.generate.arrivals import Rates
-    from lpsched.generate.options import Affinity
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.model.table import Table
 
 
-# Days of a bag: its machines, task types and tables, with tasks that arrive and lose utility.
-#
-# Of every task the type is drawn by the bag's counts, the arrival evenly from the span, and the levels of
-# utility as in the thesis; see `arrivals.py`. The watts are those of the bag while it runs a
+# Days of a bag: its machines, task types and tables. Of every task the type is drawn by the bag's counts, the arrival
+# evenly from the span, and the levels of utility as in the thesis (`arrivals.py`). The watts are those while running a
 # task; idle power, prices and site have no place in a day.
 SECONDS_PER_MINUTE: Final = 60
 MOST_MINUTES: Final = 1e9
@@ -39,15 +36,15 @@ MOST_MINUTES: Final = 1e9
 
 def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes: float) -> Day:
     """Make a day of a bag; the same generator state gives the same day."""
-    faults = []
+    issues = []
     if not 1 <= tasks <= MOST_TASKS:
-        faults.append(Fault(("tasks",), str(tasks), f"1 to {MOST_TASKS:,}", "change the option"))
+        issues.append(InputIssue(("tasks",), str(tasks), f"1 to {MOST_TASKS:,}", "change the option"))
     if not 0 < minutes <= MOST_MINUTES:
-        faults.append(Fault(("minutes",), repr(minutes), f"above 0, up to {MOST_MINUTES:g}", "change the option"))
+        issues.append(InputIssue(("minutes",), repr(minutes), f"above 0, up to {MOST_MINUTES:g}", "change the option"))
     if bag.watts is None:
-        faults.append(Fault(("watts",), "none in the bag", "watts of every pair", "add them to the bag"))
-    if faults:
-        raise InstanceError(SOURCE, tuple(faults))
+        issues.append(InputIssue(("watts",), "none in the bag", "watts of every pair", "add them to the bag"))
+    if issues:
+        raise InstanceError(SOURCE, tuple(issues))
     assert bag.watts is not None
     counts = np.array([task.count for task in bag.task_types], dtype=float)
     arrivals = even_arrivals(rng, tasks, SECONDS_PER_MINUTE * minutes)
@@ -63,26 +60,19 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
     )
 
 
-# Environments of low and of high affinity: the same machines and tasks, which suit each other less or more.
-#
-# The speeds s_ij = 1 / e_ij of the general-purpose machine types have the singular values and vectors
-# sigma_1 >= sigma_2 >= ..., u_k and v_k.
-#
-# *Low.* Only the first pair is kept, sigma_1 u_1 v_1': every task type ranks the machine types alike.
-#
-# *High.* In turn, for k = 2, 3, ..., some of u_k v_k' is added, which makes sigma_k larger and leaves the
-# other singular values as they are. No speed may fall below a fifth of what it was; each step takes half of
-# what that allows, and the turns go around until nothing is left to take.
-#
-# *Special-purpose machine types* run their own task types ten times as fast as the general-purpose ones do on
-# average over machine types (of speeds, not of seconds).
+# Environments of low and of high affinity: the same machines and tasks, which suit each other less or more. The speeds
+# s_ij = 1 / e_ij of the general-purpose machine types have the singular values and vectors sigma_1 >= sigma_2 >= ...,
+# u_k and v_k. *Low*: only the first pair is kept, sigma_1 u_1 v_1': every task type ranks the machine types alike.
+# *High*: in turn, for k = 2, 3, ..., some of u_k v_k' is added, which makes sigma_k larger and leaves the other
+# singular values as they are. No speed may fall below a fifth of what it was; each step takes half of what that allows,
+# until nothing is left to take. Special-purpose machine types run their own task types ten times as fast as the
+# general-purpose ones do on average over machine types (of speeds, not of seconds).
 #
 # The thesis adds as much as leaves no speed negative, in one turn. Taken literally, a speed becomes 0 in the first
 # step, which no table of seconds can hold, and as often as not stops the steps that follow: over 48 trials the affinity
 # is then 0.10 to 0.17, where the thesis prints 0.14 to 0.18. Half steps and the floor, both ours, give 0.14 to 0.18.
-# The floor also keeps mean seconds, on which utility depends, near the old ones.
-#
-# Source: Friese, thesis of 2015, section 3.5.3.2.
+# The floor also keeps mean seconds, on which utility depends, near the old ones. Source: Friese, thesis of 2015,
+# section 3.5.3.2.
 SPECIAL_SPEEDUP: Final = 10.0
 SLOWEST_SHARE: Final = 0.2  # of its speed before; ours
 STEP_SHARE: Final = 0.5  # of what is allowed; ours
@@ -133,22 +123,16 @@ def high_affinity(speeds: Floats) -> Floats:
 
 
 # The day of the thesis: a hundred machines, a hundred task types, and tasks in waves and bursts.
-#
 #     N, T    tasks of the period on average, and task types
 #     n_i     ~ Gaussian(N / T, variance N / T / 10)      tasks of type i on average; from 0 to twice the mean
 #     rate    n_i / length of the period, times the waves or bursts of `arrivals.py`
-#
 # Tables come by `bags.py`, with 17 task types of their own for the four special-purpose machine types together (bursts;
-# the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and utility class
-# come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run nothing take nothing.
-#
-# Warm-up and period have the same rates at the same hour of the day. The number of tasks is random, with the
-# mean N in the period; a draw without any task is drawn again. Arrivals have hundredths of a second, tables
-# six digits. Tables of low affinity have all their digits: rounding would bring back an affinity of 1e-7.
-#
-# Trial t of a seed is the same kind of day from other random numbers, those of the seeds (seed, t).
-#
-# Source: Friese, thesis of 2015, sections 2.6, 3.5 and 4.4, appendices B to F.
+# the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Static and dynamic power are one
+# number in a day: idle machines take nothing. Warm-up and period have the same rates at the same hour of the day. The
+# number of tasks is random, with the mean N in the period; a draw without any task is drawn again. Arrivals have
+# hundredths of a second, tables six digits; those of low affinity have all, since rounding would bring back an affinity
+# of 1e-7. Trial t of a seed is the same kind of day from the random numbers of the seeds (seed, t). Source: Friese,
+# thesis of 2015, sections 2.6, 3.5 and 4.4, appendices B to F.
 NAME: Final = "essc"
 VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type
 
@@ -189,7 +173,6 @@ def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Tabl
 
 
 def _tasks(rng: np.random.Generator, options: EsscOptions, bursty: Mask) -> tuple[Floats, Integers]:
-    """Draw when tasks arrive, in rising order, and of which type they are."""
     length = SECONDS_PER_HOUR * options.hours
 
     def draw() -> Iterator[tuple[Rates, float]]:
@@ -206,10 +189,8 @@ def mean_numbers(rng: np.random.Generator, options: EsscOptions) -> Floats:
     return np.clip(drawn, 0.0, 2.0 * mean)  # on both sides alike, so that the mean stays
 
 
-# Another draw of the same kind: trial t of a day, or of clusters, that a generator made.
-#
-# Trial 0 is the instance itself. Trial t is made by its generator with its options, from random numbers of
-# its own: new tables, new tasks. The period is the instance's as it stands, so that an energy constraint that
+# Trial t of a generated day, or of clusters: trial 0 is the instance itself, trial t is made by its generator with its
+# options, from random numbers of its own. The period is the instance's as it stands, so that an energy constraint that
 # was put in later holds in all trials. Trials of a trial are other draws again.
 Arriving = TypeVar("Arriving", Day, Clusters)
 KINDS: Final = {  # what an entry of a note must be, by the type of the option
@@ -221,7 +202,7 @@ KINDS: Final = {  # what an entry of a note must be, by the type of the option
 
 
 class Maker(NamedTuple):
-    """A generator: the name that it notes, what it makes, its options, and how it is asked."""
+    """A generator: the name that it notes, what it makes, its options, and its function."""
 
     name: str
     noun: str  # as in `lpsched generate NOUN`
@@ -250,15 +231,11 @@ def another_day(given: Arriving, trial: int) -> Arriving:
     name = given.name.removesuffix(_suffix(before))
     made = maker.make(name, note["seed"], options, (*before, trial))
     assert isinstance(made, type(given))
-    if _machines(made) != _machines(given) or made.task_types != given.task_types:
+    if made.runs_on() != given.runs_on() or made.task_types != given.task_types:
         found = f"{maker.machines} or task types that were changed later"
         advice = f"{maker.advice} the machines it should have"
-        raise InstanceError(given.name, (Fault(("made_by",), found, "those of the generator", advice),))
+        raise InstanceError(given.name, (InputIssue(("made_by",), found, "those of the generator", advice),))
     return made.model_copy(update={"name": name + _suffix((*before, trial)), "period": given.period})
-
-
-def _machines(given: Day | Clusters) -> tuple[object, ...]:
-    return given.machine_types if isinstance(given, Day) else given.clusters
 
 
 def _suffix(trial: tuple[int, ...]) -> str:
@@ -266,30 +243,30 @@ def _suffix(trial: tuple[int, ...]) -> str:
 
 
 def _note_of(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
-    """Return what an instance says of how it was made, with tuples for lists."""
+    """Return the note of the generator of an instance, with tuples for lists."""
     note = given.made_by or {}
     kinds = {"generator": Literal, "seed": int, "trial": tuple}
     kinds |= {name: get_origin(kind) or kind for name, kind in maker.options.types().items()}
     do = f"run it alone, or {maker.advice} `lpsched generate {maker.noun} --tasks N --seed S -o FILE`"
-    faults = []
+    issues = []
     if given.made_by is None:
-        faults.append(Fault(("made_by",), "nothing", "a generator, which makes others like it", do))
+        issues.append(InputIssue(("made_by",), "nothing", "a generator, which makes others like it", do))
     elif note.get("generator") != maker.name:
-        faults.append(Fault(("made_by", "generator"), quote(str(note.get("generator"))), quote(maker.name), do))
+        issues.append(InputIssue(("made_by", "generator"), quote(str(note.get("generator"))), quote(maker.name), do))
     else:
         do = "correct it, or drop made_by"
         for key, value in note.items():
             if key not in kinds:
-                faults.append(Fault(("made_by", key), "a key that this generator does not know", "none such", do))
+                issues.append(InputIssue(("made_by", key), "a key that this generator does not know", "none such", do))
             elif not _is(kinds[key], value):
-                faults.append(Fault(("made_by", key), quote(str(value)), KINDS[kinds[key]], do))
-    if faults:
-        raise InstanceError(given.name, tuple(faults))
+                issues.append(InputIssue(("made_by", key), quote(str(value)), KINDS[kinds[key]], do))
+    if issues:
+        raise InstanceError(given.name, tuple(issues))
     return {key: tuple(value) if kinds[key] is tuple else value for key, value in note.items()}
 
 
 def _is(kind: object, value: object) -> bool:
-    """Return whether a value is of a kind; true and false are no numbers."""
+    """Return whether a value is of a kind; bools are no numbers."""
     if kind is Literal:
         return isinstance(value, str)
     if kind is tuple:

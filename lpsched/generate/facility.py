@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.facility.model import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
+from lpsched.facility.rules import require_cap
 from lpsched.generate.bags import six_digits
 from lpsched.generate.options import PLATFORMS, SOURCE, FacilityOptions
 from lpsched.model.fields import SMALLEST, numbered
@@ -24,21 +25,15 @@ if TYPE_CHECKING:
 # draw in air from the cold aisle between them and blow it into the hot aisle behind, each 0.6 m from the middle of the
 # row. CRAC units stand around the room, evenly spaced, 1 m from the racks; they blow and draw at floor height.
 #
-# Flows (m3/s). F_v is the airflow of node v, h_v in (0, 1) its height in the rack, and rho the recirculation
-# share. Node v draws
-#
-#     rho (1/2 + h_v) F_v        of air that has just left nodes: the higher, the more
-#     the rest                   from CRAC units
-#
-# and what leaves a node divides likewise. So on the whole a share rho of the air comes back uncooled, and as
-# much air of the CRAC units passes by the nodes, straight into CRAC units again (bypass): with conserved flow
-# there is no recirculation without it. Who exchanges with whom falls with the distance d between the one's
-# outlet and the other's inlet: weights exp(-d / 0.8 m) between a node and its 30 nearest (and itself, and those
-# that have it among theirs), exp(-d / 4 m) from and to CRAC units. Rows and columns of the weights are then
-# scaled in turn until they sum to the flows (Sinkhorn's method).
-#
-# The flows among nodes may stop short of their sums: what they leave open goes through the CRAC units, whose
-# blocks are balanced to the last digit. So air is conserved at every place to about 1e-14.
+# Flows (m3/s). F_v is the airflow of node v, h_v in (0, 1) its height in the rack, and rho the recirculation share.
+# Node v draws rho (1/2 + h_v) F_v of air that has just left nodes, the higher the more, and the rest from CRAC units;
+# what leaves a node divides likewise. So on the whole a share rho of the air comes back uncooled, and as much air of
+# the CRAC units passes by the nodes, straight into CRAC units again (bypass): with conserved flow there is no
+# recirculation without it. The exchange falls with the distance d between the one's outlet and the other's inlet:
+# weights exp(-d / 0.8 m) between a node and its 30 nearest (and itself, and those that have it among theirs), exp(-d /
+# 4 m) from and to CRAC units. Rows and columns of the weights are then scaled in turn until they sum to the flows
+# (Sinkhorn's method). The flows among nodes may stop short of their sums: what they leave open goes through the CRAC
+# units, whose blocks are balanced to the last digit. So air is conserved at every place to about 1e-14.
 RACK_WIDTH: Final = 0.6  # metres, all
 RACK_HEIGHT: Final = 2.0
 ROW_PITCH: Final = 2.4
@@ -176,14 +171,11 @@ def _joined(among: tuple[Integers, Integers, Floats], down: Floats, of_units: Fl
     return SparseMatrix(nodes + units, nodes + units, starts.tobytes(), columns[kept].tobytes(), values[kept].tobytes())
 
 
-# The servers and benchmarks of the Heat paper, and how they are thought to behave.
-#
-# Names, overheads, cores, P-states and watts are those of its table II, the degradation is its table I; lbm and
-# povray scale with the clock as it says. The other shares, and which benchmark is in which memory class, are
-# ours, after the order of memory intensity that is known of SPEC CPU2006.
-#
-# Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
-# resource allocation in heterogeneous high performance computing systems, 2014.
+# The servers and benchmarks of the Heat paper. Names, overheads, cores, P-states and watts are those of its table II,
+# the degradation is its table I; lbm and povray scale with the clock as it says. The other shares, and which benchmark
+# is in which memory class, are ours, after the order of memory intensity that is known of SPEC CPU2006. Source: Oxley,
+# Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware resource allocation in
+# heterogeneous high performance computing systems, 2014.
 class Server(NamedTuple):
     """A column of table II."""
 
@@ -231,33 +223,28 @@ CLASSES: Final = ("heavy", "medium", "light")
 DEGRADATION: Final = ((1.00, 0.30, 0.05), (0.50, 0.20, 0.03), (0.06, 0.04, 0.01))
 
 
-# Facilities after the three platforms of the Heat paper: small, medium and large.
+# Facilities after the three platforms of the Heat paper: small, medium and large. From the paper (sections III and V):
+# how many nodes, CRAC units, task types and node types; of each node type the overhead, cores, P-states and watts of a
+# core in P-state 0 (table II); how much memory classes slow each other down (table I); the names of the task types; how
+# much of their time scales with the clock, for lbm (30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP;
+# equal CRAC airflows that sum to those of the nodes; the cap, a share (60 %) of the power of all cores at the most
+# CPU-intensive task type in P-state 0, with the warmest outlets that keep the redlines.
 #
-# From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node
-# type the overhead, cores, P-states and watts of a core in P-state 0 (table II); how much memory classes slow
-# each other down (table I); the names of the task types; how much of their time scales with the clock, for
-# lbm (30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those
-# of the nodes; the cap, a share (60 %) of the power of all cores at the most CPU-intensive task type in
-# P-state 0, with the warmest outlets that keep the redlines.
-#
-# What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
-# mean 1 and coefficient of variation V, U(a, b) a uniform one.
-#
-#   node v          of a type drawn evenly; every type occurs
-#   airflow         7.55e-5 m3/s for each watt of the node's full load: 160 cubic feet a minute for a kilowatt
-#   redline         25 C at the nodes; none at the CRAC units
-#   outlets         10 to 25 C
-#   clock           of P-state k of K: 1 - 0.6 k / (K - 1)
-#   seconds         in P-state 0: U(200, 600) of the task type x G(0.15) of the pair x U(0.8, 1.25) of the
-#                   node type; at clock c: x (1 + s (1 / c - 1)), s the share of the time that scales with it
-#   watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
-#   arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
-#   deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
-#   memory class    heavy, medium or light, of each task type as in `BENCHMARKS`
-#   air             `air_mixing`, with a stated share of recirculation
-#
-# Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
-# exact, so that air is conserved.
+# What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of mean 1 and
+# coefficient of variation V, U(a, b) a uniform one.
+#     node v          of a type drawn evenly; every type occurs
+#     airflow         7.55e-5 m3/s for each watt of the node's full load: 160 cubic feet a minute for a kilowatt
+#     redline         25 C at the nodes; none at the CRAC units; outlets 10 to 25 C
+#     clock           of P-state k of K: 1 - 0.6 k / (K - 1)
+#     seconds         in P-state 0: U(200, 600) of the task type x G(0.15) of the pair x U(0.8, 1.25) of the node type;
+#                     at clock c: x (1 + s (1 / c - 1)), s the share of the time that scales with it
+#     watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
+#     arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
+#     deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
+#     memory class    heavy, medium or light, of each task type as in `BENCHMARKS`
+#     air             `air_mixing`, with a stated share of recirculation
+# Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are exact, so
+# that air is conserved.
 REDLINE: Final = 25.0
 OUTLETS: Final = (10.0, 25.0)
 LOWEST_CLOCK: Final = 0.4
@@ -278,8 +265,8 @@ def generate_facility(
 ) -> Facility:
     """Generate one of the paper's platforms; the same generator state gives the same facility."""
     if platform not in PLATFORMS:
-        fault = Fault(("platform",), repr(platform), "one of " + ", ".join(PLATFORMS), "choose one")
-        raise InstanceError(SOURCE, (fault,))
+        issue = InputIssue(("platform",), repr(platform), "one of " + ", ".join(PLATFORMS), "choose one")
+        raise InstanceError(SOURCE, (issue,))
     options = PLATFORMS[platform].model_copy(update={"recirculation": recirculation, "cap_share": cap_share})
     return facility_of(platform, rng, options)
 
@@ -308,7 +295,7 @@ def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -
     modes = [  # the columns of the tables: each server with each of its clocks
         (j, clock) for j, each in enumerate(servers) for clock in np.linspace(1.0, LOWEST_CLOCK, each.p_states).tolist()
     ]
-    return Facility(
+    facility = Facility(
         name=name,
         node_types=types,
         nodes=tuple(of_node.tolist()),
@@ -316,7 +303,7 @@ def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -
         task_types=arriving,
         speeds=Table.of(
             [
-                [_speed(task, own[j], clock) for j, clock in modes]
+                [six_digits(1.0 / (own[j] * (1.0 + task.clock_share * (1.0 / clock - 1.0)))) for j, clock in modes]
                 for task, own in zip(tasks, seconds.tolist(), strict=True)
             ]
         ),
@@ -327,6 +314,8 @@ def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -
         degradation=Table.of([[DEGRADATION[a][b] for b in used] for a in used]),
         description=DESCRIPTION.format(cap_share=options.cap_share, recirculation=options.recirculation),
     )
+    require_cap(facility)
+    return facility
 
 
 def _node_type(server: Server) -> NodeType:
@@ -348,10 +337,6 @@ def _arriving(
         ArrivingType(task.name, six_digits(rate), six_digits(reward), six_digits(deadline), task.memory_class)
         for task, (rate, reward, deadline) in zip(tasks, numbers, strict=True)
     )
-
-
-def _speed(task: Benchmark, seconds: float, clock: float) -> float:
-    return six_digits(1.0 / (seconds * (1.0 + task.clock_share * (1.0 / clock - 1.0))))
 
 
 def _core_watts(task: Benchmark, server: Server, clock: float) -> float:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
-# The shape of some numbers: mean, standard deviation, skewness and kurtosis.
 NO_SPREAD: Final = 1e-12  # of the mean; what is smaller is rounding
 
 
@@ -56,10 +55,8 @@ def moments(values: Floats) -> Moments:
 #
 # *The density.* Write phi for the normal density, He3 = z^3 - 3z and He4 = z^4 - 6z^2 + 3. The Gram-Charlier
 # expansion (type A) of a standardised number z with skewness s and kurtosis 3 + x, and the area below z, are
-#
 #     f(z)  =  phi(z) (1  +  s/6 He3(z)  +  x/24 He4(z))
 #     F(z)  =  Phi(z)  -  phi(z) (s/6 (z^2 - 1)  +  x/24 (z^3 - 3z))
-#
 # The mean, variance, skewness and excess of f are 0, 1, s and x exactly.
 #
 # *Negative densities.* f is a density only for some (s, x): none for x < 0, and no more than 0 <= x <= 4 with
@@ -71,9 +68,7 @@ def moments(values: Floats) -> Moments:
 #
 # *Correction.* Therefore s and x are not taken as they are, but such that the clipped and cut density has the
 # wanted moments. All densities
-#
 #     g(z)  ~  phi(z) max(0, w0 + w1 He3(z) + w2 He4(z))  for z > c,    w0 >= 0, w0^2 + w1^2 + w2^2 = 1
-#
 # are looked through for the least difference in skewness and kurtosis. A sample is a + b z, with a and b such
 # that mean and deviation are those wanted; that determines c = (floor - a) / b. The search starts at the
 # expansion itself, (w0, w1, w2) ~ (1, s/6, x/24), and ends there when nothing had to be clipped or cut.
@@ -86,14 +81,13 @@ def moments(values: Floats) -> Moments:
 # *Samples* come by the inverse of the area, exact at small steps of z and straight in between. They are
 # stratified: of n samples each n-th part of the area gets one. Each still has the density, and together they
 # show its moments much better than independent ones would, which matters where 25 are drawn and not 10^6.
-#
 # Sources: Kendall, The Advanced Theory of Statistics, volume 1, for the expansion; Friese, thesis of 2015,
 # section 5.3.4.2, for its use, without a word on negative densities and samples. The correction is ours.
 REACH: Final = 7.0  # beyond lies 1e-12 of a normal density
 STEPS: Final = 800
 DIGITS: Final = 13  # of tables: the last ones differ among computers, and would lead the search elsewhere
 NOTHING_LEFT: Final = 1e-6  # of the largest step's area
-CLOSE: Final = 1e-3  # in skewness and kurtosis: nobody can tell the difference
+CLOSE: Final = 1e-3  # in skewness and kurtosis
 DIRECTIONS: Final = 16  # of the coarse look
 LENGTHS: Final = 6
 STARTS: Final = 4  # of the close look; skewness and kurtosis have more than one local optimum

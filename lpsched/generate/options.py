@@ -1,7 +1,7 @@
 """Options of the generators: type, range, default and help text of each, in one place.
 
-The library makes these models, commands take their options from them, studies check their values with them,
-and days and clusters note them in their files. Nothing heavy is loaded here: help texts are made of this.
+The library makes these models, commands take their options from them, studies check values with them, and days and
+clusters note them in their files. Nothing heavy is loaded here: help texts are made of this.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import operator
 from dataclasses import dataclass
 from itertools import pairwise
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from lpsched.errors import Fault, InstanceError, nearest
+from lpsched.errors import InputIssue, InstanceError, nearest
 from lpsched.model.fields import MOST, describe, numbered, refusal
 from lpsched.online.parts import COMPLETED, PRORATED, Cluster, Period
 from lpsched.online.tasks import MOST_TASKS
@@ -23,10 +23,7 @@ from lpsched.units import GIGA, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Self
 
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import ErrorDetails
 
 SOURCE: Final = "options of the generator"
 CHANGE: Final = "change the option"
@@ -59,35 +56,34 @@ def _plain(value: object) -> object:
 
 
 class Options(BaseModel):
-    """Options of a generator; making them raises an `InstanceError` with all that is wrong with them."""
+    """Options of a generator; invalid ones raise an `InstanceError` that lists all errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     if not TYPE_CHECKING:  # for a type checker the fields are the arguments
 
         def __init__(self, **given: object) -> None:
-            faults, made = [], self
+            issues, made = [], self
             try:
                 super().__init__(**given)
             except ValidationError as error:
-                faults = [self._fault(each, given) for each in error.errors(include_url=False)]
-                if misfits := [each for each in faults if each.do != CHANGE]:
+                issues = [self._issue(each, given) for each in error.errors(include_url=False)]
+                if misfits := [each for each in issues if each.hint != CHANGE]:
                     order = [*given, *type(self).model_fields]
                     misfits.sort(key=lambda each: order.index(each.path[0]))
                     raise InstanceError(SOURCE, tuple(dict.fromkeys(misfits))) from None
                 made = self.model_construct(**given)
-            if faults := [*faults, *made.at_odds(in_range=not faults)]:
-                raise InstanceError(SOURCE, tuple(dict.fromkeys(faults)))
+            if issues := [*issues, *made.at_odds(in_range=not issues)]:
+                raise InstanceError(SOURCE, tuple(dict.fromkeys(issues)))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return the same options but for some, which are checked."""
         del deep  # nothing in them can change
         return type(self)(**dict(self) | dict(update or {}))
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together; `in_range` says whether each is sound by itself."""
-        del in_range
-        return iter(())
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:  # noqa: ARG002 - of subclasses
+        """Yield errors of options that do not go together; `in_range`: each is valid by itself."""
+        yield from ()
 
     @classmethod
     def types(cls) -> dict[str, Any]:
@@ -101,32 +97,32 @@ class Options(BaseModel):
         return said | self.model_dump(exclude_none=True)
 
     @classmethod
-    def _fault(cls, detail: ErrorDetails, given: Mapping[str, object]) -> Fault:
-        """Return what is wrong with an option; the advice is `CHANGE` where its value is of the right type.
+    def _issue(cls, detail: ErrorDetails, given: Mapping[str, object]) -> InputIssue:
+        """Return the error of an option; the hint is `CHANGE` where its value is of the right type.
 
-        An option has one place, its name, and its description is a help text: so not by `model/problems.py`.
+        The path of an option is its name, and its description a help text: so not by `model/problems.py`.
         """
         name, value = str(detail["loc"][0]), detail["input"]
         match detail["type"]:
             case "missing":
-                return Fault((name,), "nothing", f"the key {name!r}", "add it")
+                return InputIssue((name,), "nothing", f"the key {name!r}", "add it")
             case "extra_forbidden":
                 return unknown(name, cls.model_fields)
-            case "fault":
-                return Fault((name,), repr(value), detail["ctx"]["needed"], CHANGE)
+            case "issue":
+                return InputIssue((name,), repr(value), detail["ctx"]["expected"], CHANGE)
             case "literal_error" if isinstance(value, str):
-                return Fault((name,), repr(value), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
-        return Fault((name,), describe(given[name]), _needed(get_type_hints(cls)[name]), "correct it")
+                return InputIssue((name,), repr(value), f"one of {', '.join(get_args(cls.types()[name]))}", CHANGE)
+        return InputIssue((name,), describe(given[name]), _needed(get_type_hints(cls)[name]), "correct it")
 
 
-def unknown(name: str, known: Iterable[str]) -> Fault:
-    """Return the fault of a name that is not among those that are known."""
+def unknown(name: str, known: Iterable[str]) -> InputIssue:
+    """Return the error of a name that is not among those that are known."""
     known = tuple(known)
-    return Fault((name,), "an unknown name", "one of " + ", ".join(known), nearest(name, known) or "remove it")
+    return InputIssue((name,), "an unknown name", "one of " + ", ".join(known), nearest(name, known) or "remove it")
 
 
 def _needed(kind: Any) -> str:  # noqa: ANN401 - what an annotation is
-    """Return what a value of a type is called.
+    """Return the words for a type.
 
     >>> _needed(tuple[int, ...] | None)
     'a list, each a whole number or null'
@@ -149,14 +145,16 @@ Cov = Annotated[float, Within(0, 2)]
 Positive = Annotated[float, Within(1e-6, 1e12)]
 Arriving = Annotated[int, Within(1, MOST_TASKS)]
 Watts = Annotated[float, Within(1e-6, 1e12, or_zero=True)]
-Hours = Annotated[float, Within(0.01, 24 * 366), Field(description="Length of the period that counts.")]
-WarmUp = Annotated[float, Within(1e-6, 24 * 366, or_zero=True), Field(description="Hours before it that do not count.")]
+Hours = Annotated[float, Within(0.01, 24 * 366), Field(description="Length of the period that counts, in hours.")]
+WarmUp = Annotated[
+    float, Within(1e-6, 24 * 366, or_zero=True), Field(description="Hours of warm-up before it, not counted.")
+]
 Gigajoules = Annotated[float, Within(1e-12, 1e12, or_zero=True)]
-ENERGY: Final = "Energy constraint of the period."
+ENERGY: Final = "Energy limit of the period, in gigajoules."
 
 
 def state_names(p_states: int) -> tuple[str, ...] | None:
-    """Return the names of so many P-states; one alone has no name."""
+    """Return the names of P-states; one alone has no name."""
     return tuple(f"P{k}" for k in range(p_states)) if p_states > 1 else None
 
 
@@ -171,15 +169,17 @@ def _period(options: EsscOptions | MachovecOptions, edge: Literal["prorated", "c
 
 
 # Options of bags: by coefficients of variation, and grown from a small one.
-BagTypes = Annotated[int, Within(1, MOST_TYPES), Field(description="Number of task types; grow: with the small bag's.")]
-BagTasks = Annotated[int, Within(1, MOST), Field(description="Tasks in all.")]
+BagTypes = Annotated[
+    int, Within(1, MOST_TYPES), Field(description="Number of task types; grow: with those of the small bag.")
+]
+BagTasks = Annotated[int, Within(1, MOST), Field(description="Total number of tasks.")]
 SpecialMachines = Annotated[Counts, Field(description="Machines of each special-purpose type, e.g. 2,2,3,3.")]
 OwnTypes = Annotated[int, Within(1, MOST_PAIRS)]
-Speedup = Annotated[float, Within(1e-3, 1e6), Field(description="How much faster they run their own.")]
+Speedup = Annotated[float, Within(1e-3, 1e6), Field(description="Speed-up of special-purpose machines.")]
 
 
 class CovOptions(Options):
-    """What to generate; the defaults are the thesis's, with 11,000 tasks."""
+    """Options of `cov_bag`; the defaults are those of the thesis, with 11,000 tasks."""
 
     task_types: BagTypes = 100
     machines: Counts = Field(
@@ -188,36 +188,35 @@ class CovOptions(Options):
     )
     special_machines: SpecialMachines = ()
     tasks: BagTasks = 11_000
-    mean_seconds: Positive = Field(default=600.0, description="cov: mean time on a general-purpose machine.")
-    task_cov: Cov = Field(default=0.1, description="cov: coefficient of variation across task types.")
-    machine_cov: Cov = Field(default=0.25, description="cov: the same across machine types.")
-    power_task_cov: Cov = Field(default=0.1, description="cov: the same of power, across task types.")
-    power_machine_cov: Cov = Field(default=0.25, description="cov: the same of power, across machine types.")
+    mean_seconds: Positive = Field(default=600.0, description="cov: mean seconds on a general-purpose machine.")
+    task_cov: Cov = Field(default=0.1, description="cov: coefficient of variation of times across task types.")
+    machine_cov: Cov = Field(default=0.25, description="cov: variation of times across machine types.")
+    power_task_cov: Cov = Field(default=0.1, description="cov: variation of power across task types.")
+    power_machine_cov: Cov = Field(default=0.25, description="cov: variation of power across machine types.")
     special_speedup: Speedup = 10.0
-    special_cov: Cov = Field(default=0.1, description="cov: coefficient of variation of their times.")
-    special_least: OwnTypes = Field(default=3, description="Fewest task types of their own.")
-    special_most: OwnTypes = Field(default=5, description="Most task types of their own.")
+    special_cov: Cov = Field(default=0.1, description="cov: variation of times on special-purpose machines.")
+    special_least: OwnTypes = Field(default=3, description="Least number of task types of a special-purpose type.")
+    special_most: OwnTypes = Field(default=5, description="Largest number of task types of a special-purpose type.")
     special_task_types: int | None = None  # in all; None: as the numbers of each are drawn
-    idle_watts: Watts = Field(default=66.0, description="cov: mean idle power.")
-    dynamic_watts: Watts = Field(default=133.0, description="cov: mean power above idle while running.")
+    idle_watts: Watts = Field(default=66.0, description="cov: mean idle power, in watts.")
+    dynamic_watts: Watts = Field(default=133.0, description="cov: mean power above idle while running, in watts.")
     p_states: PStates = Field(default=1, description="cov: P-states of each machine, 1 to 3.")
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together."""
-        del in_range
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:  # noqa: ARG002
+        """Yield errors of options that do not go together."""
         if not self.machines:
-            yield Fault(("machines",), "none", "at least one general-purpose type", "add one")
+            yield InputIssue(("machines",), "none", "at least one general-purpose type", "add one")
         yield from _bag_at_odds(self)
         number, types = self.special_task_types, len(self.special_machines)
         least, most = self.special_least * types, self.special_most * types
         if number is not None and not least <= number <= most and least <= most:
             needed = f"{least} to {most}, as {types} special-purpose types can have"
-            yield Fault(("special_task_types",), str(number), needed, CHANGE)
+            yield InputIssue(("special_task_types",), str(number), needed, CHANGE)
         yield from too_many_pairs(self.task_types * (len(self.machines) + types) * self.p_states)
 
 
 class GrowOptions(Options):
-    """What to grow to; the defaults are the thesis's second data set without its special-purpose machines."""
+    """Options of `grow`; the defaults are the thesis's second data set without its special-purpose machines."""
 
     task_types: BagTypes = 30  # in all, with the real ones
     tasks: BagTasks = 1_000
@@ -227,27 +226,26 @@ class GrowOptions(Options):
     special_least: Annotated[int, Within(1, MOST_TYPES)] = 2
     special_most: Annotated[int, Within(1, MOST_TYPES)] = 3
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together; what does not go with the small bag, its growth tells."""
-        del in_range
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:  # noqa: ARG002
+        """Yield errors of options that do not go together; `grow` checks them with the small bag."""
         yield from _bag_at_odds(self)
 
 
-def _bag_at_odds(options: CovOptions | GrowOptions) -> Iterator[Fault]:
+def _bag_at_odds(options: CovOptions | GrowOptions) -> Iterator[InputIssue]:
     if options.tasks < options.task_types:
-        yield Fault(("tasks",), str(options.tasks), "at least one of each type", "ask for more")
+        yield InputIssue(("tasks",), str(options.tasks), "at least one of each type", "ask for more")
     if options.special_least > options.special_most:
-        yield Fault(("special_least",), str(options.special_least), "at most special_most", "lower it")
+        yield InputIssue(("special_least",), str(options.special_least), "at most special_most", "lower it")
     special = options.special_most * len(options.special_machines)
     if special > options.task_types:
         needed = f"{special}, so that all special-purpose types have tasks of their own"
-        yield Fault(("task_types",), str(options.task_types), needed, "ask for more")
+        yield InputIssue(("task_types",), str(options.task_types), needed, "ask for more")
 
 
-def too_many_pairs(pairs: int) -> Iterator[Fault]:
+def too_many_pairs(pairs: int) -> Iterator[InputIssue]:
     """Find a table that would be too large."""
     if pairs > MOST_PAIRS:
-        yield Fault(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer")
+        yield InputIssue(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer")
 
 
 # Options of the thesis's day.
@@ -256,18 +254,18 @@ SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
 
 
 class EsscOptions(Options):
-    """What to generate; the defaults are the day of chapter 2 with 33,000 tasks."""
+    """Options of `essc_day`; the defaults are the day of chapter 2 with 33,000 tasks."""
 
     tasks: Arriving = Field(
-        default=33_000, description="How many tasks arrive in the period on average; the warm-up's come on top."
+        default=33_000, description="Mean number of tasks that arrive in the period, without those of the warm-up."
     )
     hours: Hours = 24.0
     warm_up_hours: WarmUp = 2.0
     p_states: PStates = Field(default=1, description="P-states of each machine, 1 to 3.")
-    affinity: Affinity = Field(default="example", description="How much tasks differ in which machines suit them.")
+    affinity: Affinity = Field(default="example", description="How much task types differ in their best machines.")
     edge: Literal["completed", "prorated"] | None = Field(  # None: completed with one P-state, prorated with more
         default=None,
-        description="What counts of a task at the period's edges: all if it ends within, or the part within.",
+        description="What counts of a task at the edges of the period: all if it ends within, or the part within.",
     )
     energy_gigajoules: Gigajoules | None = Field(default=None, description=ENERGY)
     task_types: Annotated[int, Within(1, 10_000)] = Field(default=100, description="Number of task types.")
@@ -276,7 +274,7 @@ class EsscOptions(Options):
     )
     special_machines: Counts = Field(default=(2, 2, 3, 3), description="Machines of each special-purpose type.")
     special_task_types: int | None = Field(  # None: 17 for four machine types, and so on
-        default=None, description="Task types that they run, in all."
+        default=None, description="Total number of task types of special-purpose machines."
     )
 
     @property
@@ -297,43 +295,39 @@ class EsscOptions(Options):
         """The period that counts."""
         return _period(self, self.edge or (COMPLETED if self.p_states == 1 else PRORATED))
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together."""
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:
+        """Yield errors of options that do not go together."""
         for key in ("machines", "special_machines"):
             if (types := len(getattr(self, key))) > MOST_LISTED:
-                yield Fault((key,), f"{types:,} types", f"at most {MOST_LISTED:,}", "ask for fewer")
+                yield InputIssue((key,), f"{types:,} types", f"at most {MOST_LISTED:,}", "ask for fewer")
         if in_range and self.tasks * (1.0 + self.warm_up_hours / self.hours) > MOST_TASKS:
             found = f"{self.tasks:,} and {self.warm_up_hours / self.hours:g} times as many in the warm-up"
-            yield Fault(("tasks",), found, f"at most {MOST_TASKS:,} in all", "ask for fewer")
+            yield InputIssue(("tasks",), found, f"at most {MOST_TASKS:,} in all", "ask for fewer")
         try:
             _ = self.tables
         except InstanceError as refused:
-            yield from refused.faults
+            yield from refused.issues
 
 
-# Options of the Jobs paper's clusters.
-#
-# The paper leaves some of it out; these defaults are ours:
-#
-#     nodes, cores_per_node   1,900 nodes with 48 or 64 cores, 100,000 cores in all. The paper's energy
-#                             constraints are 70 % of 17.1 and 21.4 GJ a day: at 133 W these are 1,490 and 1,860
-#                             nodes that are always busy, so there are some more
-#     parallelism_share       of a task type (Downey's A): log-evenly from 0.5 to 2 % of its cores, at least 1.
-#                             A task then takes about as much as it would on one core, times 100, whatever its
-#                             cores: those that run long, and are worth much, take much, as the paper says. With
-#                             as much parallelism as cores, 5,000 tasks a day would keep 2 % of them busy
-#     wave_amplitude          of the sine: drawn for each task type from 0.25 to 0.9, as cycles a day and phase
-#                             are, all as in Friese's thesis of 2015; a number here holds for all types
-#     begins_at_hour          the period begins at midnight
-#     single_core             `home`: the Gaussian single-core time is that of a home cluster, drawn evenly
-#                             among those of the type, and others vary around it; `mean`: all vary around it
+# Options of the Jobs paper's clusters. The paper leaves some of it out; these defaults are ours:
+#     nodes, cores_per_node   1,900 nodes with 48 or 64 cores, 100,000 cores in all. The paper's energy constraints are
+#                             70 % of 17.1 and 21.4 GJ a day: at 133 W these are 1,490 and 1,860 nodes that are always
+#                             busy, so there are some more
+#     parallelism_share       of a task type (Downey's A): log-evenly from 0.5 to 2 % of its cores, at least 1. A task
+#                             then takes about as much as it would on one core, times 100, whatever its cores: those
+#                             that run long, and have much utility, take much, as the paper says. With as much
+#                             parallelism as cores, 5,000 tasks a day would keep 2 % of them busy
+#     wave_amplitude          of the sine: drawn for each task type from 0.25 to 0.9, as cycles a day and phase are, all
+#                             as in Friese's thesis of 2015; a number here holds for all types
+#     single_core             `home`: the Gaussian single-core time is that of a home cluster, drawn evenly among those
+#                             of the type, and others vary around it; `mean`: all vary around it
 #     core_steps              where the rows of table II end; tasks above the last one arrive in work hours
 AMPLITUDES: Final = (0.25, 0.9)
 STEPS: Final = 3  # of table II, below the size of a cluster
 MOST_CELLS: Final = 100_000  # of a table: task types times clusters times P-states
-FEWEST_TASKS: Final = 0.1  # on average: with fewer, draws without a task would be drawn again for ever
+FEWEST_TASKS: Final = 0.1  # on average: with fewer, draws without a task would be drawn again too often
 Nodes = tuple[Annotated[int, Within(1, 10_000_000)], ...]
-Cores = Annotated[tuple[Annotated[int, Within(1, 10_000)], ...], Field(description="Cores of each of these nodes.")]
+Cores = Annotated[tuple[Annotated[int, Within(1, 10_000)], ...], Field(description="Cores per node of these clusters.")]
 ClusterTypes = Annotated[int, Within(1, 10_000, or_zero=True)]
 OnOneCore = Annotated[float, Within(1e-6, 1e6)]
 Share = Annotated[float, Within(1e-9, 1)]
@@ -341,13 +335,13 @@ Sigma = Annotated[float, Within(0, 1_000)]
 
 
 class MachovecOptions(Options):
-    """What to generate; the defaults are the paper's with 5,000 tasks a day."""
+    """Options of `machovec_clusters`; the defaults are those of the paper with 5,000 tasks a day."""
 
-    tasks: Arriving = Field(default=5_000, description="How many tasks arrive in 24 hours on average.")
+    tasks: Arriving = Field(default=5_000, description="Mean number of tasks that arrive in 24 hours.")
     hours: Hours = 24.0
     warm_up_hours: WarmUp = 4.0
     begins_at_hour: Annotated[float, Within(0, 24)] = Field(
-        default=0.0, description="Time of day when the period begins; 0 is midnight."
+        default=0.0, description="Hour of the day at which the period begins; 0 is midnight."
     )
     energy_gigajoules: Gigajoules | None = Field(default=None, description=ENERGY)
     p_states: PStates = Field(default=3, description="P-states of each node, 1 to 3.")
@@ -359,27 +353,25 @@ class MachovecOptions(Options):
     special_task_types: ClusterTypes = Field(default=20, description="Task types of each special-purpose cluster.")
     core_steps: Counts = Field(
         default=(4, 256, 4_096),
-        description="Cores at most of small, middle and large tasks; larger ones arrive in work hours.",
+        description="Largest number of cores of small, medium and large tasks; larger tasks arrive in work hours.",
     )
-    shortest_hours: OnOneCore = Field(default=1.0, description="On one core, of tasks worth 1, on average.")
-    longest_hours: OnOneCore = Field(default=18.0, description="The same of tasks worth 8.")
+    shortest_hours: OnOneCore = Field(default=1.0, description="Mean hours on one core of tasks with utility 1.")
+    longest_hours: OnOneCore = Field(default=18.0, description="Mean hours on one core of tasks with utility 8.")
     time_cov: Annotated[float, Within(0, 0.3)] = Field(
-        default=0.15, description="Coefficient of variation around that."
+        default=0.15, description="Coefficient of variation of these times."
     )
-    cluster_cov: Cov = Field(default=0.3, description="The same of times across clusters.")
+    cluster_cov: Cov = Field(default=0.3, description="Coefficient of variation of times across clusters.")
     single_core: Literal["home", "mean"] = Field(
-        default="home", description="Whose time that is: one cluster's, or the mean of all."
+        default="home", description="Whether these times are those of one cluster (home) or the mean of all."
     )
-    node_watts: Positive = Field(default=133.0, description="Mean power of a node that runs a task.")
+    node_watts: Positive = Field(default=133.0, description="Mean power of a busy node, in watts.")
     watts_cov: Cov = Field(default=0.2, description="Coefficient of variation of power.")
-    parallelism_share_least: Share = Field(
-        default=0.005, description="Least average parallelism, as a share of a task type's cores."
-    )
-    parallelism_share_most: Share = Field(default=0.02, description="The most of it, as a share.")
+    parallelism_share_least: Share = Field(default=0.005, description="Least average parallelism, as a share of cores.")
+    parallelism_share_most: Share = Field(default=0.02, description="Largest average parallelism, as a share of cores.")
     sigma_least: Sigma = Field(default=4.0, description="Least variation of parallelism, Downey's sigma.")
-    sigma_most: Sigma = Field(default=10.0, description="The most of it.")
+    sigma_most: Sigma = Field(default=10.0, description="Largest variation of parallelism, Downey's sigma.")
     wave_amplitude: Annotated[float, Within(0, 1)] | None = Field(
-        default=None, description="How far arrivals swing around their mean, 0 to 1."
+        default=None, description="Amplitude of arrival rates around their mean, 0 to 1."
     )
 
     @property
@@ -400,23 +392,23 @@ class MachovecOptions(Options):
         """The period that counts."""
         return _period(self)
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together."""
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:
+        """Yield errors of options that do not go together."""
         pairs = tuple(self._pairs_at_odds())
         yield from pairs
         if in_range and not pairs:
             yield from self._sizes_at_odds()
 
-    def _pairs_at_odds(self) -> Iterator[Fault]:
+    def _pairs_at_odds(self) -> Iterator[InputIssue]:
         if len(self.core_steps) != STEPS or any(b <= a for a, b in pairwise(self.core_steps)):
-            yield Fault(("core_steps",), repr(self.core_steps), "three rising numbers", CHANGE)
+            yield InputIssue(("core_steps",), repr(self.core_steps), "three rising numbers", CHANGE)
         for nodes, cores in (("nodes", "cores_per_node"), ("special_nodes", "special_cores_per_node")):
             clusters = len(getattr(self, nodes))
             if clusters != len(getattr(self, cores)):
                 found = f"{len(getattr(self, cores))} numbers"
-                yield Fault((cores,), found, f"{clusters}, one for each of {nodes}", CHANGE)
+                yield InputIssue((cores,), found, f"{clusters}, one for each of {nodes}", CHANGE)
             if clusters > MOST_LISTED:
-                yield Fault((nodes,), f"{clusters:,} clusters", f"at most {MOST_LISTED:,}", "ask for fewer")
+                yield InputIssue((nodes,), f"{clusters:,} clusters", f"at most {MOST_LISTED:,}", "ask for fewer")
         for least, most in (
             ("shortest_hours", "longest_hours"),
             ("parallelism_share_least", "parallelism_share_most"),
@@ -424,24 +416,23 @@ class MachovecOptions(Options):
         ):
             below, above = getattr(self, least), getattr(self, most)
             if below > above:
-                yield Fault((least,), repr(below), f"at most {most}, {above!r}", "lower it")
+                yield InputIssue((least,), repr(below), f"at most {most}, {above!r}", "lower it")
         if self.general_task_types and not self.nodes:
-            yield Fault(("nodes",), "none", "a general-purpose cluster for its task types", "add one")
+            yield InputIssue(("nodes",), "none", "a general-purpose cluster for its task types", "add one")
 
-    def _sizes_at_odds(self) -> Iterator[Fault]:
-        """Find what together is too much, or nothing."""
+    def _sizes_at_odds(self) -> Iterator[InputIssue]:
         if not self.task_types:
-            yield Fault(("general_task_types",), "no task type at all", "at least one", "ask for one")
+            yield InputIssue(("general_task_types",), "no task type at all", "at least one", "ask for one")
         cells = self.task_types * len(self.clusters) * self.p_states
         if cells > MOST_CELLS:
             found = f"{cells:,} cells of a table"
-            yield Fault(("general_task_types",), found, f"at most {MOST_CELLS:,}", "ask for fewer")
+            yield InputIssue(("general_task_types",), found, f"at most {MOST_CELLS:,}", "ask for fewer")
         tasks = self.tasks * (self.hours + self.warm_up_hours) / HOURS_PER_DAY
         found = f"{self.tasks:,} a day, {tasks:,.4g} in all"
         if tasks > MOST_TASKS:
-            yield Fault(("tasks",), found, f"at most {MOST_TASKS:,} in all", "ask for fewer")
+            yield InputIssue(("tasks",), found, f"at most {MOST_TASKS:,} in all", "ask for fewer")
         if tasks < FEWEST_TASKS:
-            yield Fault(("tasks",), found, f"at least {FEWEST_TASKS:g} on average", "ask for more, or longer")
+            yield InputIssue(("tasks",), found, f"at least {FEWEST_TASKS:g} on average", "ask for more, or longer")
 
 
 # Options of facilities after the three platforms of the Heat paper.
@@ -451,7 +442,7 @@ LITTLE: Final = 1e-3
 
 
 class FacilityOptions(Options):
-    """What to generate; `PLATFORMS` has the paper's three."""
+    """Options of `facility_of`; `PLATFORMS` has the three of the paper."""
 
     nodes: Annotated[int, Within(1, 20_000)] = Field(description="Number of nodes.")
     crac_units: Annotated[int, Within(1, 1_000)] = Field(description="Number of CRAC units.")
@@ -459,20 +450,19 @@ class FacilityOptions(Options):
     node_types: Annotated[int, Within(1, MOST_SERVERS)] = Field(description="Number of node types, 1 to 4.")
     rack: Annotated[int, Within(1, 1_000)] = 25  # nodes in a rack
     recirculation: Annotated[float, Within(0, 0.6)] = Field(
-        default=0.2, description="Share of the nodes' air that comes straight from nodes, 0 to 0.6."
+        default=0.2, description="Share of the nodes' inlet air that comes straight from nodes, 0 to 0.6."
     )
     cap_share: Annotated[float, Within(1e-6, 10)] = Field(
-        default=0.6, description="The power cap, as a share of full power."
+        default=0.6, description="Power cap, as a share of full power."
     )
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
-        """Find options that do not go together."""
-        del in_range
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:  # noqa: ARG002
+        """Yield errors of options that do not go together."""
         if 0 < self.recirculation < LITTLE:  # of a difference of flows, few digits would be left
-            yield Fault(("recirculation",), repr(self.recirculation), f"0, or at least {LITTLE:g}", CHANGE)
+            yield InputIssue(("recirculation",), repr(self.recirculation), f"0, or at least {LITTLE:g}", CHANGE)
         if self.nodes < self.node_types:
             needed = f"at least {self.node_types}, one of each node type"
-            yield Fault(("nodes",), str(self.nodes), needed, "ask for more")
+            yield InputIssue(("nodes",), str(self.nodes), needed, "ask for more")
 
 
 PLATFORMS: Final = {

@@ -1,4 +1,4 @@
-"""The bytes of files: read with limits, written whole or not at all."""
+"""The bytes of files: read with limits, written whole or not at all; files of lines that grow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import contextlib
 import csv
 import errno
 import io
+import itertools
+import json
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
-from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError, quote
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError, quote
+from lpsched.model.fields import describe
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: there two processes may disturb each other
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,12 +28,13 @@ if TYPE_CHECKING:
 
 
 # Reading a file's bytes or text with bounded size, and the error for one that cannot be read.
+CHECK: Final = "check which file this is"
 MOST_TEXT_BYTES: Final = 64 * 2**20  # of a table in text; as Python lists it takes some twenty times that
 
 
-def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = None) -> InstanceError:
+def one_issue(path: Path, found: str, needed: str, do: str, line: int | None = None) -> InstanceError:
     """Return the error for a file that cannot be read at all."""
-    return InstanceError(str(path), (Fault((), found, needed, do, line=line),))
+    return InstanceError(str(path), (InputIssue((), found, needed, do, line=line),))
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -33,49 +43,47 @@ def read_bytes(path: Path, most: int) -> bytes:
         size = require_file(path)
         if size > most:
             do = "put its tables into .npz files beside it"
-            raise one_fault(path, f"{size:,} bytes", f"at most {most:,} bytes", do)
+            raise one_issue(path, f"{size:,} bytes", f"at most {most:,} bytes", do)
         with path.open("rb") as file:
             content = file.read(most + 1)
     if len(content) > most:
-        raise one_fault(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
+        raise one_issue(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
     return content
 
 
 def require_file(path: Path) -> int:
-    """Refuse what is no regular file; return its size in bytes."""
+    """Return the size of a regular file in bytes; raise an error for anything else."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
-        raise one_fault(path, kind, "a file", "name a file")
+        raise one_issue(path, kind, "a file", "name a file")
     return status.st_size
 
 
 @contextlib.contextmanager
 def readable(path: Path, needed: str = "a file", do: str = "check its name and rights") -> Iterator[None]:
-    """Tell it as a fault of a file if it cannot be read."""
+    """Raise errors of reading a file as `InstanceError`."""
     try:
         yield
     except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
         if isinstance(error, InstanceError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"no file to read ({reason})", needed, do) from error
+        raise one_issue(path, f"no file to read ({reason})", needed, do) from error
 
 
 def as_text(path: Path, content: bytes) -> str:
-    """Decode the UTF-8 content of a file, and refuse an empty one or junk."""
+    """Decode the UTF-8 content of a file; raise an error if it is empty or no text."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise one_fault(
-            path, "bytes that are not UTF-8 text", "a text file", "check which file this is", line
-        ) from None
+        raise one_issue(path, "bytes that are not UTF-8 text", "a text file", CHECK, line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise one_fault(path, "a NUL character, as in binary data", "a text file", "check which file this is", line)
+        raise one_issue(path, "a NUL character, as in binary data", "a text file", CHECK, line)
     if not text.strip():
-        raise one_fault(path, "an empty file", "a file with content", "see 'lpsched new bag'")
+        raise one_issue(path, "an empty file", "a file with content", "see 'lpsched new bag'")
     return text
 
 
@@ -90,7 +98,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         _take_rights(temporary, path)
         temporary.replace(path.resolve())
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -114,7 +122,7 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
         for temporary, target in waiting:
             temporary.replace(target)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         for temporary, _ in waiting:
             with contextlib.suppress(OSError):
@@ -128,7 +136,7 @@ def _take_rights(temporary: Path, path: Path) -> None:
 
 
 def require_place(path: Path, *, replace: bool = True) -> None:
-    """Refuse a place that cannot be written to; better before long work than after it."""
+    """Raise an error if a file cannot be written, before long work rather than after it."""
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or pipe"
         raise OutputError(f"cannot write {path}: it is {kind}; name a file")
@@ -141,14 +149,14 @@ def require_place(path: Path, *, replace: bool = True) -> None:
     if folder.is_dir():
         reason = 0 if os.access(folder, os.W_OK) else errno.EACCES
     if reason:
-        raise _cannot_write(path, OSError(reason, os.strerror(reason)))
+        raise cannot_write(path, OSError(reason, os.strerror(reason)))
 
 
-def _cannot_write(path: Path, error: OSError) -> OutputError:
+def cannot_write(path: Path, error: OSError, do: str = "choose a folder that you may write to") -> OutputError:
+    """Return the error for a file that the system does not let us write; one of ours as it is."""
     if isinstance(error, OutputError):
         return error
-    reason = error.strerror or str(error)
-    return OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to")
+    return OutputError(f"cannot write {path}: {error.strerror or error}; {do}")
 
 
 def load_arrow(purpose: str) -> tuple[Any, Any]:
@@ -162,15 +170,15 @@ def load_arrow(purpose: str) -> tuple[Any, Any]:
 
 
 @contextlib.contextmanager
-def parquet_is_broken(pa: Any, refusal: Callable[[str, str, str], InstanceError]) -> Iterator[None]:  # noqa: ANN401 - PyArrow
-    """Tell what PyArrow finds wrong with a Parquet file as a fault of it, made by `refusal`."""
+def parquet_is_broken(pa: Any, error_of: Callable[[str, str, str], InstanceError]) -> Iterator[None]:  # noqa: ANN401 - PyArrow
+    """Raise PyArrow's errors about a Parquet file as made by `error_of`."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         if isinstance(error, InstanceError):
             raise
         reason = quote(str(error).partition("\n")[0])
-        raise refusal(f"a broken file ({reason})", "a Parquet file", "write it again") from None
+        raise error_of(f"a broken file ({reason})", "a Parquet file", "write it again") from None
 
 
 def parquet_bytes(table: Any) -> bytes:  # noqa: ANN401 - PyArrow has no types
@@ -189,3 +197,136 @@ def csv_bytes(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> bytes:
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+# Files of lines that grow: one JSON object each, added at once and read again.
+#
+# A line is on the disk before the next one is written (`fsync`). A process killed while writing leaves a last
+# line that is cut: it is noticed when the file is opened again, cut away, and its run made again. Two
+# processes cannot add to one file: the first holds a lock on it, which goes when it ends, however it ends.
+LineContent: TypeAlias = "dict[str, Any]"
+
+Made = TypeVar("Made")
+LONGEST_LINE: Final = 64 * 2**20  # bytes
+BLOCK: Final = 2**20
+CHECK_LINE: Final = f"{CHECK}, or drop the line"
+MAKE_ROOM: Final = "make room, or choose another place"
+
+
+@dataclass(frozen=True, slots=True)
+class LineKind:
+    """What the lines of a file are, for messages.
+
+    >>> RUNS = LineKind("run", "lines of a study", "lpsched study run", ("lpsched-run/1",))
+    """
+
+    word: str
+    whole: str
+    command: str  # the one that writes them
+    formats: tuple[str, ...]
+
+
+def read_lines(path: Path, kind: LineKind, make: Callable[[LineContent], Made]) -> Iterator[Made]:
+    """Yield the content of each line of a file; a truncated last line is left out."""
+    with readable(path, kind.whole, f"see '{kind.command}'"), path.open("rb") as file:
+        for number in itertools.count(1):
+            line = file.readline(LONGEST_LINE + 1)
+            if len(line) > LONGEST_LINE:
+                raise one_issue(path, "a line without end", f"at most {LONGEST_LINE:,} bytes", CHECK, number)
+            if not line.endswith(b"\n"):
+                return
+            content = _content(path, number, line, kind)
+            try:
+                made = make(content)
+            except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+                found = f"a {kind.word} without {error}"
+                raise one_issue(path, found, f"all keys of a {kind.word}", CHECK_LINE, number) from None
+            yield made
+
+
+def _content(path: Path, number: int, line: bytes, kind: LineKind) -> LineContent:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        raise one_issue(path, "a line that is no JSON", f"one {kind.word} as JSON", CHECK_LINE, number) from None
+    if not isinstance(content, dict) or content.get("format") not in kind.formats:
+        found = describe(content.get("format") if isinstance(content, dict) else content)
+        needed = " or ".join(f"'{each}'" for each in kind.formats)
+        raise InstanceError(str(path), (InputIssue(("format",), found, needed, CHECK_LINE, line=number),))
+    return content
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    line = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return f"{line}\n".encode()
+    except UnicodeEncodeError:  # halves of characters, as in names of files that are not text
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+class AddedLines:
+    """A file of lines that is open for more; a context manager."""
+
+    def __init__(self, path: Path, kind: LineKind, *, resume: bool) -> None:
+        require_place(path)
+        if not resume and path.exists() and path.stat().st_size:
+            do = "go on with it by --resume, or choose another name"
+            raise OutputError(f"cannot write {path}: it has lines already; {do}")
+        self.path, self.kind = path, kind
+        try:
+            self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise cannot_write(path, error, MAKE_ROOM) from error
+        try:
+            self._lock()
+            self.cut = self._cut_last_line()
+        except OSError as error:
+            self._file.close()
+            raise cannot_write(path, error, MAKE_ROOM) from error
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file, which lets go of the lock."""
+        self._file.close()
+
+    def add_line(self, line: Mapping[str, Any]) -> None:
+        """Write a line; it is on the disk when this returns."""
+        content = memoryview(_line(line))
+        before = self._file.tell()
+        try:
+            while content:
+                content = content[self._file.write(content) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):  # or it will be noticed when the file is opened again
+                self._file.truncate(before)  # without the part of a line for which there was no room
+            raise cannot_write(self.path, error, MAKE_ROOM) from error
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                other, do = self.kind.command.removeprefix("lpsched "), "wait for it, or choose another name"
+                raise OutputError(f"cannot write {self.path}: another {other} adds to it; {do}") from None
+            # a file system without locks: better without than not at all
+
+    def _cut_last_line(self) -> bool:
+        """Remove a truncated last line; return whether there was one."""
+        size = keep = self._file.seek(0, os.SEEK_END)
+        while keep:
+            start = max(0, keep - BLOCK)
+            self._file.seek(start)
+            if (found := self._file.read(keep - start).rfind(b"\n")) >= 0:
+                keep = start + found + 1
+                break
+            keep = start
+        if keep < size:
+            self._file.truncate(keep)
+        self._file.seek(keep)
+        return keep < size

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, quote
-from lpsched.io.content import as_text, one_fault, read_bytes
+from lpsched.errors import MOST_ISSUES, InputIssue, Place, quote
+from lpsched.io.content import as_text, one_issue, read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What a YAML or JSON file says, whichever it was.
 DEEPEST: Final = 12  # levels of nesting; our formats need five
-LONGEST_INTEGER: Final = 400  # digits; Python refuses to convert very long ones
+LONGEST_INTEGER: Final = 400  # digits; Python does not convert very long ones
 
 _WORDS: Final = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -34,10 +34,10 @@ _PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,400}|0o[0-7]{1,400}")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says, the faults of its form, and the line of each path (YAML only)."""
+    """What a file says, the errors of its form, and the line of each path (YAML only)."""
 
     value: object
-    faults: tuple[Fault, ...] = ()
+    issues: tuple[InputIssue, ...] = ()
     lines: dict[Place, int] = field(default_factory=dict)
 
     def line_of(self, path: Place) -> int | None:
@@ -47,13 +47,13 @@ class Document:
         return self.lines.get(path)
 
 
-def given_twice(path: Place, line: int | None = None) -> Fault:
-    """Return the fault of a key that stands twice in one mapping."""
-    return Fault(path, "a key that was given before", "each key once", "remove one of the two", line=line)
+def given_twice(path: Place, line: int | None = None) -> InputIssue:
+    """Return the error of a key that stands twice in one mapping."""
+    return InputIssue(path, "a key that was given before", "each key once", "remove one of the two", line=line)
 
 
 def integer(digits: str) -> int | float:
-    """Read a whole number; one of endless digits becomes infinity, which every check refuses."""
+    """Read a whole number; one of endless digits becomes infinity, which every check rejects."""
     return int(digits) if len(digits) <= LONGEST_INTEGER else float(digits)
 
 
@@ -74,9 +74,9 @@ def resolve(text: str) -> object:
     return int(text, 0) if _PREFIXED.fullmatch(text) else text
 
 
-# JSON, read strictly: a key given twice, or brackets without end, are faults.
+# JSON, read strictly: a key given twice, or brackets without end, are errors.
 #
-# JSON has no line numbers once it is read; a fault is found by its path.
+# JSON has no line numbers once it is read; an error is found by its path.
 class _Repeated(dict[str, Any]):
     """A mapping that stood in the file with a key given twice."""
 
@@ -101,11 +101,11 @@ def read_json(path: Path, text: str) -> Document:
         value = json.loads(text, object_pairs_hook=mapping, parse_int=integer, parse_constant=float)
     except json.JSONDecodeError as error:
         found = f"broken JSON: {error.msg} (column {error.colno})"
-        raise one_fault(path, found, "JSON", "mend the line", error.lineno) from None
+        raise one_issue(path, found, "JSON", "fix the line", error.lineno) from None
     except RecursionError:
-        raise one_fault(path, "brackets nested very deeply", "a few levels", "flatten it") from None
-    faults = [given_twice((*place, key)) for place, each in _find(value, repeated) for key in each.twice]
-    return Document(value, tuple(faults[:MOST_FAULTS]))
+        raise one_issue(path, "brackets nested very deeply", "a few levels", "flatten it") from None
+    issues = [given_twice((*place, key)) for place, each in _find(value, repeated) for key in each.twice]
+    return Document(value, tuple(issues[:MOST_ISSUES]))
 
 
 def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tuple[Place, _Repeated]]:
@@ -126,9 +126,9 @@ def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tupl
 # YAML, read strictly: plain values only, with the line of everything.
 #
 # Scalars follow the rules of YAML 1.2 (`1e9` is a number, `no` is a text, `12:30` is a text). What could
-# surprise or harm is refused: anchors and aliases (they can blow up a small file), tags, nesting deeper than
+# surprise or harm is rejected: anchors and aliases (they can blow up a small file), tags, nesting deeper than
 # our formats need, a key given twice, several documents in one file. The parser is libyaml's event
-# stream, which does not recurse; the values are built here, so nothing refused is ever built.
+# stream, which does not recurse; the values are built here, so nothing invalid is ever built.
 LINES_KEPT: Final = 100_000
 
 
@@ -141,12 +141,12 @@ def read_yaml(path: Path, text: str) -> Document:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        do = "mend the line, or the one before it"
-        raise one_fault(path, f"broken YAML: {error.problem or error.context}", "YAML", do, line) from None
+        do = "fix the line, or the one before it"
+        raise one_issue(path, f"broken YAML: {error.problem or error.context}", "YAML", do, line) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise one_fault(path, "a control character", "plain text", "remove it", line) from None
-    return Document(builder.value, tuple(builder.faults), builder.lines)
+        raise one_issue(path, "a control character", "plain text", "remove it", line) from None
+    return Document(builder.value, tuple(builder.issues), builder.lines)
 
 
 class _Builder:
@@ -155,7 +155,7 @@ class _Builder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.value: object = None
-        self.faults: list[Fault] = []
+        self.issues: list[InputIssue] = []
         self.lines: dict[Place, int] = {}
         self._open: list[dict[str, object] | list[object]] = []
         self._keys: list[str | None] = []  # of each open mapping, the key that waits for its value
@@ -164,14 +164,14 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> None:
-        """Add one event to what is built, or refuse it."""
+        """Add one event to what is built, or reject it."""
         line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.ScalarEvent):  # first, because most events are
             if event.anchor is not None or event.tag is not None:
-                self._refuse_features(event, line)
+                self._reject_features(event, line)
             self._scalar(event, line)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._refuse_features(event, line)
+            self._reject_features(event, line)
             self._start({} if isinstance(event, yaml.MappingStartEvent) else [], line)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             self._open.pop()
@@ -180,25 +180,24 @@ class _Builder:
             if self._place:
                 self._place.pop()
         elif isinstance(event, yaml.AliasEvent):
-            raise one_fault(self.path, f"the alias *{event.anchor}", "no aliases", "write the value out", line)
+            raise one_issue(self.path, f"the alias *{event.anchor}", "no aliases", "write the value out", line)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                raise one_fault(self.path, "a second document", "one document a file", "split the file", line)
+                raise one_issue(self.path, "a second document", "one document a file", "split the file", line)
 
-    def _refuse_features(self, event: yaml.NodeEvent, line: int) -> None:
+    def _reject_features(self, event: yaml.NodeEvent, line: int) -> None:
         if event.anchor is not None:
-            raise one_fault(self.path, f"the anchor &{event.anchor}", "no anchors", "write the value out", line)
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            raise one_fault(self.path, f"the tag {quote(tag)}", "no tags", "write the plain value", line)
+            raise one_issue(self.path, f"the anchor &{event.anchor}", "no anchors", "write the value out", line)
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise one_issue(self.path, f"the tag {quote(tag)}", "no tags", "write the plain value", line)
 
     def _start(self, container: dict[str, object] | list[object], line: int) -> None:
         if len(self._open) >= DEEPEST:
             found = f"brackets nested more than {DEEPEST} deep"
-            raise one_fault(self.path, found, f"at most {DEEPEST} levels", "flatten it", line)
+            raise one_issue(self.path, found, f"at most {DEEPEST} levels", "flatten it", line)
         if self._waits_for_key():
-            raise one_fault(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
+            raise one_issue(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
         if self._open:
             self._place.append(self._add(container, line))
         else:
@@ -231,8 +230,8 @@ class _Builder:
             key, line = self._keys[-1] or "", self._key_lines[-1]
             self._keys[-1] = None
             if key in parent:
-                if len(self.faults) < MOST_FAULTS:
-                    self.faults.append(given_twice((*self._place, key), line))
+                if len(self.issues) < MOST_ISSUES:
+                    self.issues.append(given_twice((*self._place, key), line))
                 return key
             parent[key] = value
         if len(self.lines) < LINES_KEPT:
@@ -240,7 +239,7 @@ class _Builder:
         return key
 
 
-# YAML and JSON documents: plain values, or a list of faults.
+# YAML and JSON documents: plain values, or a list of errors.
 MOST_YAML_BYTES: Final = 4 * 2**20  # some five seconds of parsing at the worst; 512 x 16 numbers have 0.2
 MOST_JSON_BYTES: Final = 64 * 2**20
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -250,6 +249,6 @@ def read_document(path: Path) -> Document:
     """Read a YAML or JSON file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise one_fault(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
+        raise one_issue(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
     text = as_text(path, read_bytes(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES))
     return read_json(path, text) if suffix == ".json" else read_yaml(path, text)

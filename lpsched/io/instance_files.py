@@ -12,24 +12,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
+from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, Place
 from lpsched.io.content import write_files
-from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, read_document
-from lpsched.io.rows import gather_rows
+from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, Document, read_document
+from lpsched.io.rows import Gatherer, gather_rows
 from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
 from lpsched.model.base import Instance
 from lpsched.model.kinds import name_of
 from lpsched.model.problems import in_file_order
-from lpsched.model.table import rows_of
+from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lpsched.errors import Place
-    from lpsched.io.documents import Document
-    from lpsched.io.rows import Gatherer
     from lpsched.model.fields import Amount
-    from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table
 
 
 # What reading and writing have in common for all kinds of instances.
@@ -48,40 +44,42 @@ Some = TypeVar("Some", bound=Instance)
 
 
 def read_as(model: type[Some], path: Path | str) -> Some:
-    """Read an instance from a YAML or JSON file, with the files that it names; its remarks come as warnings."""
+    """Read an instance from a YAML or JSON file, with the files that it names; suspect input gives warnings."""
     path = Path(path)
     return instance_of(model, read_document(path), path)
 
 
 def instance_of(model: type[Some], document: Document, path: Path) -> Some:
     """Make an instance of what the file at `path` says; see `read_as`."""
-    beside = Beside(path, name_of(model.FORMAT))
+    beside = Sidecars(path, name_of(model.FORMAT))
     return made_of(document, path, lambda raw: model.read(raw, str(path), context=beside))
 
 
 def made_of(document: Document, path: Path, make: Callable[[object], Some]) -> Some:
-    """Make an instance of what a file says; its remarks come as warnings."""
-    found: tuple[Fault, ...] = ()
+    """Make an instance from the content of a file; suspect input gives warnings."""
+    issues = list(document.issues)
     try:
         instance = make(document.value)
     except InstanceError as error:
-        found = error.faults
-    if found or document.faults:
-        faults = in_file_order([*document.faults, *found], document.value)
-        lined = [
-            fault if fault.file or fault.line else replace(fault, line=document.line_of(fault.path)) for fault in faults
-        ]
-        raise InstanceError(str(path), tuple(lined))
-    for remark in instance.remarks():
-        warnings.warn(f"{path}: {remark}", LpschedWarning, stacklevel=3)
+        issues += error.issues
+    if issues:
+        raise InstanceError(
+            str(path),
+            tuple(
+                each if each.file or each.line else replace(each, line=document.line_of(each.path))
+                for each in in_file_order(issues, document.value)
+            ),
+        )
+    for sentence in instance.remarks():
+        warnings.warn(f"{path}: {sentence}", LpschedWarning, stacklevel=3)
     return instance
 
 
 def require_suffix(path: Path) -> None:
-    """Refuse to write a file of another ending than YAML's or JSON's."""
+    """Raise an error if a file's ending is neither YAML's nor JSON's."""
     if path.suffix.lower() not in SUFFIXES:
-        fault = Fault((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
-        raise InstanceError(str(path), (fault,))
+        issue = InputIssue((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
+        raise InstanceError(str(path), (issue,))
 
 
 def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None) -> bytes:
@@ -134,13 +132,13 @@ def inline_table(
         return rows
     names = [kind.name for kind in kinds]
     return {
-        task.name: {name: entry for name, entry in zip(names, row, strict=True) if _runs(entry)}
+        task.name: {
+            name: entry
+            for name, entry in zip(names, row, strict=True)
+            if any(cell is not None for cell in (entry if isinstance(entry, list) else [entry]))
+        }
         for task, row in zip(tasks, rows, strict=True)
     }
-
-
-def _runs(entry: float | list[float | None] | None) -> bool:
-    return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))
 
 
 def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
@@ -156,14 +154,19 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
         elif isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
-        elif isinstance(value, dict) and any(map(_is_nested, value.values())):
-            lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
+        elif isinstance(value, dict) and any(  # curves: a line for each cluster
+            isinstance(inner, dict) for each in value.values() if isinstance(each, dict) for inner in each.values()
+        ):
+            lines.append(f"{key}:")
+            for name, curves in value.items():
+                inner = [f"    {_scalar(each)}: {_flow(curve)}" for each, curve in curves.items()]
+                lines += [f"  {_scalar(name)}:" + ("" if inner else " {}"), *inner]
         elif isinstance(value, dict) and (
-            any(map(_has_keys, value.values()))
-            or (len(_flow(value)) > widest and not any(map(_is_matrix, value.values())))
+            any(isinstance(each, dict) or _begins_with(each, dict) for each in value.values())
+            or (len(_flow(value)) > widest and not any(_begins_with(each, list) for each in value.values()))
         ):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
-        elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
+        elif isinstance(value, dict) and value and all(_begins_with(each, list) for each in value.values()):
             for name, inner in value.items():
                 lines += [f"{key}:", f"  {_scalar(name)}:", *(f"    - {_flow(each)}" for each in inner)]
         elif isinstance(value, str) and len(value) > WIDTH and "  " not in value:
@@ -174,22 +177,8 @@ def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_nested(value: object) -> bool:
-    return isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values())
-
-
-def _nested(name: str, value: dict[str, Any]) -> list[str]:
-    """Return the curves of a task type: one line for each cluster."""
-    inner = [f"    {_scalar(key)}: {_flow(each)}" for key, each in value.items()]
-    return [f"  {_scalar(name)}:" + ("" if inner else " {}"), *inner]
-
-
-def _has_keys(value: object) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
-
-
-def _is_matrix(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+def _begins_with(value: object, kind: type) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], kind)
 
 
 def _wrapped(words: list[str]) -> list[str]:
@@ -217,12 +206,9 @@ def _scalar(value: object) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    """Return a character as YAML escapes it, unless it can be shown; JSON leaves most of them as they are.
-
-    Halves of a character, which stand for bytes that are no text, are left for the encoder to refuse.
-    """
+    """Return a character as YAML escapes it, unless it can be shown; JSON leaves most of them as they are."""
     letter = found[0]
-    is_half = "\ud800" <= letter <= "\udfff"
+    is_half = "\ud800" <= letter <= "\udfff"  # for bytes that are no text; the encoder rejects it
     return letter if letter.isprintable() or is_half else f"\\U{ord(letter):08x}"
 
 
@@ -252,8 +238,7 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
     names, labels = axes.names, axes.labels
     if form is TableForm.NPZ:
         return {path.with_name(f"{path.name}.npz"): (write_npz(held, names, labels), tuple(held))}
-    writers = {TableForm.CSV: write_csv, TableForm.PARQUET: write_parquet}
-    if form not in writers:
+    if form not in (writers := {TableForm.CSV: write_csv, TableForm.PARQUET: write_parquet}):
         return {}
     return {
         path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, names, labels), (key,))
@@ -261,12 +246,11 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
     }
 
 
-class Beside:
+class Sidecars:
     """Reads the tables, matrices and rows beside one file; `kind` is what that is, for messages."""
 
     def __init__(self, path: Path, kind: str) -> None:
-        self.folder = path.parent
-        self.kind = kind
+        self.folder, self.kind = path.parent, kind
 
     def table(self, file: str, key: str, check: Amount, axes: Axes) -> Table:
         """Read a table."""
@@ -289,6 +273,6 @@ class Beside:
             inside = False
         if not inside:
             needed = f"a file in the folder of the {self.kind}, or below it"
-            fault = Fault(place, f"the path {file!r}", needed, f"copy the {word} there")
-            raise InstanceError(str(path), (fault,))
+            issue = InputIssue(place, f"the path {file!r}", needed, f"copy the {word} there")
+            raise InstanceError(str(path), (issue,))
         return path

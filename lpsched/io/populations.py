@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, quote
-from lpsched.evolve.genes import Genes, TaskPopulation
-from lpsched.io.content import one_fault, whole_file
+from lpsched.errors import InputIssue, InstanceError, quote
+from lpsched.evolve.genes import Genes, Identified, TaskPopulation
+from lpsched.io.content import one_issue, whole_file
 from lpsched.io.tables import array_of, header_of, opened_archive
 from lpsched.model.fields import describe
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
-
-    from lpsched.evolve.genes import Identified
 
 
 # What all population files have in common: an `.npz` archive of arrays, and a JSON text `about` them.
@@ -52,23 +50,23 @@ def write_archive(path: Path | str, about: Mapping[str, Any], arrays: Mapping[st
 
 @contextmanager
 def opened(path: Path | str, form: str) -> Iterator[PopulationArchive]:
-    """Open a population file; whatever goes wrong within is told as a fault of the file."""
+    """Open a population file; errors within are raised as errors of the file."""
     path = Path(path)
     if not path.is_file():
-        raise one_fault(path, "no file to read", "a population file", "check its name")
-    with opened_archive(path, lambda found: one_fault(path, found, f"a file of format {form}", BEGIN_ANEW)) as archive:
+        raise one_issue(path, "no file to read", "a population file", "check its name")
+    with opened_archive(path, lambda found: one_issue(path, found, f"a file of format {form}", BEGIN_ANEW)) as archive:
         yield PopulationArchive(path, archive)
 
 
 class PopulationArchive:
-    """Takes an archive apart."""
+    """Reads the arrays of a population file, each after a look at its header."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path, self.archive = path, archive
 
     def refusal(self, found: str, needed: str, do: str, *place: str) -> InstanceError:
-        """Return the error that the file is refused with."""
-        return InstanceError(str(self.path), (Fault(place, found, needed, do),))
+        """Return the error about the file."""
+        return InstanceError(str(self.path), (InputIssue(place, found, needed, do),))
 
     def about(self, form: str, checks: Checks, name: str, content_hash: str) -> dict[str, Any]:
         """Return what the file says of itself, if it has this format and is of this instance."""
@@ -115,9 +113,11 @@ class PopulationArchive:
 #
 # machines, columns, orders    S chromosomes x N tasks
 # scores                       S x 2
-# history                      notes x 3: seconds, generations, hypervolume about                        the
-# bytes of a JSON text: format, instance, objectives, generations, seconds, the reference of the hypervolumes,
-# and the state of the bit generator
+# history                      notes x 3: seconds, generations, hypervolume
+# about                        the bytes of a JSON text: format, instance, objectives, generations, seconds, the
+#                              reference of the hypervolumes, and the state of the bit generator
+_ABOUT: Final = ("objectives", "generations", "seconds", "reference", "random_state")
+_GENES: Final = ("machines", "columns", "orders")
 FORMAT: Final = "lpsched-task-population/1"
 MOST_NOTES: Final = 10**6
 
@@ -134,23 +134,10 @@ _CHECKS: Final[Checks] = {
 
 def write_task_population(population: TaskPopulation, instance: Identified, path: Path | str) -> None:
     """Write a population; the file is replaced when all of it is written, or not at all."""
-    about = {
-        "format": FORMAT,
-        "instance": {"name": instance.name, "hash": population.instance_hash},
-        "objectives": population.objectives,
-        "generations": population.generations,
-        "seconds": population.seconds,
-        "reference": list(population.reference),
-        "random_state": population.random_state,
-    }
-    arrays: dict[str, NDArray[Any]] = {
-        "machines": population.genes.machines,
-        "columns": population.genes.columns,
-        "orders": population.genes.orders,
-        "scores": population.scores,
-        "history": np.array(population.history, dtype=float).reshape(-1, 3),
-    }
-    write_archive(path, about, arrays)
+    about = {"format": FORMAT, "instance": {"name": instance.name, "hash": population.instance_hash}}
+    arrays: dict[str, NDArray[Any]] = {name: getattr(population.genes, name) for name in _GENES}
+    arrays |= {"scores": population.scores, "history": np.array(population.history, dtype=float).reshape(-1, 3)}
+    write_archive(path, about | {key: getattr(population, key) for key in _ABOUT}, arrays)
 
 
 def read_task_population(path: Path | str, instance: Identified, *, objectives: str | None = None) -> TaskPopulation:
@@ -167,15 +154,11 @@ def read_task_population(path: Path | str, instance: Identified, *, objectives: 
             found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
             raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
         shape = len(scores), instance.tasks
-        machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
+        genes = Genes(**{name: archive.array(name, shape, number) for name in _GENES})
     return TaskPopulation(
         instance_hash=instance.content_hash,
-        objectives=about["objectives"],
-        genes=Genes(machines, columns, orders),
+        genes=genes,
         scores=scores,
-        generations=about["generations"],
-        seconds=about["seconds"],
-        reference=(about["reference"][0], about["reference"][1]),
         history=tuple((row[0], int(row[1]), row[2]) for row in history.tolist()),
-        random_state=about["random_state"],
+        **{key: about[key] for key in _ABOUT} | {"reference": tuple(about["reference"])},
     )

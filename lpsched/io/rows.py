@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, LpschedError, OutputError, nearest, quote
-from lpsched.io.content import csv_bytes, load_arrow, one_fault, parquet_bytes, parquet_is_broken, write_files
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, LpschedError, OutputError, nearest, quote
+from lpsched.io.content import csv_bytes, load_arrow, one_issue, parquet_bytes, parquet_is_broken, write_files
 from lpsched.io.documents import SUFFIXES as DOCUMENTS
 from lpsched.io.documents import resolve
 from lpsched.model.problems import problems_of
@@ -45,11 +45,10 @@ class Rows:
 def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
     """Yield the rows of a file, piece by piece; of columns all that are known, and no others."""
     if path.suffix.lower() not in SUFFIXES:
-        found = f"the ending {quote(path.suffix)}"
-        raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
+        raise one_issue(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
     if not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or pipe" if path.exists() else "no file to read"
-        raise one_fault(path, kind, "a file", "check its name")
+        raise one_issue(path, kind, "a file", "check its name")
     reader = _csv_rows if path.suffix.lower() == ".csv" else _parquet_rows
     return reader(path, known, needed)
 
@@ -79,8 +78,8 @@ def gather_rows(path: Path, key: str, gatherer: Gatherer) -> None:
             if gatherer.is_full:
                 break
     except InstanceError as error:
-        faults = [replace(each, path=(key, *each.path), file=path.name) for each in error.faults]
-        raise InstanceError(str(path), tuple(faults)) from None
+        issues = [replace(each, path=(key, *each.path), file=path.name) for each in error.issues]
+        raise InstanceError(str(path), tuple(issues)) from None
 
 
 def _numbers(cells: list[Any], code: str) -> list[Any]:
@@ -105,7 +104,10 @@ def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterat
                 if [] in piece:  # empty lines
                     lines = [line for line, row in zip(lines, piece, strict=True) if row]
                     piece = [row for row in piece if row]
-                _check_widths(path, piece, lines, len(header))
+                if set(map(len, piece)) - {len(header)}:
+                    line, row = next(each for each in zip(lines, piece, strict=True) if len(each[1]) != len(header))
+                    needed = f"{len(header)}, as in the header"
+                    raise one_issue(path, f"{len(row)} cells", needed, "complete the row", line)
                 cells = dict(zip(header, zip(*piece, strict=True), strict=True)) if piece else {}
                 columns = {key: cells.get(key, ("",) * len(piece)) for key in known}
                 filled = {key: [x or None for x in each] if "" in each else list(each) for key, each in columns.items()}
@@ -113,12 +115,12 @@ def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterat
                 before = reader.line_num
     except (csv.Error, UnicodeDecodeError, OSError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
+        raise one_issue(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
 
 
 def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
     pa, pq = load_arrow(f"reading {path.name}")
-    with parquet_is_broken(pa, partial(one_fault, path)), pq.ParquetFile(path) as file:
+    with parquet_is_broken(pa, partial(one_issue, path)), pq.ParquetFile(path) as file:
         _check_header(path, file.schema_arrow.names, known, needed)
         for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
             cells = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -127,20 +129,20 @@ def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> It
 
 
 def _check_header(path: Path, header: list[str], known: Sequence[str], needed: Sequence[str]) -> None:
-    faults = [
-        Fault((name,), "no such column", f"the columns {', '.join(needed)}", "add it")
+    issues = [
+        InputIssue((name,), "no such column", f"the columns {', '.join(needed)}", "add it")
         for name in needed
         if name not in header
     ]
     for name in sorted(set(header) - set(known)):
         do = nearest(name, known) or "remove it"
-        faults.append(Fault((name,), "an unknown column", f"only {', '.join(known)}", do))
-    faults += [
-        Fault((name,), "a column that was given before", "each column once", "remove one of the two")
+        issues.append(InputIssue((name,), "an unknown column", f"only {', '.join(known)}", do))
+    issues += [
+        InputIssue((name,), "a column that was given before", "each column once", "remove one of the two")
         for name in sorted({name for name in header if header.count(name) > 1})
     ]
-    if faults:
-        raise InstanceError(str(path), tuple(faults))
+    if issues:
+        raise InstanceError(str(path), tuple(issues))
 
 
 def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
@@ -154,17 +156,9 @@ def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
     return lines
 
 
-def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], width: int) -> None:
-    if set(map(len, piece)) <= {width}:
-        return
-    number, row = next((line, row) for line, row in zip(lines, piece, strict=True) if len(row) != width)
-    found, needed = f"{len(row)} cells", f"{width}, as in the header"
-    raise one_fault(path, found, needed, "complete the row", number)
-
-
 # Schedules with one row per task that runs, `.csv` or `.parquet`: what those of days and of clusters share.
 #
-# Rows come in any order, with a header. All faults are told at once, with their lines; whether a schedule
+# Rows come in any order, with a header. All errors are reported at once, with their lines; whether a schedule
 # makes sense is for the verifier to say.
 Placed = TypeVar("Placed")
 
@@ -192,26 +186,26 @@ class PlacedTable(Generic[Placed]):
 
 
 def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -> tuple[Placed, ...]:
-    """Read all rows of a schedule of at most so many tasks."""
+    """Read all rows of a schedule of at most `most` tasks."""
     placed: list[Placed] = []
-    faults: list[Fault] = []
+    issues: list[InputIssue] = []
     seen = 0
     needed = [key for key in table.columns if key not in table.optional]
     for rows in read_pieces(path, table.columns, needed):
-        placed += _tasks(table, rows, seen, faults)
+        placed += _tasks(table, rows, seen, issues)
         seen += len(next(iter(rows.columns.values())))
         if seen > most:
             once = f"at most {most:,}: each task of {whose} once"
-            faults.append(Fault((), f"more than {most:,} rows", once, "remove the others"))
-        if seen > most or len(faults) >= MOST_FAULTS:
+            issues.append(InputIssue((), f"more than {most:,} rows", once, "remove the others"))
+        if seen > most or len(issues) >= MOST_ISSUES:
             break
-    if faults:
-        raise InstanceError(str(path), tuple(faults[:MOST_FAULTS]))
+    if issues:
+        raise InstanceError(str(path), tuple(issues[:MOST_ISSUES]))
     return tuple(placed)
 
 
-def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, faults: list[Fault]) -> list[Placed]:
-    """Return the rows as tasks; faults that they have are added."""
+def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, issues: list[InputIssue]) -> list[Placed]:
+    """Return the rows as tasks; their errors are added to the list."""
     columns, lines = dict(rows.columns), rows.lines
     if lines is not None:  # cells of a .csv are texts
         for key in (key for key, kind in table.kinds.items() if kind != "string"):
@@ -222,23 +216,27 @@ def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, faults: list[Fau
     except ValidationError as error:
         for each in problems_of(error, BaseModel, (), ""):
             n, column = int(each.path[0]), each.path[1]
-            faults.append(replace(each, path=("rows", before + n, column), line=lines[n] if lines else None))
+            issues.append(replace(each, path=("rows", before + n, column), line=lines[n] if lines else None))
         return []
 
 
 def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path: Path) -> None:
     """Write rows of cells in the order of the columns."""
+    write_table(table.kinds, rows, path)
+
+
+def write_table(kinds: Mapping[str, str], rows: Sequence[Sequence[Any]], path: Path) -> None:
+    """Write rows as `.csv` or `.parquet`; `kinds` are the types of the columns, as PyArrow calls them."""
     if path.suffix.lower() not in SUFFIXES:
-        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
-    is_csv = path.suffix.lower() == ".csv"
-    write_files({path: csv_bytes(table.columns, rows) if is_csv else _parquet(table, rows)})
-
-
-def _parquet(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes:
-    pa, _ = load_arrow("writing Parquet")
-    schema = pa.schema([(key, getattr(pa, kind)()) for key, kind in table.kinds.items()])
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.kinds)
-    return parquet_bytes(pa.table(columns, schema=schema))
+        raise OutputError(f"cannot write {path}: expected the ending {' or '.join(SUFFIXES)}; choose one")
+    if path.suffix.lower() == ".csv":
+        content = csv_bytes(kinds, rows)
+    else:
+        pa, _ = load_arrow("writing Parquet")
+        schema = pa.schema([(key, getattr(pa, kind)()) for key, kind in kinds.items()])
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(kinds)
+        content = parquet_bytes(pa.table(columns, schema=schema))
+    write_files({path: content})
 
 
 # Schedules that others wrote: their files, and why there is none.
@@ -251,7 +249,7 @@ ENDINGS: Final = (*SUFFIXES, *DOCUMENTS)  # of schedule files
 
 
 def is_path(method: str, path: Path, names: Sequence[str]) -> bool:
-    """Tell a file or folder from the name of a heuristic: it has an ending of schedules, or is there."""
+    """Return whether a text is a file or folder rather than the name of a heuristic: it ends like one, or exists."""
     return method not in names and (path.suffix.lower() in ENDINGS or path.exists())
 
 
@@ -262,24 +260,24 @@ def files_at(path: Path) -> list[Path]:
     files = sorted(each for each in path.iterdir() if each.suffix.lower() in ENDINGS)
     if not files:
         needed = f"files that end in {', '.join(ENDINGS)}"
-        raise InstanceError(str(path), (Fault((), "a folder without schedules", needed, "add some"),))
+        raise InstanceError(str(path), (InputIssue((), "a folder without schedules", needed, "add some"),))
     return files
 
 
 def unreadable(error: InstanceError) -> tuple[Violation, ...]:
-    """Return the faults of a file as rules that it breaks."""
-    return tuple(Violation("unreadable", str(fault)) for fault in error.faults)
+    """Return the errors of a file as rules that it breaks."""
+    return tuple(Violation("unreadable", str(issue)) for issue in error.issues)
 
 
 def reason(error: Exception) -> str:
-    """Return why there is no schedule: in our own words, or in the stranger's."""
+    """Return why there is no schedule: in our own words, or in those of another program."""
     if isinstance(error, InstanceError):  # one of ours cannot do this bag
-        return "; ".join(map(str, error.faults))
+        return "; ".join(map(str, error.issues))
     return str(error) if isinstance(error, LpschedError) else f"{type(error).__name__}: {error}"
 
 
 def plain_words(sentence: str) -> str:
-    r"""Return strangers' words, cut and made plain: what would steer the terminal is shown as its code.
+    r"""Return words of another program, cut and made plain: what would steer the terminal is shown as its code.
 
     >>> print(plain_words("no\ttabs"))
     no\ttabs

@@ -27,26 +27,26 @@ import zipfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
 from lpsched.io.content import (
     MOST_TEXT_BYTES,
     as_text,
     csv_bytes,
     load_arrow,
-    one_fault,
+    one_issue,
     parquet_bytes,
     parquet_is_broken,
     read_bytes,
 )
 from lpsched.io.documents import resolve
-from lpsched.model.fields import SMALLEST
+from lpsched.model.fields import SMALLEST, Amount
 from lpsched.model.problems import MOST_ADVISED
-from lpsched.model.table import SparseMatrix, Table
+from lpsched.model.table import Axes, SparseMatrix, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,11 +54,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.errors import Place
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.fields import Amount
-    from lpsched.model.table import Axes
 
+Reader = TypeVar("Reader", bound="Callable[..., Any]")
 MOST_BYTES: Final = 512 * 2**20
 CORNER: Final = "task_type"  # the header of the column of task types
 NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
@@ -82,47 +80,52 @@ class _Contract:
     def key(self) -> str:
         return str(self.at[-1])
 
-    def fault(self, found: str, needed: str, do: str, *inner: str | int, line: int | None = None) -> Fault:
-        return Fault((*self.at, *inner), found, needed, do, line=line, file=self.path.name)
+    def issue(self, found: str, needed: str, do: str, *inner: str | int, line: int | None = None) -> InputIssue:
+        return InputIssue((*self.at, *inner), found, needed, do, line=line, file=self.path.name)
 
-    def refusal(self, found: str, needed: str, do: str) -> InstanceError:
-        return InstanceError(str(self.path), (self.fault(found, needed, do),))
+    def error(self, found: str, needed: str, do: str) -> InstanceError:
+        return InstanceError(str(self.path), (self.issue(found, needed, do),))
 
-    def refused(self, value: object, *inner: str | int, line: int | None = None) -> Fault:
-        """Return the fault of a cell that does not pass the check."""
+    def rejected(self, value: object, *inner: str | int, line: int | None = None) -> InputIssue:
+        """Return the error of a cell that does not pass the check."""
         try:
             self.check(value)
         except PydanticCustomError as error:
-            return Fault((*self.at, *inner), **(error.context or {}), line=line, file=self.path.name)
-        raise AssertionError("NumPy and the check of a single cell agree on what is refused")
+            return InputIssue((*self.at, *inner), **(error.context or {}), line=line, file=self.path.name)
+        raise AssertionError("NumPy and the check of a single cell agree on what is invalid")
 
-    def require_none(self, faults: Sequence[Fault]) -> None:
-        if faults:
-            raise InstanceError(str(self.path), tuple(faults[:MOST_FAULTS]))
+    def require_none(self, issues: Sequence[InputIssue]) -> None:
+        if issues:
+            raise InstanceError(str(self.path), tuple(issues[:MOST_ISSUES]))
 
-    def here(self, error: InstanceError) -> InstanceError:
-        """Return an error about the file as one about what it holds."""
-        faults = (self.fault(each.found, each.needed, each.do, line=each.line) for each in error.faults)
-        return InstanceError(str(self.path), tuple(faults))
+    def reader(self, readers: Mapping[str, Reader], word: str) -> Reader:
+        """Return the reader for the file's ending; `word` is what it reads, for messages."""
+        if (found := self.path.suffix.lower()) not in readers:
+            raise self.error(f"the ending {quote(self.path.suffix)}", " or ".join(readers), f"convert the {word}")
+        return readers[found]
+
+    @contextmanager
+    def _errors_here(self) -> Iterator[None]:
+        """Raise errors about the file as errors about what it holds."""
+        try:
+            yield
+        except InstanceError as error:
+            issues = (self.issue(each.got, each.expected, each.hint, line=each.line) for each in error.issues)
+            raise InstanceError(str(self.path), tuple(issues)) from None
 
     def content(self, most: int = MOST_BYTES) -> bytes:
-        try:
+        with self._errors_here():
             return read_bytes(self.path, most)
-        except InstanceError as error:
-            raise self.here(error) from None
 
     def lines(self) -> list[tuple[int, list[str]]]:
-        try:
+        with self._errors_here():
             return csv_lines(self.path, as_text(self.path, read_bytes(self.path, MOST_TEXT_BYTES)))
-        except InstanceError as error:
-            raise self.here(error) from None
 
     @contextmanager
     def archive(self) -> Iterator[tuple[zipfile.ZipFile, list[str]]]:
-        """Open an `.npz` file; give it with the names of its arrays."""
+        """Open an `.npz` file; yield it with the names of its arrays."""
         needed, do = "an .npz file as numpy.savez writes it", "write it again"
-        content = io.BytesIO(self.content())
-        with opened_archive(content, lambda found: self.refusal(found, needed, do)) as archive:
+        with opened_archive(io.BytesIO(self.content()), lambda found: self.error(found, needed, do)) as archive:
             yield archive, [name.removesuffix(".npy") for name in archive.namelist()]
 
     def member(self, members: Sequence[str], otherwise: str = "") -> str:
@@ -130,7 +133,7 @@ class _Contract:
         if self.key in members or len(members) == 1:
             return self.key if self.key in members else members[0]
         there = f"the arrays {', '.join(map(quote, members[:9]))}" if members else "no arrays"
-        raise self.refusal(there, f"one named {self.key}{otherwise}", "rename the array")
+        raise self.error(there, f"one named {self.key}{otherwise}", "rename the array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,64 +146,63 @@ class _TableContract(_Contract):
     def shape(self) -> tuple[int, int]:
         return len(self.axes.names), len(self.axes.labels)
 
-    def mismatches(self, rows: list[str], columns: list[str]) -> list[Fault]:
+    def mismatches(self, rows: list[str], columns: list[str]) -> list[InputIssue]:
         """Return what differs between the names in the file and those of the lists, in any order."""
         return [*self._differ(columns, self.axes.labels, "column"), *self._differ(rows, self.axes.names, "row")]
 
-    def _differ(self, found: list[str], wanted: tuple[str, ...], kind: str) -> list[Fault]:
+    def _differ(self, found: list[str], wanted: tuple[str, ...], kind: str) -> list[InputIssue]:
         known, times = set(wanted), Counter(found)
-        faults: list[Fault] = []
+        issues: list[InputIssue] = []
         for name, count in times.items():
             if name not in known:
-                advice = nearest(name, wanted) if len(faults) < MOST_ADVISED else ""
+                advice = nearest(name, wanted) if len(issues) < MOST_ADVISED else ""
                 needed = f"only {kind}s that the {self.axes.kind}'s lists name"
-                faults.append(self.fault(f"the {kind} {quote(name)}", needed, advice or "correct or remove it"))
+                issues.append(self.issue(f"the {kind} {quote(name)}", needed, advice or "correct or remove it"))
             elif count > 1:
-                faults.append(self.fault(f"the {kind} {quote(name)} {count} times", "each once", "remove one"))
+                issues.append(self.issue(f"the {kind} {quote(name)} {count} times", "each once", "remove one"))
         missing = [name for name in wanted if name not in times]
         if missing:
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            faults.append(self.fault(f"no {kind} {quote(missing[0])}{others}", f"a {kind} for each", "add it"))
-        return faults[:MOST_FAULTS]
+            issues.append(self.issue(f"no {kind} {quote(missing[0])}{others}", f"a {kind} for each", "add it"))
+        return issues[:MOST_ISSUES]
 
     def pack(self, cells: Floats) -> Table:
         """Return the table of an array in which NaN is absent."""
         absent = np.isnan(cells)
-        sound = absent | (cells >= max(self.check.least, SMALLEST)) & (cells <= self.check.most)
+        valid = absent | (cells >= max(self.check.least, SMALLEST)) & (cells <= self.check.most)
         if self.check.least == 0.0:
-            sound |= cells == 0.0
+            valid |= cells == 0.0
         names, labels = self.axes.names, self.axes.labels
-        wrong = np.argwhere(~sound)[:MOST_FAULTS].tolist()
-        self.require_none([self.refused(float(cells[i, c]), names[i], labels[c]) for i, c in wrong])
+        wrong = np.argwhere(~valid)[:MOST_ISSUES].tolist()
+        self.require_none([self.rejected(float(cells[i, c]), names[i], labels[c]) for i, c in wrong])
         packed = np.where(absent, np.nan, cells + 0.0)  # one NaN, no -0.0: equal tables have equal bytes
         return Table(*self.shape, packed.tobytes(), checked_as=self.key)
 
 
 # Archives of arrays.
 @contextmanager
-def opened_archive(file: Path | IO[bytes], refusal: Callable[[str], InstanceError]) -> Iterator[zipfile.ZipFile]:
-    """Open an `.npz` file; whatever goes wrong within is told as a fault of it, made by `refusal`."""
+def opened_archive(file: Path | IO[bytes], error_of: Callable[[str], InstanceError]) -> Iterator[zipfile.ZipFile]:
+    """Open an `.npz` file; errors within are raised as made by `error_of`."""
     try:
         with zipfile.ZipFile(file) as archive, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of NumPy, about what we refuse or round anyway
+            warnings.simplefilter("ignore")  # of NumPy, about what is rejected or rounded anyway
             yield archive
     except InstanceError:
         raise
     except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
-        raise refusal(f"a broken archive ({type(error).__name__})") from None
+        raise error_of(f"a broken archive ({type(error).__name__})") from None
 
 
 def header_of(
-    archive: zipfile.ZipFile, member: str, refusal: Callable[[str, str, str], InstanceError]
+    archive: zipfile.ZipFile, member: str, error_of: Callable[[str, str, str], InstanceError]
 ) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and type of an array without unpacking it."""
     with archive.open(f"{member}.npy") as file:
         start = file.read(12)  # magic, version, and the length of the header in two or four bytes
         if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:
-            raise refusal(f"the array {quote(member)} with a huge header", "a plain array", "write it again")
+            raise error_of(f"the array {quote(member)} with a huge header", "a plain array", "write it again")
     with archive.open(f"{member}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        wide = version != (1, 0)
+        wide = np.lib.format.read_magic(file) != (1, 0)
         shape, _, dtype = (np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0)(file)
     return shape, dtype
 
@@ -220,17 +222,14 @@ def _shown(shape: tuple[int, ...]) -> str:
 def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
     """Read the table `key` between these lists."""
     contract = _TableContract(path, (key,), check, axes)
-    readers = {".csv": _read_csv, ".npz": _read_npz, ".parquet": _read_parquet}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(readers), "convert the table")
+    reader = contract.reader({".csv": _read_csv, ".npz": _read_npz, ".parquet": _read_parquet}, "table")
     return contract.pack(reader(contract))
 
 
 def _read_csv(contract: _TableContract) -> Floats:
     (_, header), *body = contract.lines()
-    faults = [contract.fault(*ragged(row, header), line=number) for number, row in body if len(row) != len(header)]
-    contract.require_none([*faults, *contract.mismatches([row[0] for _, row in body], header[1:])])
+    issues = [contract.issue(*ragged(row, header), line=number) for number, row in body if len(row) != len(header)]
+    contract.require_none([*issues, *contract.mismatches([row[0] for _, row in body], header[1:])])
     place = {label: column for column, label in enumerate(header) if column}
     by_name = {row[0]: (number, row) for number, row in body}
     cells = np.full(contract.shape, np.nan)
@@ -242,9 +241,9 @@ def _read_csv(contract: _TableContract) -> Floats:
                 if value is not None:
                     cells[i, column] = contract.check(value)
             except PydanticCustomError:
-                if len(faults) < MOST_FAULTS:
-                    faults.append(contract.refused(value, name, label, line=number))
-    contract.require_none(faults)
+                if len(issues) < MOST_ISSUES:
+                    issues.append(contract.rejected(value, name, label, line=number))
+    contract.require_none(issues)
     return cells
 
 
@@ -254,7 +253,7 @@ def csv_lines(path: Path, text: str) -> list[tuple[int, list[str]]]:
     try:
         return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
-        raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from None
+        raise one_issue(path, f"broken CSV: {error}", "CSV", "fix the file") from None
 
 
 def ragged(row: Sequence[str], header: Sequence[str]) -> tuple[str, str, str]:
@@ -275,7 +274,7 @@ def _read_npz(contract: _TableContract) -> Floats:
                 if name != expected:
                     there = f"{quote(name)} at place {place} of its {member}"
                     do = f"write it in the order of the {contract.axes.kind}'s lists"
-                    raise contract.refusal(there, quote(expected), do)
+                    raise contract.error(there, quote(expected), do)
         return _array(contract, archive, contract.member(members), contract.shape, NUMBERS).astype(float)
 
 
@@ -283,13 +282,13 @@ def _array(
     contract: _TableContract, archive: zipfile.ZipFile, member: str, shape: tuple[int, ...], kinds: str
 ) -> NDArray[Any]:
     """Read one array, after its header has shown the right shape and kind."""
-    found, dtype = header_of(archive, member, contract.refusal)
+    found, dtype = header_of(archive, member, contract.error)
     if found != shape:
         needed = f"{_shown(shape)}, as the {contract.axes.kind}'s lists have it"
-        raise contract.refusal(f"the array {quote(member)} of shape {_shown(found)}", needed, "mend its shape")
+        raise contract.error(f"the array {quote(member)} of shape {_shown(found)}", needed, "fix its shape")
     if dtype.kind not in kinds or dtype.itemsize > 4 * LONGEST_LABEL:
         needed = "plain numbers" if kinds == NUMBERS else f"names of at most {LONGEST_LABEL} characters"
-        raise contract.refusal(f"the array {quote(member)} of type {dtype}", needed, "convert it")
+        raise contract.error(f"the array {quote(member)} of type {dtype}", needed, "convert it")
     return array_of(archive, member)
 
 
@@ -305,16 +304,16 @@ def write_npz(tables: Mapping[str, Table], names: Sequence[str], labels: Sequenc
 def _read_parquet(contract: _TableContract) -> Floats:
     pa, pq = load_arrow(f"reading {contract.path.name}")
     content = contract.content()
-    with parquet_is_broken(pa, contract.refusal):
+    with parquet_is_broken(pa, contract.error):
         file = pq.ParquetFile(pa.BufferReader(content))
         metadata, (rows, columns) = file.metadata, contract.shape
         if (metadata.num_rows, metadata.num_columns) != (rows, columns + 1):
             found = f"{metadata.num_rows} rows and {metadata.num_columns} columns"
             needed = f"{rows} rows and {columns + 1} columns, {CORNER} among them"
-            raise contract.refusal(found, needed, "mend its shape")
+            raise contract.error(found, needed, "fix its shape")
         unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
         if unpacked > MOST_BYTES:
-            raise contract.refusal(f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "use plain numbers")
+            raise contract.error(f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "use plain numbers")
         return _arrow_cells(contract, pa, file.read(use_threads=False))
 
 
@@ -324,13 +323,13 @@ def _arrow_cells(contract: _TableContract, pa: Any, arrow: Any) -> Floats:  # no
     corner = labels.index(CORNER) if CORNER in labels else None
     names = [] if corner is None else arrow.column(corner).to_pylist()
     if corner is None or not all(isinstance(name, str) for name in names):
-        raise contract.refusal("no names of task types", f"a column {CORNER} of texts", "add it")
+        raise contract.error("no names of task types", f"a column {CORNER} of texts", "add it")
     columns = {place: arrow.column(place) for place in range(len(labels)) if place != corner}
     contract.require_none(contract.mismatches(names, [labels[place] for place in columns]))
     for place, column in columns.items():
         kind = column.type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise contract.refusal(f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it")
+            raise contract.error(f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it")
     of_label = {labels[place]: each.cast(pa.float64(), safe=False).to_numpy() for place, each in columns.items()}
     row_of = {name: row for row, name in enumerate(names)}
     cells = np.stack([of_label[label] for label in contract.axes.labels], axis=1)
@@ -348,23 +347,18 @@ def write_parquet(table: Table, names: Sequence[str], labels: Sequence[str]) -> 
 def read_matrix_file(path: Path, at: Place, check: Amount, size: int) -> SparseMatrix:
     """Read the matrix of `size` x `size` that an instance has at the place `at`."""
     contract = _Contract(path, at, check)
-    readers = {".npz": _read_npz_matrix, ".csv": _read_csv_matrix}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(readers), "convert the matrix")
-    return reader(contract, size)
+    return contract.reader({".npz": _read_npz_matrix, ".csv": _read_csv_matrix}, "matrix")(contract, size)
 
 
 def _read_csv_matrix(contract: _Contract, size: int) -> SparseMatrix:
     lines = contract.lines()
     if len(lines) != size:
-        needed = f"{size}, one for each place, and no header"
-        raise contract.refusal(f"{len(lines)} rows", needed, "mend its shape")
+        raise contract.error(f"{len(lines)} rows", f"{size}, one for each place, and no header", "fix its shape")
     rows: list[list[tuple[int, float]]] = []
-    faults: list[Fault] = []
+    issues: list[InputIssue] = []
     for v, (number, row) in enumerate(lines):
         if len(row) != size:
-            faults.append(contract.fault(f"a row of {len(row)} cells", f"{size}", "complete the row", v, line=number))
+            issues.append(contract.issue(f"a row of {len(row)} cells", f"{size}", "complete the row", v, line=number))
             continue
         rows.append([])
         for u, cell in enumerate(row):
@@ -372,10 +366,10 @@ def _read_csv_matrix(contract: _Contract, size: int) -> SparseMatrix:
             try:
                 rows[-1].append((u, contract.check(value)))
             except PydanticCustomError:
-                faults.append(contract.refused(value, v, u, line=number))
-        if len(faults) >= MOST_FAULTS:
+                issues.append(contract.rejected(value, v, u, line=number))
+        if len(issues) >= MOST_ISSUES:
             break
-    contract.require_none(faults)
+    contract.require_none(issues)
     return SparseMatrix.of(rows, size)
 
 
@@ -384,46 +378,42 @@ def _read_npz_matrix(contract: _Contract, size: int) -> SparseMatrix:
         if set(TRIPLETS) <= set(members):
             return _entries(contract, archive, size)
         member = contract.member(members, f", or {', '.join(TRIPLETS)}")
-        shape, dtype = header_of(archive, member, contract.refusal)
+        shape, dtype = header_of(archive, member, contract.error)
         if shape != (size, size) or dtype.kind not in NUMBERS:
             there = f"the array {quote(member)} of shape {_shown(shape)} and type {dtype}"
-            raise contract.refusal(there, f"{size} x {size} numbers", "mend its shape or type")
+            raise contract.error(there, f"{size} x {size} numbers", "fix its shape or type")
         cells = array_of(archive, member).astype(float)
         rows, columns = np.nonzero(cells)  # NaN is not zero either
         return _packed(contract, size, rows, columns, cells[rows, columns])
 
 
 def _entries(contract: _Contract, archive: zipfile.ZipFile, size: int) -> SparseMatrix:
-    headers = {member: header_of(archive, member, contract.refusal) for member in TRIPLETS}
+    headers = {member: header_of(archive, member, contract.error) for member in TRIPLETS}
     length = headers["values"][0]
     for member, (shape, dtype) in headers.items():
         kinds, word = (NUMBERS, "numbers") if member == "values" else (WHOLE, "whole numbers")
         if shape != length or len(shape) != 1 or shape[0] > size**2 or dtype.kind not in kinds:
             there = f"the array {quote(member)} of shape {_shown(shape)}, type {dtype}"
             needed = f"as many {word} as there are entries, at most {size**2:,}"
-            raise contract.refusal(there, needed, "write rows, columns and values alike")
+            raise contract.error(there, needed, "write rows, columns and values alike")
     rows, columns = (array_of(archive, member).astype(np.int64) for member in TRIPLETS[:2])
-    outside = (rows < 0) | (rows >= size) | (columns < 0) | (columns >= size)
-    if outside.any():
-        first = int(np.flatnonzero(outside)[0])
+    for first in np.flatnonzero((rows < 0) | (rows >= size) | (columns < 0) | (columns >= size))[:1]:
         there = f"an entry at row {rows[first]}, column {columns[first]}"
-        raise contract.refusal(there, f"numbers from 0 to {size - 1}", "count from 0")
+        raise contract.error(there, f"numbers from 0 to {size - 1}", "count from 0")
     values = array_of(archive, "values").astype(float)
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
-    twice = (np.diff(rows) == 0) & (np.diff(columns) == 0)
-    if twice.any():
-        first = int(np.flatnonzero(twice)[0])
+    for first in np.flatnonzero((np.diff(rows) == 0) & (np.diff(columns) == 0))[:1]:
         there = f"two entries at row {rows[first]}, column {columns[first]}"
-        raise contract.refusal(there, "each place once", "add them up")
+        raise contract.error(there, "each place once", "add them up")
     kept = values != 0.0
     return _packed(contract, size, rows[kept], columns[kept], values[kept])
 
 
 def _packed(contract: _Contract, size: int, rows: Integers, columns: Integers, values: Floats) -> SparseMatrix:
     """Pack entries in order of rows and columns, if the check of a single one passes them all."""
-    wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= contract.check.most)))[:MOST_FAULTS].tolist()
-    contract.require_none([contract.refused(float(values[n]), int(rows[n]), int(columns[n])) for n in wrong])
+    wrong = np.flatnonzero(~((values >= SMALLEST) & (values <= contract.check.most)))[:MOST_ISSUES].tolist()
+    contract.require_none([contract.rejected(float(values[n]), int(rows[n]), int(columns[n])) for n in wrong])
     starts = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=size), out=starts[1:])
     return SparseMatrix(size, size, starts.tobytes(), columns.astype(np.int64).tobytes(), values.tobytes())

@@ -4,8 +4,8 @@
 
 Only some of the columns of A are in the **master**. Each round solves it and asks a **pricing oracle** two
 things about its multipliers y: which columns that are not there yet would improve it (c - A'y < 0), and what
-y proves about the *whole* program. The first makes the master better, the second is a bound that holds
-whatever happens next: the work may stop after any round, by gap, time or signal, and what it has is true.
+y proves about the *whole* program. The first improves the master, the second is a valid bound: the work may stop after
+any round, by gap, time or signal.
 
 Multipliers of a small master jump about. So the oracle is asked at a point between them and the best ones so
 far (which may come from elsewhere, such as soft prices); at the master's own only where that brings nothing.
@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
-from lpsched.lp.program import LpSolution, LpStatus
+from lpsched.lp.program import Columns, Floats, Integers, LinearProgram, LpSolution, LpStatus, Master, Rows, Solver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.program import Columns, Floats, Integers, LinearProgram, Master, Rows, Solver
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not
@@ -84,7 +83,7 @@ class ColumnGeneration(Generic[Label]):
     oracle: Oracle[Label]
     labels: list[Label]  # what its columns stand for
     separator: Separator | None = None
-    stage: str | None = "columns"  # what progress is told as; `None`: not at all
+    stage: str | None = "columns"  # the name under which progress is reported; `None`: not at all
     mixed: float = MIXED  # how much of the master's multipliers is in those that the oracle sees first
     master: Master = field(init=False)
     size: float = field(init=False)
@@ -99,18 +98,18 @@ class ColumnGeneration(Generic[Label]):
         self,
         *,
         gap: float,
-        watch: Watch | None = None,
+        cancel: CancelToken | None = None,
         centre: Floats | None = None,
         enough: float = np.inf,
         slack: float = 0.0,
         most: int = MOST_ROUNDS,
     ) -> Generated[Label]:
-        """Return an answer within the relative gap, or the best at the time when the watch is over.
+        """Return an answer within the relative gap, or the best at the time when the token has expired.
 
         `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too, and so
         does a difference of `slack` between value and bound, or the oracle's answer number `most`.
         """
-        watch = watch or Watch()
+        cancel = cancel or CancelToken()
         best = _Best()
         if centre is not None:
             priced = self.oracle.price(centre)
@@ -118,22 +117,27 @@ class ColumnGeneration(Generic[Label]):
             self._add(priced)
         was_cold, asked, last = False, 0, None
         for rounds in range(1, MOST_ROUNDS):
-            solution = self._solved(watch)
+            solution = self._solved(cancel)
             status = solution.status
-            if status is LpStatus.OPTIMAL and self._cut(solution, best):
+            optimal = status is LpStatus.OPTIMAL
+            broken = self.separator.broken(solution) if optimal and self.separator is not None else None
+            if broken is not None:
+                self.master.add_rows(broken)
+                if best.multipliers is not None:
+                    best.multipliers = np.append(best.multipliers, np.zeros(len(broken.names)))
                 continue
-            fresh = self._improve(solution, best, gap, watch) if status is LpStatus.OPTIMAL else 0
+            fresh = self._improve(solution, best, gap, cancel) if optimal else 0
             asked += 1
             if status is LpStatus.LIMIT and last is not None:
                 solution = last  # where the solver was stopped may be no point of the program
             last = solution
             if self.stage is not None:
-                watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
+                cancel.report(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
             met |= solution.value - best.bound <= slack
             closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
-            if status is not LpStatus.OPTIMAL or closed or asked >= most or watch.is_over():
-                ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
+            if not optimal or closed or asked >= most or cancel.expired():
+                ended = LpStatus.LIMIT if optimal and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
                 return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
             if not fresh:  # a hot start may have gone wrong
@@ -142,43 +146,33 @@ class ColumnGeneration(Generic[Label]):
         raise AssertionError("column generation did not end")
 
     def forget(self, labels: Integers) -> None:
-        """Let columns come again, by the places of their labels: those there may not be used any more."""
+        """Allow columns again, by the places of their labels: their present copies may not be used any more."""
         gone = set(labels.tolist())
         self.seen = {key: place for key, place in self.seen.items() if place not in gone}
 
-    def _solved(self, watch: Watch) -> LpSolution:
+    def _solved(self, cancel: CancelToken) -> LpSolution:
         """Solve the master; once more from cold if a hot start fails."""
         try:
-            solution = self.master.solve(watch)
+            solution = self.master.solve(cancel)
             if solution.status in {LpStatus.OPTIMAL, LpStatus.LIMIT}:
                 return solution
         except SolverError:
             pass  # HiGHS has been seen to give up at the first step of a hot start
         self.master = self.solver.master(self.master.program)
-        return self.master.solve(watch)
+        return self.master.solve(cancel)
 
-    def _improve(self, solution: LpSolution, best: _Best, gap: float, watch: Watch) -> int:
-        """Ask the oracle, first between the master's multipliers and the best; return how many came."""
+    def _improve(self, solution: LpSolution, best: _Best, gap: float, cancel: CancelToken) -> int:
+        """Price columns, first between the master's multipliers and the best; return how many came."""
         own = solution.multipliers
         for share in (1.0,) if best.multipliers is None else dict.fromkeys((self.mixed, 1.0)):
             asked = own if best.multipliers is None else best.multipliers + share * (own - best.multipliers)
             priced = self.oracle.price(asked)
-            watch.count(priced.work)
+            cancel.count(priced.work)
             best.note(asked, priced.bound)
             fresh = self._add(priced, own)
             if fresh or _is_closed(solution, best.bound, gap):
                 return fresh
         return 0
-
-    def _cut(self, solution: LpSolution, best: _Best) -> bool:
-        """Add rows that the point breaks; tell whether there were any."""
-        broken = self.separator.broken(solution) if self.separator is not None else None
-        if broken is None:
-            return False
-        self.master.add_rows(broken)
-        if best.multipliers is not None:
-            best.multipliers = np.append(best.multipliers, np.zeros(len(broken.names)))
-        return True
 
     def _add(self, priced: Priced[Label], multipliers: Floats | None = None) -> int:
         """Add the columns that improve at these multipliers (all, if none are given); return how many."""

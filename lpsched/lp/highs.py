@@ -15,16 +15,14 @@ from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Master, Sweep
 
 
-# HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
-#
-# A program that may take long can be stopped (`run_highs`). A small one is done before anybody could press
-# Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is
-# used where its start is feasible: when all variables may be 0, and after a solve, when only costs have
-# changed.
+# HiGHS, by arrays: translates a program and its solution, and does nothing else.
+# A program that may take long can be stopped (`run_highs`). A small one takes milliseconds, and
+# is solved without presolve, which would cost more than it saves. The primal simplex method is used where its start is
+# feasible: when all variables may be 0, and after a solve, when only costs have changed.
 SMALL: Final = 5_000  # coefficients: some milliseconds
 SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
 _DUAL: Final = 1
@@ -49,9 +47,9 @@ class HighsSolver:
     tolerance: float = 1e-10  # of primal and dual feasibility; HiGHS's own is 1e-7
     device: Device = Device.CPU
 
-    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
+    def solve(self, program: LinearProgram, *, cancel: CancelToken | None = None) -> LpSolution:
         """Solve from cold."""
-        return self.sweep(program).solve(program.costs, watch=watch)
+        return self.sweep(program).solve(program.costs, cancel=cancel)
 
     def sweep(self, program: LinearProgram) -> Sweep:
         """Return a solver of this one program that starts each solve from the basis of the last."""
@@ -91,19 +89,19 @@ class _HighsSweep:
     program: LinearProgram
     columns: Indices
 
-    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
+    def solve(self, costs: Floats, *, cancel: CancelToken | None = None) -> LpSolution:
         highs = self.highs
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
             check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
-        run_highs(highs, self.program, watch)
+        run_highs(highs, self.program, cancel)
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         try:
             return _answer(highs, self.program)
         except SolverError:  # the simplex has been seen to give up where presolve leaves it nothing to do
             highs.clearSolver()
             highs.setOptionValue("presolve", "on")
-            run_highs(highs, self.program, watch)
+            run_highs(highs, self.program, cancel)
             return _answer(highs, self.program)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
@@ -156,8 +154,8 @@ class _HighsMaster:
         self.program = self.program.with_limits(upper, row_lower, row_upper)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
-    def solve(self, watch: Watch | None = None) -> LpSolution:
-        run_highs(self.highs, self.program, watch)
+    def solve(self, cancel: CancelToken | None = None) -> LpSolution:
+        run_highs(self.highs, self.program, cancel)
         self.highs.setOptionValue("simplex_strategy", _PRIMAL)  # new columns leave the basis feasible
         return _answer(self.highs, self.program)
 
@@ -181,29 +179,14 @@ def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:
 def pass_program(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsStatus:
     """Hand a program to HiGHS as arrays."""
     size, rows = len(program.costs), len(program.row_names)
-    return highs.passModel(
-        size,
-        rows,
-        len(program.values),
-        _ROW_WISE,
-        int(highspy.ObjSense.kMinimize),
-        program.offset,
-        program.costs,
-        np.zeros(size),
-        program.upper,
-        program.row_lower,
-        program.row_upper,
-        program.starts[:-1],
-        program.columns,
-        program.values,
-        np.zeros(size, dtype=np.int32),
-    )
+    sizes = (size, rows, len(program.values), _ROW_WISE, int(highspy.ObjSense.kMinimize))
+    limits = (np.zeros(size), program.upper, program.row_lower, program.row_upper)
+    cells = (program.starts[:-1], program.columns, program.values)
+    return highs.passModel(*sizes, program.offset, program.costs, *limits, *cells, np.zeros(size, dtype=np.int32))
 
 
-# HiGHS at work: until it is done, the watch is over, or somebody presses Ctrl-C.
-#
-# A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
-# noticed here, and HiGHS is told to stop.
+# Run HiGHS until it is done, the token has expired, or Ctrl-C. A program that may take long runs in a thread of its
+# own, because HiGHS ignores signals: Ctrl-C is noticed here, and HiGHS is stopped.
 POLL_SECONDS: Final = 0.05
 RUN: Final = 3e-4  # seconds of work counted for each run,
 ITERATION: Final = 4e-6  # for each iteration of the simplex method,
@@ -211,33 +194,30 @@ CELL: Final = 4e-9  # and for each iteration and coefficient
 
 
 def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> None:
-    """Raise an error if HiGHS refused what was asked of it."""
+    """Raise an error if HiGHS rejected a call."""
     if status == highspy.HighsStatus.kError:
-        raise SolverError(f"HiGHS refused {what} of {program.name}")
+        raise SolverError(f"HiGHS rejected {what} of {program.name}")
 
 
-def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
+def run_highs(highs: highspy.Highs, program: LinearProgram, cancel: CancelToken | None) -> None:
     """Run to the end, or until the time is up; work is counted afterwards."""
-    left = None if watch is None else watch.left()
-    until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
+    left = None if cancel is None else cancel.remaining()
+    until = np.inf if left is None else highs.getRunTime() + left  # counts from its creation
     check(highs.setOptionValue("time_limit", until), program, "the time limit")
     if highs.HandleUserInterrupt:
-        _run_in_thread(highs, watch)
+        _run_in_thread(highs, cancel)
     else:
         highs.run()
-    if watch is not None:
+    if cancel is not None:
         iterations = max(0, highs.getInfo().simplex_iteration_count)
-        watch.count(RUN + iterations * (ITERATION + CELL * len(program.values)))
+        cancel.count(RUN + iterations * (ITERATION + CELL * len(program.values)))
 
 
-def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
-    """Run to the end, or stop when the watch is over, or at Ctrl-C.
-
-    However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works
-    would abort it.
-    """
+def _run_in_thread(highs: highspy.Highs, cancel: CancelToken | None) -> None:
+    """Run to the end, or stop when the token has expired, or at Ctrl-C; return only after HiGHS has stopped."""
+    # However often Ctrl-C is pressed: to end the process while HiGHS works would abort it.
     done = threading.Event()  # Thread.join, once interrupted, takes a running thread for a stopped one
-    first = threading.Lock()  # who takes it decides: HiGHS runs, or an interrupt came before it could
+    first = threading.Lock()  # the first to take it decides: HiGHS runs, or an interrupt came before
 
     def work() -> None:
         try:
@@ -256,7 +236,7 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
     while True:
         try:
             while not done.is_set():
-                if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
+                if interrupted or (cancel is not None and cancel.is_cut()):  # not by counted work
                     highs.cancelSolve()
                 done.wait(POLL_SECONDS)
             break
@@ -267,10 +247,9 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
 
 
 # Programs whose variables must be whole, for a short time: a good point, or none.
-#
-# HiGHS is given a start, if there is one, and stopped after so much counted work: it looks at its limits at
-# the same steps in every run, so looks are counted. Nothing that it says is taken as proved: who asks has to
-# check the point, and bounds come from elsewhere.
+# HiGHS is given a start, if there is one, and stopped after a budget of counted work: it looks at its limits at the
+# same steps in every run, so looks are counted. Nothing that it returns is taken as proved: the caller has to check the
+# point, and bounds come from elsewhere.
 NEARLY_WHOLE: Final = 1e-6
 LOOK: Final = 2e-3  # seconds of work counted for each look of HiGHS at its limits,
 INTEGER_CELL: Final = 2e-6  # and for each coefficient
@@ -278,12 +257,14 @@ FEWEST_LOOKS: Final = 3
 
 
 def whole_point(
-    program: LinearProgram, *, watch: Watch, whole: Floats | None = None, start: Floats | None = None, gap: float = 1e-4
+    program: LinearProgram,
+    *,
+    cancel: CancelToken,
+    whole: Floats | None = None,
+    start: Floats | None = None,
+    gap: float = 1e-4,
 ) -> Floats | None:
-    """Return the best point found with whole variables; `None` if there is none.
-
-    `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
-    """
+    """Return the best point found with whole variables, those marked 1 in `whole` or all; `None` if there is none."""
     highs = highspy.Highs()
     for option, value in (("output_flag", False), ("mip_rel_gap", gap), ("random_seed", 0), ("parallel", "off")):
         highs.setOptionValue(option, value)
@@ -298,7 +279,7 @@ def whole_point(
         given.col_value = start.tolist()
         highs.setSolution(given)
     highs.HandleUserInterrupt = True
-    look, looks, left = LOOK + INTEGER_CELL * len(program.values), 0, watch.work_left()
+    look, looks, left = LOOK + INTEGER_CELL * len(program.values), 0, cancel.work_left()
 
     def interrupt(event: Any) -> None:  # noqa: ANN401 - highspy does not export its type
         nonlocal looks
@@ -307,8 +288,8 @@ def whole_point(
             event.interrupt()
 
     highs.cbMipInterrupt += interrupt
-    run_highs(highs, program, watch)
-    watch.count(looks * look)
+    run_highs(highs, program, cancel)
+    cancel.count(looks * look)
     solution = highs.getSolution()
     values = np.array(solution.col_value)
     if not solution.value_valid or len(values) != size or not np.all(np.isfinite(values)):

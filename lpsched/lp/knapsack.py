@@ -12,7 +12,7 @@ The table grows item by item: best[c] = max(best[c], best[c - s] + v), with the 
 is too long for the true capacity starts the next one lower by as much; with `overfull` the first comes
 along even so: it is what the bound counts.
 
-An item that is no smaller and worth no more than one of which there is plenty is left out.
+An item that is no smaller and has no more value than one of which there is plenty is left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How finely to look, and for what: so many fillings that fit, and the one that the bound counts."""
+    """How fine the grid is, how many fillings that fit are wanted, and whether the one that the bound counts is."""
 
     cells: int
     wanted: int = 1
@@ -53,7 +53,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Fillings:
-    """What is about the most that a filling is worth, and good ones, best first, as counts of all items."""
+    """About the largest value of a filling, and good ones, best first, as counts of all items."""
 
     most: float
     counts: list[Integers]
@@ -61,7 +61,7 @@ class Fillings:
 
 
 def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: float, grid: Grid) -> Fillings:
-    """Return good fillings. Items too large for the capacity, or worth nothing, are in none of them."""
+    """Return good fillings. Items too large for the capacity, or without value, are in none of them."""
     use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
     if not use:
         return Fillings(0.0, [])
@@ -78,10 +78,10 @@ def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: flo
 
 
 def surely_most(sizes: Floats, values: Floats, limits: Integers, capacity: float, cells: int) -> Fraction:
-    """Return what no filling is worth more than; `values` are doubles that the true ones do not exceed.
+    """Return an upper bound of the value of all fillings; `values` are doubles that the true ones do not exceed.
 
-    Doubles do for the rest as well: sizes are rounded down, and values and limits up by more than the
-    rounding of a product or a quotient.
+    Doubles suffice for the rest as well: sizes are rounded down, and values and limits up by more than the rounding of
+    a product or a quotient.
     """
     use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
     if not use:
@@ -96,7 +96,7 @@ def _grown(  # noqa: PLR0913 - a knapsack and its grid
 ) -> tuple[_Table, int]:
     """Return the table of a knapsack in doubles, on the safe side, and the exponent of its unit."""
     most = np.minimum(limits, np.floor(capacity / sizes + 1e-9)).astype(np.int64)
-    # Sizes in whole cells: exactly, also where doubles cannot tell, as for whole seconds.
+    # Sizes in whole cells: exactly, also where doubles cannot decide, as for whole seconds.
     amounts = sizes * (cells / capacity)
     nearest = np.rint(amounts).astype(np.int64)
     small = np.floor(amounts).astype(np.int64)
@@ -163,7 +163,7 @@ class _Table:
 
 
 def _useful(sizes: list[float], values: list[float], limits: list[int], capacity: float) -> list[int]:
-    """Return the items that fit, are worth something, and that no other can stand in for."""
+    """Return the items that fit, have a value, and that no other can replace."""
     use = [k for k, size in enumerate(sizes) if size <= capacity and values[k] > 0 and limits[k] > 0]
     kept: list[int] = []
     highest = 0.0

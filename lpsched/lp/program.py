@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError
 
 if TYPE_CHECKING:
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
 
 
 # Linear programs as plain arrays, and the builder that writes them in the order of the maths.
@@ -142,9 +142,9 @@ class _Matrix:
 
     def sizes(self, x: Floats) -> Floats:
         """Return |A| |x|."""
-        return (
-            self.absolute @ np.abs(x) if self.dense is not None else self._by_row(np.abs(self.values * x[self.columns]))
-        )
+        if self.dense is not None:
+            return self.absolute @ np.abs(x)
+        return self._by_row(np.abs(self.values * x[self.columns]))
 
     def transposed_times(self, y: Floats) -> Floats:
         """Return A'y."""
@@ -168,7 +168,7 @@ class LpStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LpSolution:
-    """What a solver answered, and the bound that its multipliers prove."""
+    """What a solver returned, and the bound that its multipliers prove."""
 
     program: LinearProgram
     status: LpStatus
@@ -197,8 +197,8 @@ class Solver(Protocol):
     def name(self) -> str:
         """The solver and its version."""
 
-    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
-        """Return the answer, whatever it is."""
+    def solve(self, program: LinearProgram, *, cancel: CancelToken | None = None) -> LpSolution:
+        """Return the solution, whatever its status."""
 
     def sweep(self, program: LinearProgram) -> Sweep:
         """Return what solves this program again and again, each time with other costs."""
@@ -210,14 +210,11 @@ class Solver(Protocol):
 class Sweep(Protocol):
     """One program, many objectives: each solve may start from where the last one ended."""
 
-    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
-        """Return the answer for these costs, whatever it is."""
+    def solve(self, costs: Floats, *, cancel: CancelToken | None = None) -> LpSolution:
+        """Return the solution for these costs, whatever its status."""
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
-        """Return the multipliers that the last basis has for each of these costs, if the solver tells.
-
-        They are linear in the costs. What they prove is for `LinearProgram.dual_bound` to say.
-        """
+        """Return the multipliers that the last basis has for each of these costs, linear in them, if the solver can."""
 
 
 def require_optimal(solution: LpSolution) -> LpSolution:
@@ -286,7 +283,7 @@ class LpBuilder:
         self.between_each([name], [(0, *term) for term in terms], lower, upper)
 
     def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: Floats | float) -> None:
-        """Add rows, one for each name: a term says for each of its variables in which row it stands."""
+        """Add rows, one for each name: a term has rows, variables in them (broadcast together) and coefficients."""
         self.between_each(names, terms, -np.inf, limit)
 
     def equal_each(self, names: Sequence[str], terms: RowTerms, target: float) -> None:
@@ -296,10 +293,11 @@ class LpBuilder:
     def between_each(self, names: Sequence[str], terms: RowTerms, lower: Floats | float, upper: Floats | float) -> None:
         """Add rows, one for each name, with the sum of the terms between two limits, which may be infinite."""
         first = len(self._names)
-        for rows, block, coefficients in terms:
+        for rows, variables, coefficients in terms:
+            places, block = np.broadcast_arrays(rows, variables)
             columns, values = _flat(block, coefficients)
             kept = values != 0
-            self._rows.append(first + np.broadcast_to(rows, np.shape(block)).ravel()[kept])
+            self._rows.append(first + places.ravel()[kept])
             self._columns.append(columns[kept])
             self._values.append(values[kept])
         self._names += names
@@ -367,7 +365,7 @@ class Columns:
 
     @classmethod
     def of(cls, costs: Sequence[float], upper: Floats, cells: Sequence[Mapping[int, float]]) -> Columns:
-        """Return columns whose coefficients are told by their rows."""
+        """Return columns whose coefficients are given by their rows."""
         starts = np.cumsum([0, *map(len, cells)]).astype(np.int32)
         rows = np.array([row for own in cells for row in own], dtype=np.int32)
         values = np.array([value for own in cells for value in own.values()], dtype=float)
@@ -427,5 +425,5 @@ class Master(Protocol):
     def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
         """Change the limits of all variables and rows."""
 
-    def solve(self, watch: Watch | None = None) -> LpSolution:
-        """Return the answer for the program as it stands."""
+    def solve(self, cancel: CancelToken | None = None) -> LpSolution:
+        """Return the solution of the program as it stands."""

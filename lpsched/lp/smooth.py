@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Floats, Integers
 
 
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
 # point at which no small step is better. Unless the program is convex, a better one may be elsewhere: such a
 # point is `solved`, never optimal, and proves nothing.
 #
-# Ipopt keeps x off its limits by a barrier mu, and stops when every product of a slack and its price is
-# within the tolerance. What the objective misses by then is the sum of all these products, so a program with
-# many limits needs a tolerance that many times smaller than what it may miss: `MISSED` divided by their
-# number. The last digits can take as many steps as all others; so it also ends when many steps gain less than
-# `MISSED`.
+# Ipopt keeps x off its limits by a barrier mu, and stops when every product of a slack and its price is within the
+# tolerance. What the objective misses by then is the sum of all these products, so a program with many limits needs a
+# tolerance that many times smaller than what it may miss: `MISSED` divided by their number. The last digits can take as
+# many steps as all others; so it also ends when many steps gain less than `MISSED`.
 #
 # Needs CasADi, the extra `nlp`. It is imported nowhere else.
 LOOSEST: Final = 1e-8  # tolerance, Ipopt's own
 TIGHTEST: Final = 1e-9  # arithmetic ends not far below
 ENOUGH: Final = 100.0  # tolerances within which a point is taken where Ipopt gets no further
 NO_FURTHER: Final = 1e-6  # relative change of the objective that is none
-FOREVER: Final = 1e9  # seconds, or steps
+UNLIMITED: Final = 1e9  # seconds, or steps
 
 
 class SmoothStatus(Enum):
@@ -48,7 +47,7 @@ class SmoothStatus(Enum):
 
     SOLVED = "solved"  # no small step is better
     STALLED = "stalled"  # it keeps the limits, and many steps made it hardly better
-    LIMIT = "limit"  # the time was up, or somebody said stop
+    LIMIT = "limit"  # the time was up, or it was stopped
     FAILED = "failed"  # Ipopt found no way on
 
 
@@ -91,7 +90,11 @@ class SmoothProgram:
     """
 
     def __init__(self) -> None:
-        self._casadi = _casadi()
+        try:
+            import casadi  # noqa: PLC0415 - optional
+        except ImportError as exc:
+            raise MissingExtraError("the non-linear program", "nlp") from exc
+        self._casadi: Any = casadi  # it ships no types
         self._names: list[str] = []
         self._variables: list[Expression] = []
         self._lower: list[Floats] = []
@@ -146,15 +149,15 @@ class SmoothProgram:
         """Set what is maximised; it should be about 1 where it is large."""
         self._objective = expression
 
-    def solve(self, *, watch: Watch | None = None, stage: str = "") -> SmoothSolution:
-        """Look for a point that no small step makes better; hand back the last one when the watch is over."""
+    def solve(self, *, cancel: CancelToken | None = None, stage: str = "") -> SmoothSolution:
+        """Return a point that no small step improves, or the last one when the token has expired."""
         casadi, rows = self._casadi, self._casadi.densify(self._casadi.vertcat(*self._rows))
         program = {"x": casadi.vertcat(*self._variables), "f": -self._objective, "g": rows}
         limits = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
-        steps = Steps(watch, stage, *limits)
+        steps = Steps(cancel, stage, *limits)
         look = looker(casadi, program, steps)
-        left = None if watch is None else watch.left()
-        options = self._options(FOREVER if left is None else max(left, 1e-3)) | {"iteration_callback": look}
+        left = None if cancel is None else cancel.remaining()
+        options = self._options(UNLIMITED if left is None else max(left, 1e-3)) | {"iteration_callback": look}
         try:
             ipopt = casadi.nlpsol("program", "ipopt", program, options)
             with ctrl_c_stops(steps):
@@ -166,12 +169,13 @@ class SmoothProgram:
                     ubg=limits[1],
                 )
         except RuntimeError as exc:
-            raise SolverError(f"Ipopt refused the program: {str(exc).splitlines()[-1]}") from exc
+            raise SolverError(f"Ipopt rejected the program: {str(exc).splitlines()[-1]}") from exc
         if steps.interrupted:
             raise KeyboardInterrupt
         stats = ipopt.stats()
         status = SmoothStatus.STALLED if steps.stalled else _STATUSES.get(stats["return_status"], SmoothStatus.FAILED)
-        return SmoothSolution(self._cut(np.array(answer["x"]).ravel()), status, int(stats["iter_count"]))
+        blocks = np.split(np.array(answer["x"]).ravel(), np.cumsum([len(each) for each in self._start])[:-1])
+        return SmoothSolution(dict(zip(self._names, blocks, strict=True)), status, int(stats["iter_count"]))
 
     def _options(self, seconds: float) -> dict[str, Any]:
         limits = sum(
@@ -183,7 +187,7 @@ class SmoothProgram:
             "sb": "yes",  # no banner
             "linear_solver": "mumps",
             "max_wall_time": seconds,
-            "max_iter": int(FOREVER),
+            "max_iter": int(UNLIMITED),
             "mu_strategy": "adaptive",
             "tol": tolerance,
             "acceptable_tol": ENOUGH * tolerance,
@@ -191,25 +195,11 @@ class SmoothProgram:
         }
         return {"ipopt": own, "print_time": False, "show_eval_warnings": False}
 
-    def _cut(self, point: Floats) -> dict[str, Floats]:
-        ends = np.cumsum([len(each) for each in self._start])[:-1]
-        return dict(zip(self._names, np.split(point, ends), strict=True))
 
-
-def _casadi() -> Any:  # noqa: ANN401 - CasADi ships no types
-    """Return CasADi."""
-    try:
-        import casadi  # noqa: PLC0415 - optional
-    except ImportError as exc:
-        raise MissingExtraError("the non-linear program", "nlp") from exc
-    return casadi
-
-
-# What happens between the steps of Ipopt: a look at the watch, at the gain of late, and at Ctrl-C.
-#
-# Ipopt runs outside of Python and asks after each step whether to go on. An exception in the answer would be
-# lost, and CasADi, which looks for Ctrl-C itself, would take it for a point at which nothing can be computed,
-# and go on. So Ctrl-C is noted, Ipopt is asked to stop, and the interrupt is raised when it has.
+# Between the steps of Ipopt: a check of the token, of the recent gain, and of Ctrl-C.
+# Ipopt runs outside of Python and calls back after each step to know whether to go on. An exception in the callback
+# would be lost, and CasADi, which checks for Ctrl-C itself, would take it for a point at which nothing can be computed,
+# and go on. So Ctrl-C is noted, Ipopt is stopped, and the interrupt is raised when it has.
 Expression: TypeAlias = Any  # of CasADi, which ships no types
 
 MISSED: Final = 1e-4  # of the objective, which should be about 1
@@ -219,9 +209,9 @@ KEPT: Final = 1e-6  # by which a row may be broken in a point that counts
 
 @dataclass(slots=True)
 class Steps:
-    """Looks at every step of Ipopt: at the watch, and whether the steps still lead anywhere."""
+    """Looks at every step of Ipopt: at the token, and whether the steps still lead anywhere."""
 
-    watch: Watch | None
+    cancel: CancelToken | None
     stage: str
     lower: Floats  # of the rows
     upper: Floats
@@ -233,17 +223,17 @@ class Steps:
     interrupted: bool = False
 
     def is_last(self, value: float, rows: Floats) -> bool:
-        """Take a step to a point of this value, and tell whether to stop there."""
+        """Record a step to a point of this value; return whether to stop there."""
         self.count += 1
-        if self.watch is not None and self.stage:
-            self.watch.tell(f"{self.stage}: step {self.count}, {value:.4f}")
+        if self.cancel is not None and self.stage:
+            self.cancel.report(f"{self.stage}: step {self.count}, {value:.4f}")
         broken = max((self.lower - rows).max(initial=0.0), (rows - self.upper).max(initial=0.0))
         if broken <= KEPT:
             self.best = max(self.best, value)
         if self.best == -np.inf or self.best > self.before + MISSED * abs(self.best):
             self.before, self.since = self.best, self.count
         self.stalled = bool(broken <= KEPT and self.count - self.since >= PATIENCE)
-        return self.stalled or self.interrupted or (self.watch is not None and self.watch.is_over())
+        return self.stalled or self.interrupted or (self.cancel is not None and self.cancel.expired())
 
 
 def looker(casadi: Any, program: dict[str, Expression], steps: Steps) -> Any:  # noqa: ANN401

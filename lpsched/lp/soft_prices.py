@@ -1,11 +1,11 @@
 """Soft prices: good multipliers of a program with many blocks and few rows between them, in a few passes.
 
 Every block i of a large program takes one of its columns (or a mixture); prices w >= 0 on the rows between
-the blocks make the choices separate. What any w proves is
+the blocks separate them. What any w proves is
 
     g(w) = sum_i min_c (cost_c + a_c w)  -  f w          where  h w = budget,
 
-and the best w is where g is largest. The min has corners; replaced by a soft one,
+and the best w is where g is largest. The min is not smooth; replaced by a soft one,
 
     -tau_i log sum_c exp(-(cost_c + a_c w) / tau_i),     tau_i = temperature times the size of block i,
 
@@ -15,7 +15,7 @@ temperature falls between climbs. With a `target` the budget is not given but fo
 reaches the target. Where the slope of g in the budget is t, Dinkelbach's rule takes (target - g) / t more.
 
 Nothing here is exact, and nothing has to be: any w proves a bound, and the columns that are nearly cheapest
-at these are where an exact method should begin. No words and no arrays of any application are known here.
+at these are where an exact method should begin. Nothing here depends on an application.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Floats
 
 SAMPLE: Final = 10  # blocks for each price
@@ -46,7 +46,7 @@ REGULAR: Final = 1e-6  # of the diagonal: the passes may be in single precision
 class Cooling:
     """How far to go: the temperatures, and what a step may still promise at the end of each, as its share.
 
-    At a low temperature and well settled, the soft choices themselves are nearly feasible.
+    At a low temperature and well settled, the soft shares themselves are nearly feasible.
     """
 
     temperatures: tuple[float, ...]
@@ -86,7 +86,7 @@ class Blocks(Protocol):
         """Return the smooth function, with one temperature for each block."""
 
     def sample(self, number: int) -> Blocks:
-        """Return about so many blocks that stand for all."""
+        """Return about `number` blocks that represent all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +98,26 @@ class SoftPrices:
     steps: int
 
 
-def climb(blocks: Blocks, cooling: Cooling, *, budget: float, target: float | None = None, watch: Watch) -> SoftPrices:
+def climb(
+    blocks: Blocks, cooling: Cooling, *, budget: float, target: float | None = None, cancel: CancelToken
+) -> SoftPrices:
     """Return soft prices: first of a sample of the blocks, then of all."""
     enough = SAMPLE * len(blocks.supply)
     sample = blocks.sample(enough) if blocks.size > 2 * enough else blocks
     weights = np.where(blocks.supply > 0, 1.0, 1e-3)
     even = SoftPrices(weights * (budget / float(blocks.supply @ weights)), budget, 0)
-    return _climbed(blocks, _climbed(sample, even, SKETCH, target, watch), cooling, target, watch)
+    return _climbed(blocks, _climbed(sample, even, SKETCH, target, cancel), cooling, target, cancel)
 
 
-def _climbed(blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, watch: Watch) -> SoftPrices:
+def _climbed(
+    blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, cancel: CancelToken
+) -> SoftPrices:
     prices, budget, steps = first.prices, first.budget, first.steps
     for temperature in cooling.temperatures:
         local = temperature * blocks.sizes(prices)
         here = blocks.soften(prices, local)
         for _ in range(MOST_STEPS):
-            if watch.is_over():
+            if cancel.expired():
                 return SoftPrices(prices, budget, steps)
             steps += 1
             barrier = temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
@@ -131,7 +135,7 @@ def _climbed(blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float 
                 wanted = min(max(wanted, budget / 4.0), budget * 4.0)
                 prices, budget = prices * (wanted / budget), wanted
                 here = blocks.soften(prices, local)
-            watch.tell("soft prices")
+            cancel.report("soft prices")
     return SoftPrices(prices, budget, steps)
 
 
@@ -182,20 +186,18 @@ def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
 #
 #     min  f(x)    subject to    x >= 0,        f convex and differentiable, x of some thousands of numbers
 #
-# A variable at 0 whose slope is not negative stays there; the others move along - H g, where H is what the last
-# steps and the changes of slope along them tell about the inverse of the second derivatives (L-BFGS). Whoever
-# would become negative stops at 0, and the step is shortened until f has fallen by a part of what the slope
-# promised. Every point on the way is allowed, so it can end at any time.
-#
-# Why not Newton's method, as above? There, prices are few and share one budget. Here they are
-# thousands: one for every machine type and slot of time, and their matrix would take longer than the passes.
+# A variable at 0 whose slope is not negative stays there; the others move along - H g, where H estimates the inverse of
+# the second derivatives from the last steps and the changes of slope along them (L-BFGS). A variable that would become
+# negative stops at 0, and the step is shortened until f has fallen by a part of what the slope promised. Every point on
+# the way is feasible, so it can end at any time. Newton's method, as above, is for few prices with one budget: here
+# they are thousands, one for every machine type and slot of time, and their matrix would take longer than the passes.
 #
 # Source: Bertsekas, Projected Newton methods for optimization problems with simple constraints, 1982; Nocedal,
 # Updating quasi-Newton matrices with limited storage, 1980.
 MEMORY: Final = 20  # steps that H is made of
 FALL: Final = 1e-4  # of what the slope promises, at least
 LEAST_LENGTH: Final = 1e-6
-STRAIGHT: Final = 1e-12  # curvature along a step, relative to its length: less tells nothing
+STRAIGHT: Final = 1e-12  # curvature along a step, relative to its length: less carries no information
 LOOK_BACK: Final = 5  # steps over which f must still fall
 
 
@@ -204,10 +206,6 @@ class _Memory:
     """The last steps, and the changes of slope along them."""
 
     pairs: deque[tuple[Floats, Floats]] = field(default_factory=lambda: deque(maxlen=MEMORY))
-
-    def learn(self, step: Floats, change: Floats) -> None:
-        if float(step @ change) > STRAIGHT * float(step @ step):
-            self.pairs.append((step, change))
 
     def downhill(self, slope: Floats, free: Floats) -> Floats:
         """Return - H g within the free variables; `free` is 1 for those and 0 for the others."""
@@ -226,14 +224,14 @@ class _Memory:
 
 
 def descend(
-    smooth: Callable[[Floats], tuple[float, Floats]], start: Floats, *, steps: int, settled: float, watch: Watch
+    smooth: Callable[[Floats], tuple[float, Floats]], start: Floats, *, steps: int, settled: float, cancel: CancelToken
 ) -> Floats:
     """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late."""
     here, memory = start, _Memory()
     value, slope = smooth(here)
     heights = deque([value], maxlen=LOOK_BACK + 1)
     for _ in range(steps):
-        if watch.is_over():
+        if cancel.expired():
             break
         found = _step(smooth, here, value, slope, memory)
         if found is None:
@@ -242,7 +240,9 @@ def descend(
             memory.pairs.clear()
             continue
         there, value, changed = found
-        memory.learn(there - here, changed - slope)
+        step, change = there - here, changed - slope
+        if float(step @ change) > STRAIGHT * float(step @ step):
+            memory.pairs.append((step, change))
         here, slope = there, changed
         heights.append(value)
         if len(heights) > LOOK_BACK and heights[0] - value <= settled * abs(value):

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, MissingExtraError, SolverError, quote
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError, SolverError, quote
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import Device, LinearProgram, LpSolution, LpStatus, array_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Columns, Floats, Master, Rows, Solver, Sweep
 
 
@@ -33,26 +33,18 @@ def default_solver() -> Solver:
 def solver_named(name: str, device: str = "cpu") -> Solver:
     """Return the solver of a name: `highs`, or `pulp:NAME` with PuLP's name for it.
 
-    `device` is where passes over huge bags run: `cpu` or `cuda`.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such name.
-    MissingExtraError
-        If PuLP is not installed, or for a GPU CuPy.
-    SolverError
-        If PuLP does not know or find the solver.
+    `device` is where passes over huge bags run: `cpu` or `cuda`. Raises an `InstanceError` for another name, a
+    `MissingExtraError` without PuLP, or CuPy for a GPU, and a `SolverError` if PuLP does not know or find the solver.
     """
     kind, _, inner = name.partition(":")
     where = Device(device)
-    array_module(where)  # that it is missing is said at once
+    array_module(where)  # raises an error at once if it is missing
     if name == "highs":
         return default_solver() if where is Device.CPU else HighsSolver(device=where)
     if kind == "pulp" and inner:
         return PulpSolver(inner, where)
-    fault = Fault(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:COIN_CMD")
-    raise InstanceError("the options", (fault,))
+    issue = InputIssue(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:COIN_CMD")
+    raise InstanceError("the options", (issue,))
 
 
 # PuLP: translates a program and its answer, and does nothing else. It is the extra `models`; 3 and 4 will do.
@@ -74,7 +66,7 @@ class PulpSolver:
     device: Device = Device.CPU
 
     def __post_init__(self) -> None:
-        """Refuse a solver that PuLP does not know, or that is not installed."""
+        """Reject a solver that PuLP does not know, or that is not installed."""
         pulp = _pulp()
         known = list(pulp.listSolvers())
         if self.solver not in known:
@@ -88,10 +80,10 @@ class PulpSolver:
         """PuLP's version and the solver's name."""
         return f"{self.solver} by PuLP {_pulp().__version__}"
 
-    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
+    def solve(self, program: LinearProgram, *, cancel: CancelToken | None = None) -> LpSolution:
         """Solve from cold."""
         model, x, owners = _translated(program)
-        left = None if watch is None else watch.left()
+        left = None if cancel is None else cancel.remaining()
         try:
             limit = {} if left is None else {"timeLimit": left}
             outcome = model.solve(_named(self.solver, **limit))
@@ -120,11 +112,11 @@ class _PulpSweep:
     solver: PulpSolver
     program: LinearProgram
 
-    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
-        return self.solver.solve(self.program.with_costs(costs), watch=watch)
+    def solve(self, costs: Floats, *, cancel: CancelToken | None = None) -> LpSolution:
+        return self.solver.solve(self.program.with_costs(costs), cancel=cancel)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> None:
-        """Return nothing: PuLP does not tell the basis."""
+        """Return nothing: PuLP does not give the basis."""
 
 
 @dataclass(slots=True)
@@ -146,8 +138,8 @@ class ColdMaster:
     def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:  # noqa: D102
         self.program = self.program.with_limits(upper, row_lower, row_upper)
 
-    def solve(self, watch: Watch | None = None) -> LpSolution:  # noqa: D102
-        return self.solver.solve(self.program, watch=watch)
+    def solve(self, cancel: CancelToken | None = None) -> LpSolution:  # noqa: D102
+        return self.solver.solve(self.program, cancel=cancel)
 
 
 def model_text(program: LinearProgram, kind: str) -> str:
@@ -200,7 +192,7 @@ def _translated(program: LinearProgram) -> tuple[Any, list[Any], list[int]]:
 
 
 def _named(solver: str, **options: float) -> Any:  # noqa: ANN401 - PuLP has no types
-    with warnings.catch_warnings():  # that PuLP 4 will drop one is not for our users to hear at each solve
+    with warnings.catch_warnings():  # PuLP 4 will drop some: no reason to warn users at each solve
         warnings.simplefilter("ignore", DeprecationWarning)
         return _pulp().getSolver(solver, msg=False, **options)
 

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
+from lpsched.lp.program import Floats, LinearProgram, LpBuilder, LpSolution, LpStatus, Solver, require_optimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.program import Floats, LinearProgram, LpSolution, Solver
 
-
-# Many objectives over one program, each answer checked: hot where that works, cold where it does not.
-#
-# Solvers that start from an earlier basis have been seen to call a wrong answer optimal (HiGHS issues 3194
-# and 3294). So every hot answer has to pass three questions: does it say that it is optimal, does its point
-# keep the rows, and do its value and the bound of its own multipliers meet? If not, the program is solved
-# again from cold, and that answer stands.
+# Many objectives over one program, each solution checked: hot starts where they work, cold ones where they do not.
+# Solvers that start from an earlier basis have been seen to call a wrong solution optimal (HiGHS issues 3194 and 3294).
+# So every hot one is checked: its status is optimal, its point keeps the rows, and its value and the bound of its own
+# multipliers meet. If not, the program is solved again from cold, and that solution stands.
 AGREEMENT: Final = 1e-7  # of value and bound, relative to the terms that the value adds up
 KEPT: Final = 1e-7  # how far a point may leave its rows
 
@@ -39,11 +35,11 @@ class CheckedSweep:
         self.solves += 1
         try:
             hot = self._sweep.solve(costs)
-            self._is_hot = is_sound(hot)
+            self._is_hot = is_consistent(hot)
             if self._is_hot:
                 return hot
         except SolverError:
-            self._is_hot = False  # whatever it was, a cold start is the answer
+            self._is_hot = False  # whatever it was, a cold start follows
         self.colds += 1
         self._sweep = self.solver.sweep(self.program)  # the old one may go on to be wrong
         return require_optimal(self.solver.solve(self.program.with_costs(costs)))
@@ -53,8 +49,8 @@ class CheckedSweep:
         return self._sweep.multipliers_of(objectives) if self._is_hot else None
 
 
-def is_sound(solution: LpSolution) -> bool:
-    """Tell whether an answer proves itself: optimal, feasible, and as good as its own bound."""
+def is_consistent(solution: LpSolution) -> bool:
+    """Return whether a solution is optimal, feasible, and as good as its own bound."""
     if solution.status is not LpStatus.OPTIMAL or not np.all(np.isfinite(solution.values)):
         return False
     program = solution.program
@@ -133,15 +129,9 @@ class DualFace:
         lp = LpBuilder("dual-face")
         plus = lp.variables("plus", upper=np.full(self.degrees, FAR))
         minus = lp.variables("minus", upper=np.full(self.degrees, FAR))
-        row = np.broadcast_to(np.arange(len(self.limits))[:, np.newaxis], self.slopes.shape)
-        lp.at_most_each(
-            [f"y[{k}]" for k in range(len(self.limits))],
-            [
-                (row, np.broadcast_to(plus, self.slopes.shape), self.slopes),
-                (row, np.broadcast_to(minus, self.slopes.shape), -self.slopes),
-            ],
-            self.limits,
-        )
+        row = np.arange(len(self.limits))[:, np.newaxis]
+        terms = [(row, plus, self.slopes), (row, minus, -self.slopes)]
+        lp.at_most_each([f"y[{k}]" for k in range(len(self.limits))], terms, self.limits)
         return lp.build()
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.errors import Fault, InstanceError, nearest, quote
+from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements, class_rank
 from lpsched.model.problems import problems_of
 from lpsched.model.table import Table
@@ -19,12 +19,9 @@ from lpsched.model.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-
-# What joining measurements of several machines has to settle, whether a bag or a facility comes of it.
-#
-# A machine type is a file, and its name must be its own. A task type is an application that has a time
-# somewhere; applications of one name are taken for the same, and it is said where their commands or counts
-# differ. Then the first file that knows it has its word.
+# Joining measurements of several machines, to a bag or to a facility: a machine type is a file, and its name must be
+# unique. A task type is an application that has a time somewhere; applications of one name are taken for the same, with
+# a warning where their commands or counts differ. Then the first file counts.
 Instance = TypeVar("Instance")
 Part = TypeVar("Part", bound=BaseModel)
 MOST_NAMED = 10  # in one sentence
@@ -32,36 +29,36 @@ MOST_NAMED = 10  # in one sentence
 
 @dataclass(frozen=True, slots=True)
 class Joined(Generic[Instance]):
-    """An instance made of measurements, and what to know before relying on it, in sentences."""
+    """An instance made of measurements, and warnings about it."""
 
     instance: Instance
     remarks: tuple[str, ...]
 
 
-def refused(name: str, key: str, found: str, needed: str, do: str) -> InstanceError:
-    """Return the error of something that joining cannot settle."""
-    return InstanceError(name, (Fault((key,), found, needed, do),))
+def input_error(name: str, key: str, found: str, needed: str, do: str) -> InstanceError:
+    """Return the error of measurements that cannot be joined."""
+    return InstanceError(name, (InputIssue((key,), found, needed, do),))
 
 
-def sound_part(name: str, key: str, model: type[Part], /, **values: object) -> Part:
+def valid_part(name: str, key: str, model: type[Part], /, **values: object) -> Part:
     """Make a part of an instance."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        faults = tuple(problems_of(error, BaseModel, (key,), "measure again"))
-    raise InstanceError(name, faults)
+        issues = tuple(problems_of(error, BaseModel, (key,), "measure again"))
+    raise InstanceError(name, issues)
 
 
 def require_machine_types(name: str, measurements: Sequence[Measurements]) -> None:
-    """Refuse no file at all, and two of the same machine type, since nobody knows whose times count."""
+    """Require at least one file, and one per machine type, since it would not be clear whose times count."""
     if not measurements:
-        raise refused(name, "measurements", "nothing", "at least one file", "measure something first")
+        raise input_error(name, "measurements", "nothing", "at least one file", "measure something first")
     counts = Counter(each.machine_type for each in measurements)
     needed = "a machine type of its own in each"
     do = "measure with 'lpsched measure --machine-type NAME', or correct machine_type in one file"
     twice = [f"{quote(kind)} in {count} files" for kind, count in counts.items() if count > 1]
     if twice:
-        raise InstanceError(name, tuple(Fault(("machine_type",), found, needed, do) for found in twice))
+        raise InstanceError(name, tuple(InputIssue(("machine_type",), found, needed, do) for found in twice))
 
 
 def counts_for(name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str) -> dict[str, int]:
@@ -69,8 +66,8 @@ def counts_for(name: str, given: Mapping[str, int], usual: Mapping[str, int], op
     unknown = [each for each in given if each not in usual]
     if unknown:
         needed = f"{kind} that was measured: {listed(usual)}"
-        faults = (Fault((option,), quote(each), needed, nearest(each, usual) or "correct it") for each in unknown)
-        raise InstanceError(name, tuple(faults))
+        issues = (InputIssue((option,), quote(each), needed, nearest(each, usual) or "correct it") for each in unknown)
+        raise InstanceError(name, tuple(issues))
     return {each: given.get(each, count) for each, count in usual.items()}
 
 
@@ -100,7 +97,7 @@ def timed_applications(
     if untimed:
         remarks.append(f"left out, because no file has a time: {listed(untimed)}")
     if not timed:
-        raise refused(name, "seconds", "no time of any application", "at least one", "measure again")
+        raise input_error(name, "seconds", "no time of any application", "at least one", "measure again")
     return timed, remarks
 
 
@@ -129,10 +126,10 @@ def without_watts(measurements: Measurements) -> list[str]:
 
 def about_meters(measurements: Sequence[Measurements]) -> list[str]:
     """Say where powers of different machines do not mean the same."""
-    told = {each.machine_type: each.meters.energy_covers or each.meters.energy or "" for each in measurements}
-    if len(set(told.values())) < 2:  # noqa: PLR2004 - two that differ
+    covered = {each.machine_type: each.meters.energy_covers or each.meters.energy or "" for each in measurements}
+    if len(set(covered.values())) < 2:  # noqa: PLR2004 - two that differ
         return []
-    seen = ", ".join(f"{text or 'unknown'} ({kind})" for kind, text in told.items())
+    seen = ", ".join(f"{text or 'unknown'} ({kind})" for kind, text in covered.items())
     return [f"the meters do not see the same: {seen}; powers can hardly be compared"]
 
 
@@ -151,12 +148,11 @@ def listed(names: Iterable[str]) -> str:
 #
 #     PD[x][y] = mean over the files that measured it
 #
-# A facility has one table for all its node types. By class there is one only if every application has a
-# class, the same in all files; else it is in full. Which pairs must be known: those that can meet, because
-# some node type of two cores or more runs both. Of pairs that never meet the table says 0, and nothing
-# depends on it.
+# A facility has one table for all its node types. By class there is one only if every application has a class, the same
+# in all files; else it is in full. Which pairs must be known: those that can meet, because some node type of two cores
+# or more runs both. Of pairs that never meet the table says 0, and nothing depends on it.
 Form = Literal["classes", "full"]
-MOST_FAULTS = 100  # pairs that a message names
+MOST_ISSUES = 100  # pairs that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +180,12 @@ def joined_degradation(
     names = tuple(applications)
     plain = dict.fromkeys(names)
     if all(cores[each.machine_type] == 1 for each in measurements):
-        told = "one core everywhere, so nothing runs beside anything: no degradation"
-        return JoinedDegradation((), None, plain, (told,))
+        warning = "one core everywhere, so nothing runs beside anything: no degradation"
+        return JoinedDegradation((), None, plain, (warning,))
     own, unclear = _classes(measurements, names)
     if unclear and form == "classes":
-        do = "choose '--degradation full', or measure with companions"
-        raise InstanceError(name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),))
+        do = "choose '--degradation full', or measure with interference probes (companions: always)"
+        raise InstanceError(name, (InputIssue(("memory_class",), "; ".join(unclear), "one for each application", do),))
     if form == "full" or unclear:
         own = {each: each for each in names}
         classes, tables = names, [each.degradation_in_full for each in measurements]
@@ -240,8 +236,8 @@ def _mean_table(
         rows.append(row)
     if missing:
         do = "measure that pair: 'pairs: all' in the bench"
-        needed = {(a, b): f"how much longer {quote(a)} takes beside {quote(b)}" for a, b in missing[:MOST_FAULTS]}
-        raise InstanceError(name, tuple(Fault(("degradation", *k), "nothing", v, do) for k, v in needed.items()))
+        needed = {(a, b): f"how much longer {quote(a)} takes beside {quote(b)}" for a, b in missing[:MOST_ISSUES]}
+        raise InstanceError(name, tuple(InputIssue(("degradation", *k), "nothing", v, do) for k, v in needed.items()))
     apart, a, b = widest
     differ = f"they differ the most, by {apart:.3g}, in {quote(a)} beside {quote(b)}"
     return Table.of(rows), [f"degradation is the mean of the files; {differ}"] if apart > 0 else []
@@ -273,14 +269,19 @@ def bag_of(
     usual = {key: each.count for key, each in applications.items()}
     numbers = counts_for(name, tasks or {}, usual, "tasks", "an application")
     shares = [places_of(each) if per == "core" else 1 for each in measurements]
-    remarks += _about_cores(measurements, per)
+    several = [each.machine_type for each in measurements if places_of(each) > 1]
+    if several and per == "core":
+        remarks.append(f"each core of {listed(several)} is a machine; what neighbours cost in time is not in the bag")
+    elif several:
+        note = "one task at a time on a node, other cores idle; --per core makes each a machine"
+        remarks.append(f"{listed(several)}: {note}")
     missing = _why_no_watts(measurements, per)
     remarks += missing or about_meters(measurements)
     if not missing:
-        remarks += [remark for each in measurements for remark in _about_idle(each, per)]
+        remarks += [warning for each in measurements for warning in _about_idle(each, per)]
     shared = list(zip(measurements, shares, strict=True))
     machines = tuple(
-        sound_part(
+        valid_part(
             name,
             "machine_types",
             MachineType,
@@ -304,15 +305,6 @@ def _watts(measurements: Measurements, share: int) -> Mapping[str, Sequence[floa
         return known
     idle = measurements.idle_watts or 0.0
     return {name: [idle / share + max(0.0, watts - idle) for watts in column] for name, column in known.items()}
-
-
-def _about_cores(measurements: Sequence[Measurements], per: str) -> list[str]:
-    several = [each.machine_type for each in measurements if places_of(each) > 1]
-    if not several:
-        return []
-    if per == "core":
-        return [f"each core of {listed(several)} is a machine; what neighbours cost in time is not in the bag"]
-    return [f"{listed(several)}: one task at a time on a node, other cores idle; --per core makes each a machine"]
 
 
 def _why_no_watts(measurements: Sequence[Measurements], per: str) -> list[str]:

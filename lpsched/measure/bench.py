@@ -6,9 +6,8 @@
     groups          a list of three names or more each, no more than there are places
     energy          auto, rapl, none, or {command: ...} or {stream: ...} with every_seconds, covers, idle_seconds
 
-This is what a bench file says; `measure/` runs it. The two companions are applications that come with lpsched, one
-bound by memory, one by computing: beside them an application shows how memory-intensive it is on a machine that does
-not let us count cache misses.
+`measure/` runs it. Two interference probes come with lpsched, one bound by memory, one by computing: beside them an
+application shows how memory-intensive it is on a machine where cache misses cannot be counted.
 """
 
 from __future__ import annotations
@@ -21,44 +20,15 @@ from pydantic import BeforeValidator, Field
 from pydantic import model_validator as validator
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault, Place, nearest, quote
-from lpsched.measure.evidence import (
-    HOW_MANY,
-    LONGEST_TEXT,
-    MOST_GROUPS,
-    PROGRAM,
-    ApplicationName,
-    Bounds,
-    Clocks,
-    Command,
-    Confidence,
-    Cores,
-    Group,
-    Pairs,
-    PlainText,
-    Variable,
-    Word,
-    processors_twice,
-)
+from lpsched.errors import InputIssue, Place, nearest, quote
+from lpsched.measure import evidence
 from lpsched.model.base import MOST_KEYS, Entries, Instance, OpenPart, Rule
-from lpsched.model.fields import (
-    Amount,
-    Count,
-    FrozenDict,
-    Name,
-    OneOf,
-    Several,
-    Text,
-    Whole,
-    check_yes,
-    plain_hash,
-    refusal,
-)
+from lpsched.model.fields import Amount, Count, FrozenDict, Name, OneOf, Several, Whole, check_yes, plain_hash, refusal
 from lpsched.model.problems import MOST_ADVISED, problems
 from lpsched.model.provenance import LARGEST_SEED
 
 CLASS_BOUNDS: Final = (1e-5, 1e-3)  # misses per instruction: I below, II between, III from the last one up
-SHARE_BOUNDS: Final = (0.1, 0.5)  # of the memory companion's own interference, where misses are not counted
+SHARE_BOUNDS: Final = (0.1, 0.5)  # of the memory probe's own interference, where misses are not counted
 TIMEOUT_SECONDS: Final = 3600.0
 SHELL_SIGNS: Final = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
 MOST_APPLICATIONS: Final = 1_000
@@ -66,6 +36,7 @@ MOST_SETTINGS: Final = 1_000_000
 MOST_REPEATS: Final = 10_000
 MOST_WARM_UPS: Final = 100
 METERS: Final = ("auto", "rapl", "none")
+Issues: TypeAlias = Iterator[InputIssue]
 Groups: TypeAlias = tuple[tuple[str, ...], ...]
 Places: TypeAlias = int | tuple[tuple[int, ...], ...]
 
@@ -75,12 +46,12 @@ class Application(OpenPart):
     """A program whose runs are all alike: a task type of the bag to come."""
 
     NEEDED: ClassVar[str] = "a mapping such as {name: sort, command: [sort, big.txt]}"
-    name: ApplicationName = Field(description="a name")
-    command: Command = Field(description=PROGRAM)  # no shell reads it
+    name: evidence.ApplicationName = Field(description="a name")
+    command: evidence.Command = Field(description=evidence.PROGRAM)  # no shell reads it
     count: Count = 1  # tasks of this type in a bag
     timeout_seconds: Annotated[float, Amount("seconds", least=1e-3, most=1e9)] = TIMEOUT_SECONDS  # then it is killed
-    folder: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")] | None = None  # relative to the bench file
-    environment: Annotated[FrozenDict[Variable, Word], Several(most=MOST_KEYS)] = Field(
+    folder: evidence.Folder | None = None  # relative to the bench file
+    environment: Annotated[FrozenDict[evidence.Variable, evidence.Word], Several(most=MOST_KEYS)] = Field(
         default=FrozenDict({}), description=f"a mapping of at most {MOST_KEYS} variables to texts"
     )  # added to the bench's own
 
@@ -97,7 +68,7 @@ class Repeats(OpenPart):
     least: Annotated[int, Whole(2, MOST_REPEATS)] = 3  # one run has no spread
     most: Annotated[int, Whole(2, MOST_REPEATS)] = 9
     within: Annotated[float, Amount("a share of the mean", least=1e-6, most=1.0)] = 0.05
-    confidence: Confidence = 0.95
+    confidence: evidence.Confidence = 0.95
     warm_ups: Annotated[int, Whole(0, MOST_WARM_UPS)] = 1
 
     @validator(mode="before")
@@ -132,10 +103,10 @@ class EnergyChoice(OpenPart):
 
     NEEDED: ClassVar[str] = "auto, rapl, none, or {command: ...} or {stream: ...}"
     meter: Annotated[Literal["auto", "rapl", "none"], OneOf(METERS)] | None = None
-    command: Command | None = Field(default=None, description=PROGRAM)
-    stream: Command | None = Field(default=None, description=PROGRAM)
+    command: evidence.Command | None = Field(default=None, description=evidence.PROGRAM)
+    stream: evidence.Command | None = Field(default=None, description=evidence.PROGRAM)
     every_seconds: Annotated[float, Amount("seconds", least=0.01, most=3600.0)] = 1.0  # between two calls
-    covers: PlainText = ""
+    covers: evidence.PlainText = ""
     idle_seconds: Annotated[float, Amount("seconds", least=0.1, most=1e5)] = 10.0  # idle, before all runs and after
 
     @property
@@ -157,39 +128,39 @@ class EnergyChoice(OpenPart):
 
 
 # What ties the fields together.
-def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
-    """Refuse a name that an application before has."""
+def names_differ(applications: Iterable[Application]) -> Issues:
+    """Find names that an earlier application has."""
     seen: set[str] = set()
     for index, each in enumerate(applications):
         if each.name in seen:
             found = f"{quote(each.name)} a second time"
-            yield Fault(("applications", index, "name"), found, "names that differ", "rename one")
+            yield InputIssue(("applications", index, "name"), found, "names that differ", "rename one")
         seen.add(each.name)
 
 
-def _unknown(key: str, groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
+def _unknown(key: str, groups: Groups, applications: tuple[Application, ...]) -> Issues:
     names = dict.fromkeys(sorted(each.name for each in applications))
     places = (((key, n, place), name) for n, group in enumerate(groups) for place, name in enumerate(group))
     return unknown_names(places, names, "correct it, or add the application")
 
 
-def unknown_names(named: Iterable[tuple[Place, str]], known: Collection[str], do: str) -> Iterator[Fault]:
-    """Refuse names that no application has; they come with their places."""
-    told = 0
+def unknown_names(named: Iterable[tuple[Place, str]], known: Collection[str], do: str) -> Issues:
+    """Find names that no application has; they come with their places."""
+    advised = 0
     for path, name in named:
         if name not in known:
-            near = nearest(name, known) if told < MOST_ADVISED else ""
-            yield Fault(path, quote(name), "the name of an application", near or do)
-            told += 1
+            near = nearest(name, known) if advised < MOST_ADVISED else ""
+            yield InputIssue(path, quote(name), "the name of an application", near or do)
+            advised += 1
 
 
-def _too_wide(key: str, groups: Groups, cores: Places) -> Iterator[Fault]:
+def _too_wide(key: str, groups: Groups, cores: Places) -> Issues:
     places = cores if isinstance(cores, int) else len(cores)
     needed = f"at most {places}, as many as there are cores"
     for index, group in enumerate(groups):
         if len(group) > places:
             found = f"{len(group)} applications at once"
-            yield Fault((key, index), found, needed, "add cores, or drop some")
+            yield InputIssue((key, index), found, needed, "add cores, or drop some")
 
 
 def _can_be_run(  # noqa: PLR0913 - all that settings are made of
@@ -202,13 +173,13 @@ def _can_be_run(  # noqa: PLR0913 - all that settings are made of
     batches: bool,
     energy: EnergyChoice,
     companions: str,
-) -> Iterator[Fault]:
-    """Refuse more settings than anybody will ever run."""
+) -> Issues:
+    """Find benches of too many settings."""
     bench = Bench.model_construct(**locals())  # that is, of the parameters
     settings = size_of(bench).most_settings
     if settings > MOST_SETTINGS:
         do = "list the pairs that matter, or divide the bench"
-        yield Fault(("applications",), f"{settings:,} settings in all", f"at most {MOST_SETTINGS:,}", do)
+        yield InputIssue(("applications",), f"{settings:,} settings in all", f"at most {MOST_SETTINGS:,}", do)
 
 
 def each_once(groups: Iterable[tuple[str, ...]]) -> Groups:
@@ -221,19 +192,19 @@ def each_once(groups: Iterable[tuple[str, ...]]) -> Groups:
 
 
 class Bench(Instance):
-    """What a bench file says.
+    """Which applications to measure, where, how often and how; see the module.
 
     `cores` are the places where applications run, one each: the numbers of the logical processors of each place, or
     just how many there are. Batches are pairs and groups that also run until all have ended, to see what sharing static
     power saves; only where energy is measured. `class_bounds` are misses per instruction at which a class of memory
-    intensity ends and the next begins; `share_bounds` the same of the slowdown beside companions, as a share of the
-    memory companion's own.
+    intensity ends and the next begins; `share_bounds` the same of the slowdown beside interference probes, as a share
+    of the memory probe's own.
     """
 
     FORMAT: ClassVar[str] = "lpsched-bench/1"
     RULES: ClassVar[tuple[Rule, ...]] = (
         names_differ,
-        lambda cores: processors_twice(() if isinstance(cores, int) else cores, ("cores",)),
+        lambda cores: evidence.processors_twice(() if isinstance(cores, int) else cores, ("cores",)),
         lambda pairs, applications: _unknown("pairs", pairs or (), applications),
         lambda groups, applications: _unknown("groups", groups, applications),
         lambda pairs, cores: _too_wide("pairs", pairs or (), cores),
@@ -241,15 +212,15 @@ class Bench(Instance):
         _can_be_run,
     )
     name: Name
-    cores: Cores = Field(description=HOW_MANY)
+    cores: evidence.Cores = Field(description=evidence.HOW_MANY)
     applications: Annotated[
         tuple[Application, ...], Entries("application", most=MOST_APPLICATIONS, stand_in={"command": ("true",)})
     ] = Field(description="a list of applications, at least one")
-    description: PlainText = ""
+    description: evidence.PlainText = ""
     machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))  # its column in a bag
-    frequencies_mhz: Clocks = Field(default=(), description="a list of clocks in MHz")  # none: the machine's own
-    pairs: Pairs = Field(default=None, description="all, none, or a list of two names each")  # `None`: all
-    groups: Annotated[tuple[Group, ...], Several(most=MOST_GROUPS, piece=1)] = Field(
+    frequencies_mhz: evidence.Clocks = Field(default=(), description="a list of clocks in MHz")  # or the machine's own
+    pairs: evidence.Pairs = Field(default=None, description="all, none, or a list of two names each")  # `None`: all
+    groups: Annotated[tuple[evidence.Group, ...], Several(most=evidence.MOST_GROUPS, piece=1)] = Field(
         default=(), description="a list of lists of 3 names or more"
     )
     batches: Annotated[bool, check_yes] = True
@@ -265,8 +236,8 @@ class Bench(Instance):
     companions: Annotated[  # auto: where misses are not counted
         Literal["auto", "always", "never"], OneOf(("auto", "always", "never"))
     ] = "auto"
-    class_bounds: Bounds = Field(default=CLASS_BOUNDS, description="a list of rising bounds between classes")
-    share_bounds: Bounds = Field(default=SHARE_BOUNDS, description="a list of rising bounds between classes")
+    class_bounds: evidence.Bounds = Field(default=CLASS_BOUNDS, description="a list of rising bounds between classes")
+    share_bounds: evidence.Bounds = Field(default=SHARE_BOUNDS, description="a list of rising bounds between classes")
     seed: Annotated[int, Whole(0, LARGEST_SEED)] = 0
     limit_seconds: Annotated[float, Amount("seconds", least=1.0, most=1e9)] | None = None  # of the whole bench
 
@@ -284,15 +255,15 @@ class Bench(Instance):
     def content_hash(self) -> str:
         """The SHA-256, in hexadecimal, of everything that it says."""
         energy = self.energy.model_dump(exclude={"meter", "command", "stream"})
-        told = self.model_dump() | {
+        content = self.model_dump() | {
             "cores": self.processors,
             "places": 0 if self.processors else self.at_once,
             "pairs": None if self.pairs is None else each_once(self.pairs),
             "groups": each_once(self.groups),
             "energy": energy | {"kind": self.energy.kind, "command": self.energy.program},
         }
-        del told["format"]
-        return plain_hash(told, self.FORMAT)
+        del content["format"]
+        return plain_hash(content, self.FORMAT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but suspect."""
@@ -317,13 +288,13 @@ class Bench(Instance):
 #     pairs        2 K for each pair of two applications, K for a pair of copies
 #     groups       K for each application of a group, copies once
 #     batches      K for each pair and group; only where energy is measured
-#     companions   3 for each application and 2 for themselves, at one clock; only on two places or more
+#     probes       3 for each application and 2 for themselves, at one clock; only on two places or more
 #
-# Companions run for sure where they are asked for, and perhaps where the machine decides. Each setting is run
+# Interference probes surely run where the bench says always, and perhaps where the machine decides. Each setting is run
 # from `least` to `most` times, and each program `warm_ups` times before.
 @dataclass(frozen=True, slots=True)
 class BenchSize:
-    """Settings by kind; `batches` and `companions` may turn out not to run."""
+    """Settings by kind; `batches` and `companions` (interference probes) may turn out not to run."""
 
     alone: int
     pairs: int

@@ -20,16 +20,13 @@ from lpsched.errors import MeasureError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.measure.supervisor import Job
 
-
-# Programs that a bench runs, and how they end, in words.
-#
-# A program is started without a shell, in its folder, with our environment and what is added to it. It reads
-# nothing, what it prints is thrown away, and of what it prints as errors the last bit is kept.
+# A program is started without a shell, in its folder, with our environment and what is added to it. It reads nothing,
+# its output is discarded, and the end of its stderr is kept.
 LONGEST_LINE: Final = 200  # characters of a program's last words in a message
-GRACE_SECONDS: Final = 1.0  # between the polite signal and the other
+GRACE_SECONDS: Final = 1.0  # between SIGTERM and SIGKILL
 SHELL_SIGNAL: Final = 128  # a shell adds the number of a signal to this
 
 
@@ -78,10 +75,7 @@ def why_not_startable(program: Program) -> str | None:
 
 
 def not_started(step: str, number: int, program: Program) -> str:
-    """Say why a program was not started: what was tried failed with an error's number, from `errno`.
-
-    Steps are to go into its `folder`, to pin it to its `place`, and to start the `program`.
-    """
+    """Say why a program was not started: its `folder`, its `place` or the `program` failed with a number of `errno`."""
     first = program.command[0]
     why = os.strerror(number)
     if step == "place":
@@ -115,7 +109,7 @@ def how_it_ended(status: int, errors: str) -> str | None:
     if status < 0:
         words = f"was ended by {_signal_name(-status)}"
     elif status > SHELL_SIGNAL and _signal_name(status - SHELL_SIGNAL).startswith("SIG"):
-        words = f"ended with exit code {status}, by which a shell tells {_signal_name(status - SHELL_SIGNAL)}"
+        words = f"ended with exit code {status}, by which a shell reports {_signal_name(status - SHELL_SIGNAL)}"
     else:
         words = f"ended with exit code {status}"
     return f"{words}: {line}" if line else words
@@ -140,10 +134,7 @@ def _signal_name(number: int) -> str:
 
 
 def end_group(process: subprocess.Popen[bytes], *, grace_seconds: float = GRACE_SECONDS) -> None:
-    """End a process of ours that has a session of its own, and its group; wait until it is gone.
-
-    This is for small programs that we trust more, such as a meter's; applications run below a keeper.
-    """
+    """End a process that has a session of its own, and its group, and wait for it; applications have a supervisor."""
     _signal_group(process.pid, signal.SIGTERM)
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -158,24 +149,23 @@ def _signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-# Run a program, alone or beside others, each pinned to its place; tell when it began and ended.
+# Run a program, alone or beside corunners, each pinned to its place; report when it began and ended.
 #
-#    again      those beside are started first, and again whenever they end, until the measured one has ended:
+#    again      corunners are started first, and again whenever they end, until the measured program has ended:
 #               it runs under a load that stays the same
 #    not again  all are started at once, and the time is that until the last has ended: a batch
 #
-# A program beside that fails makes the run fail: its load was not there. So does one so short that, after 100
-# runs or more, a third of their time went into starting it: its starts would be the load. A pause between its
-# runs would be a load that nobody asked for.
+# A corunner that fails makes the run fail: its load was missing. So does one so short that, after 100 runs or more, a
+# third of their time went into starting it: its starts would be the load. A pause between its runs would be a load
+# that was not specified.
 #
-# All programs of a run live below a keeper (`supervisor.py`), and nothing of them is left when `corun`
-# returns or raises; if our own process is killed, the keeper notices and ends them. What a program leaves
-# behind is ended too. Out of reach is what another service starts for it: containers of a daemon, processes
-# on other machines.
-LOOK_SECONDS: Final = 0.1  # between two looks at the watch
-KEEPER_SECONDS: Final = 20.0  # for a keeper to leave; it needs less than 12
+# All programs of a run are below a supervisor (`supervisor.py`), and nothing of them is left when `corun` returns or
+# raises; if our own process is killed, the supervisor ends them. What a program leaves behind is ended too. Out of
+# reach is what another service starts for it: containers of a daemon, processes on other machines.
+LOOK_SECONDS: Final = 0.1  # between two looks at the token
+SUPERVISOR_SECONDS: Final = 20.0  # for a supervisor to end; it needs less than 12
 PACKAGES: Final = str(Path(__file__).parents[2])
-KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.supervisor import main; main()"
+SUPERVISOR: Final = "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.supervisor import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +174,7 @@ class Ended:
 
     begin: float | None = None
     end: float | None = None  # of the measured program; in a batch, of the last one
-    restarts: int = 0  # how often one of those beside was started again
+    restarts: int = 0  # how often a corunner was started again
     failure: str | None = None  # why there is no time, in words
     errors: str = ""  # the end of what the measured program printed to stderr
     left_behind: int = 0  # processes that a program left running and we ended: if they do its work, the time is not its
@@ -195,77 +185,67 @@ class Ended:
         return None if self.begin is None or self.end is None else self.end - self.begin
 
 
-def corun(  # noqa: PLR0913 - what runs, where, how, and who is told
+def corun(  # noqa: C901, PLR0913 - options, checks, and one loop over the messages
     measured: Program,
-    beside: Sequence[Program],
+    corunners: Sequence[Program],
     places: Sequence[frozenset[int]],
-    watch: Watch,
+    cancel: CancelToken,
     *,
     again: bool,
     wrap: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
     on_start: Callable[[], object] = lambda: None,
     on_end: Callable[[], object] = lambda: None,
 ) -> Ended | None:
-    """Run a program once, on the first place, and others beside it on the next ones.
+    """Run a program once, on the first place, and corunners on the next ones.
 
-    Places are the numbers of their logical processors; two may be the same. `again`: those beside are started again
-    until the measured one has ended; else all run once. `wrap` makes of the measured command one that runs it and
-    counts something. `on_start` is called when those beside run, just before the measured program is started; `on_end`
-    as soon as the run has ended well. A failed run has ended, too; `None` if the watch was over first.
+    Places are the numbers of their logical processors; two may be the same. `again`: corunners are started again
+    until the measured program has ended; else all run once. `wrap` makes of the measured command one that runs it and
+    counts something. `on_start` is called when corunners run, just before the measured program is started; `on_end`
+    as soon as the run has ended well. A failed run has ended, too; `None` if the token expired first.
     """
     if sys.platform != "linux":
         raise MeasureError(f"applications can be measured on Linux only, and this is {sys.platform}")
-    programs = (measured, *beside)
+    programs = (measured, *corunners)
     if len(places) < len(programs):
         raise MeasureError(f"{len(programs)} programs need as many places, and there are {len(places)}")
     for index, program in enumerate(programs):
         if why := why_not_startable(program):
             return Ended(failure=_named(index, program, why))
     if wrap is not None:
-        programs = (replace(measured, command=wrap(measured.command)), *beside)
-    with _Keeper(_job(programs, places, again=again)) as keeper:
-        return _follow(keeper, programs, watch, on_start, on_end)
-
-
-def _follow(
-    keeper: _Keeper,
-    programs: Sequence[Program],
-    watch: Watch,
-    on_start: Callable[[], object],
-    on_end: Callable[[], object],
-) -> Ended | None:
+        programs = (replace(measured, command=wrap(measured.command)), *corunners)
     ended: Ended | None = None
-    while (said := keeper.listen(watch if ended is None else None)) is not None:
-        if said["event"] == "ready":
-            on_start()
-            keeper.say(b"go\n")
-        elif said["event"] == "gone":
-            if ended is None:  # somebody else ended it
-                raise keeper.lost()
-            if left := ", ".join(map(str, said["left"])):
-                names = ", ".join(dict.fromkeys(program.name for program in programs))
-                raise MeasureError(
-                    f"{len(said['left'])} processes started by {names} could not be ended (process ids {left}); "
-                    "they would disturb what is measured next: end them first"
-                )
-            return replace(ended, restarts=said["restarts"], left_behind=said["left_behind"])
-        elif "failed" in said:
-            errors = said["failed"]["errors"] if said["failed"]["index"] == 0 else ""
-            ended = Ended(failure=_failure(programs, **said["failed"]), errors=errors)
-        else:
-            on_end()
-            ended = Ended(said["begin"], said["end"], errors=said["errors"])
+    with _Supervisor(_job(programs, places, again=again)) as supervisor:
+        while (message := supervisor.listen(cancel if ended is None else None)) is not None:
+            if message["event"] == "ready":
+                on_start()
+                supervisor.send(b"go\n")
+            elif message["event"] == "gone":
+                if ended is None:  # ended from outside
+                    raise supervisor.lost()
+                if left := ", ".join(map(str, message["left"])):
+                    names = ", ".join(dict.fromkeys(program.name for program in programs))
+                    raise MeasureError(
+                        f"{len(message['left'])} processes started by {names} could not be ended (process ids {left}); "
+                        "they would disturb what is measured next: end them first"
+                    )
+                return replace(ended, restarts=message["restarts"], left_behind=message["left_behind"])
+            elif "failed" in message:
+                errors = message["failed"]["errors"] if message["failed"]["index"] == 0 else ""
+                ended = Ended(failure=_failure(programs, **message["failed"]), errors=errors)
+            else:
+                on_end()
+                ended = Ended(message["begin"], message["end"], errors=message["errors"])
     return None
 
 
-class _Keeper:
-    """A keeper that keeps one job; it ends, and everything below it, when this is left."""
+class _Supervisor:
+    """A process that supervises one job; it ends, and everything below it, when this is left."""
 
     def __init__(self, job: Job) -> None:
         self._job = json.dumps(job).encode() + b"\n"
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES],
+                [sys.executable, "-I", "-S", "-c", SUPERVISOR, PACKAGES],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -282,43 +262,43 @@ class _Keeper:
         self._part = b""
 
     def __enter__(self) -> Self:
-        self.say(self._job)
+        self.send(self._job)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stdin.close()  # this is how it learns that all is over
+        self._stdin.close()  # which ends it
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(KEEPER_SECONDS)
+                self._process.wait(SUPERVISOR_SECONDS)
         finally:
             self._stdout.close()
             self._stderr.close()
 
-    def say(self, line: bytes) -> None:
-        """Say something to the keeper."""
+    def send(self, line: bytes) -> None:
+        """Send a line to the supervisor."""
         left = memoryview(line)
-        with contextlib.suppress(BrokenPipeError):  # it is lost, which `listen` tells
+        with contextlib.suppress(BrokenPipeError):  # it is lost, which `listen` reports
             while left:
                 left = left[self._stdin.write(left) or 0 :]
 
-    def listen(self, watch: Watch | None) -> dict[str, Any] | None:
-        """Wait for what the keeper says next; `None` if the watch was over first."""
+    def listen(self, cancel: CancelToken | None) -> dict[str, Any] | None:
+        """Wait for the next message of the supervisor; `None` if the token expired first."""
         pipe = self._stdout.fileno()
         while not self._lines:
-            if watch is not None and watch.is_over():
+            if cancel is not None and cancel.expired():
                 return None
-            left = None if watch is None else watch.left()
+            left = None if cancel is None else cancel.remaining()
             seconds = LOOK_SECONDS if left is None else min(LOOK_SECONDS, left)
             if select.select([pipe], [], [], seconds)[0]:
                 some = os.read(pipe, 65536)
                 if not some:
                     raise self.lost()
                 *self._lines, self._part = (self._part + some).split(b"\n")
-        said: dict[str, Any] = json.loads(self._lines.pop(0))
-        return said
+        message: dict[str, Any] = json.loads(self._lines.pop(0))
+        return message
 
     def lost(self) -> MeasureError:
-        """Say that the keeper has left before its time, and how."""
+        """Return the error of a supervisor that ended early."""
         why = last_line(self._stderr.read(65536).decode("utf-8", "replace"))
         how = how_it_ended(self._process.wait(), why) or "left"
         return MeasureError(f"the process that watches over the applications {how}; look for some left running")

@@ -1,4 +1,4 @@
-"""The fields of bench and measurement files, and the evidence: settings, their runs, and what these told."""
+"""The fields of bench and measurement files, and the evidence: settings, their runs, and their results."""
 
 from __future__ import annotations
 
@@ -12,26 +12,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Typ
 from pydantic import model_validator as validator
 from pydantic_core import CoreSchema, core_schema
 
-from lpsched.errors import LONGEST_NAME, Fault, quote
+from lpsched.errors import LONGEST_NAME, InputIssue, quote
 from lpsched.errors import Place as PathInFile
 from lpsched.facility.parts import MOST_CORES
+from lpsched.model import fields
 from lpsched.model.base import OpenPart
-from lpsched.model.fields import (
-    LARGEST,
-    SMALLEST,
-    Amount,
-    Checked,
-    Count,
-    Name,
-    Several,
-    Text,
-    Whole,
-    check_name,
-    check_seconds,
-    check_yes,
-    describe,
-    refusal,
-)
+from lpsched.model.fields import Amount, Count, Name, Seconds, Several, Text, Watts, Whole, describe, refusal
 from lpsched.model.problems import problems
 
 if TYPE_CHECKING:
@@ -39,10 +25,9 @@ if TYPE_CHECKING:
 
     from lpsched.model.fields import Message
 
-
-MEMORY_COMPANION: Final = "memory-companion"
-COMPUTE_COMPANION: Final = "compute-companion"
-COMPANIONS: Final = (MEMORY_COMPANION, COMPUTE_COMPANION)  # names that no application may have
+MEMORY_PROBE: Final = "memory-companion"
+COMPUTE_PROBE: Final = "compute-companion"
+COMPANIONS: Final = (MEMORY_PROBE, COMPUTE_PROBE)  # names that no application may have
 LONGEST_TEXT: Final = 4_000
 MOST_GROUPS: Final = 10_000  # pairs or groups that are listed
 MOST_WORDS: Final = 1_000  # of a command
@@ -55,17 +40,14 @@ PAIR: Final = 2
 
 
 # Single values: names, words and commands.
-def _of_no_companion(name: str) -> str:
+def _not_a_probe(name: str) -> str:
     if name in COMPANIONS:
-        raise refusal(quote(name), "a name that no companion has", "choose another")
+        raise refusal(quote(name), "a name that no interference probe has", "choose another")
     return name
 
 
 def _written(value: object) -> object:
-    """Return a whole number as it is written.
-
-    Other numbers are not taken: 1.50 and 1e3 have been read as 1.5 and 1000.0 before anybody looks at them.
-    """
+    """Return a whole number as it is written; 1.50 and 1e3 are left, since they were read as 1.5 and 1000.0."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_whole and abs(value) < LARGEST_WORD else value  # type: ignore[arg-type]  # a number
 
@@ -80,8 +62,9 @@ VARIABLE: Final = "the name of an environment variable: not empty, no '='"
 PROGRAM: Final = "a list of words or one text: a program and its arguments"
 PlainText = Annotated[str, Text(LONGEST_TEXT)]
 ApplicationName = Annotated[
-    str, check_name, AfterValidator(_of_no_companion), Field(json_schema_extra={"not": {"enum": list(COMPANIONS)}})
+    str, fields.check_name, AfterValidator(_not_a_probe), Field(json_schema_extra={"not": {"enum": list(COMPANIONS)}})
 ]
+Folder = Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")]
 Variable = Annotated[str, Text(LONGEST_TEXT, 1, VARIABLE), AfterValidator(_without_equals)]
 Word = Annotated[str, Text(LONGEST_TEXT), BeforeValidator(_written, json_schema_input_type=PlainText | int)]
 
@@ -114,8 +97,7 @@ def _split(least: int) -> BeforeValidator:
 
 
 Command = Annotated[tuple[Word, ...], Several(1, MOST_WORDS), AfterValidator(_of_a_program), _split(1)]
-CommandIfTold = Annotated[tuple[Word, ...], Several(most=MOST_WORDS), AfterValidator(_of_a_program), _split(0)]
-
+OptionalCommand = Annotated[tuple[Word, ...], Several(most=MOST_WORDS), AfterValidator(_of_a_program), _split(0)]
 
 # Places, clocks, groups and bounds.
 Processor = Annotated[int, Whole(0, LAST_PROCESSOR)]
@@ -157,13 +139,13 @@ CoresAsWritten: TypeAlias = Annotated[int, Whole(1, MOST_PLACES)] | Annotated[li
 Cores = Annotated[int | tuple[tuple[int, ...], ...], PlainValidator(read_cores, json_schema_input_type=CoresAsWritten)]
 
 
-def processors_twice(places: tuple[tuple[int, ...], ...], path: PathInFile) -> Iterator[Fault]:
-    """Refuse a processor that a place before has."""
+def processors_twice(places: tuple[tuple[int, ...], ...], path: PathInFile) -> Iterator[InputIssue]:
+    """Find processors that an earlier place has."""
     taken: set[int] = set()
     for index, place in enumerate(places):
         for each in (number for number in place if number in taken):
             found = f"processor {each} a second time"
-            yield Fault((*path, index), found, "each processor in one place only", "drop it here")
+            yield InputIssue((*path, index), found, "each processor in one place only", "drop it here")
         taken.update(place)
 
 
@@ -184,11 +166,22 @@ def _rising(bounds: tuple[float, ...]) -> tuple[float, ...]:
     return bounds
 
 
+def _by_clock(check: Amount) -> BeforeValidator:
+    """Return what reads a single number as a list of it."""
+    number: Any = Annotated[float, check]
+    return BeforeValidator(
+        lambda raw: raw if isinstance(raw, list | tuple) else (check(raw),),
+        json_schema_input_type=number | Annotated[list[number], Several(1, MOST_CLOCKS)] | None,
+    )
+
+
+SecondsByClock = Annotated[tuple[Seconds, ...], Several(1, MOST_CLOCKS), _by_clock(fields.check_seconds)]
+WattsByClock = Annotated[tuple[Watts, ...], Several(1, MOST_CLOCKS), _by_clock(fields.check_watts)]
 Clocks = Annotated[tuple[Megahertz, ...], Several(most=MOST_CLOCKS), AfterValidator(_fastest_first)]
 Bounds = Annotated[tuple[Bound, ...], Several(most=MOST_BOUNDS), AfterValidator(_rising)]
 
 
-def _so_many(least: int, most: int, needed: str) -> BeforeValidator:
+def _sized(least: int, most: int, needed: str) -> BeforeValidator:
     def check(raw: object) -> object:
         if not isinstance(raw, list | tuple) or not least <= len(raw) <= most:
             raise refusal(describe(raw), needed, "a copy is named again: [a, a]")
@@ -198,9 +191,8 @@ def _so_many(least: int, most: int, needed: str) -> BeforeValidator:
 
 
 Known = Annotated[str, Text(LONGEST_NAME, needed="the name of an application")]
-Pair = Annotated[tuple[Known, ...], _so_many(PAIR, PAIR, "a list of two names")]
-Group = Annotated[tuple[Known, ...], _so_many(PAIR + 1, MOST_PLACES, "a list of 3 names or more")]
-
+Pair = Annotated[tuple[Known, ...], _sized(PAIR, PAIR, "a list of two names")]
+Group = Annotated[tuple[Known, ...], _sized(PAIR + 1, MOST_PLACES, "a list of 3 names or more")]
 
 Pairs = Annotated[
     tuple[Pair, ...] | None,
@@ -211,18 +203,16 @@ Pairs = Annotated[
     ),
 ]
 
-
-LONGEST_SAYING: Final = 100_000  # characters
+LONGEST_FREE_TEXT: Final = 100_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One thing to be measured, several times: the time of an application on the first core.
 
-    Those `beside` it run on the next cores, started again whenever they end, so that the load stays the same; they are
-    sorted, so that equal settings are equal. In a `batch` all are started at once and none again, and the time is that
-    until the last has ended. This is what tells how much energy running together saves; `application` is then just the
-    first in order.
+    Corunners, `beside` it, run on the next cores and are restarted whenever they end, so that the load stays the same;
+    they are sorted, so that equal settings are equal. In a `batch` all are started once, and the time is that until the
+    last has ended, which shows how much energy running together saves; `application` is then just the first in order.
 
     >>> Setting("canneal", ("bodytrack", "canneal")).together
     ('bodytrack', 'canneal', 'canneal')
@@ -253,36 +243,36 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run of a setting, from the start of the application to its end; what no meter told is `None`."""
+    """One run of a setting, from the start of the application to its end; what was not measured is `None`."""
 
     setting: Setting
     seconds: float | None  # `None` if the run failed
     joules: float | None = None  # of everything that the meter sees
     misses: float | None = None  # of the last-level cache, by the measured application alone; likewise instructions
     instructions: float | None = None
-    restarts: int = 0  # how often one of those beside it was started again
+    restarts: int = 0  # how often a corunner was started again
     failure: str | None = None  # why there is no time, in words: a time limit, an exit code, a signal, no such program
 
 
-# Single values: texts as programs say them, numbers of any sign, names.
-class _Saying(Checked[str]):
-    """A text, which may be whatever a program said, halves of characters too."""
+# Single values: output of programs, numbers of any sign, names.
+class _FreeText(fields.Checked[str]):
+    """A text, which may be any output of a program, halves of characters too."""
 
     __slots__ = ()
 
     def core(self) -> CoreSchema:
         """Return a text as it is."""
-        described = core_schema.str_schema(max_length=LONGEST_SAYING)
+        described = core_schema.str_schema(max_length=LONGEST_FREE_TEXT)
         return core_schema.no_info_plain_validator_function(self._text, json_schema_input_schema=described)
 
     def _text(self, value: object) -> object:
-        if not isinstance(value, str) or len(value) > LONGEST_SAYING:
+        if not isinstance(value, str) or len(value) > LONGEST_FREE_TEXT:
             raise ValueError("no text")
         return value
 
     def message(self, value: object) -> Message:
         """Return what was found, what is needed, and what to do."""
-        needed = f"a text of at most {LONGEST_SAYING:,} characters"
+        needed = f"a text of at most {LONGEST_FREE_TEXT:,} characters"
         if isinstance(value, str):
             return f"{len(value):,} characters", needed, "shorten it"
         return describe(value), needed, "put it in quotes"
@@ -292,19 +282,19 @@ class _Saying(Checked[str]):
 class Exact(Amount):
     """An amount of any sign, however small."""
 
-    least: float = -LARGEST
+    least: float = -fields.LARGEST
 
     def core(self) -> CoreSchema:
         """Return a finite float in the range."""
         return core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=self.most)
 
 
-Saying = Annotated[str, _Saying()]
+FreeText = Annotated[str, _FreeText()]
 Joules = Annotated[float, Amount("joules")]
 Names = Annotated[tuple[Name, ...], Several(most=MOST_PLACES), AfterValidator(lambda names: tuple(sorted(names)))]
 
 
-# What is told of settings in a file of measurements.
+# Settings in a file of measurements.
 class Spread(OpenPart):
     """Repeated measurements of one number: their mean, its confidence interval, their deviation and how many.
 
@@ -330,24 +320,24 @@ class Spread(OpenPart):
 
 def _taking_time(spread: Spread) -> Spread:
     if not spread.mean:
-        raise problems([(("mean",), *check_seconds.message(spread.mean))])
+        raise problems([(("mean",), *fields.check_seconds.message(spread.mean))])
     return spread
 
 
 class OfSetting(OpenPart):
-    """What is told of a setting; see `Setting`."""
+    """A setting, and something about it; see `Setting`."""
 
     application: Name = Field(description="a name")
     beside: Names = Field(default=(), kw_only=True, description="a list of applications, such as [sort, zip]")
     mhz: Megahertz | None = Field(default=None, kw_only=True)
-    batch: Annotated[bool, check_yes] = Field(default=False, kw_only=True)
+    batch: Annotated[bool, fields.check_yes] = Field(default=False, kw_only=True)
 
     @classmethod
     def of(cls, setting: Setting, *found: object, **named: Any) -> Self:  # noqa: ANN401 - of the fields' types
         """Return what was found, in the order of the fields, or by name."""
-        told: dict[str, Any] = asdict(setting)
-        told |= dict(zip((key for key in cls.model_fields if key not in told), found, strict=False))
-        return cls(**told, **named)
+        values: dict[str, Any] = asdict(setting)
+        values |= dict(zip((key for key in cls.model_fields if key not in values), found, strict=False))
+        return cls(**values, **named)
 
     @cached_property
     def setting(self) -> Setting:
@@ -362,7 +352,7 @@ class OfSetting(OpenPart):
 
 
 class Measured(OfSetting):
-    """A setting with what its runs told."""
+    """A setting with the results of its runs."""
 
     NEEDED: ClassVar[str] = "a mapping such as {application: sort, seconds: {mean: 12.5}}"
     seconds: Annotated[Spread, AfterValidator(_taking_time)] = Field(
@@ -376,14 +366,14 @@ class Failed(OfSetting):
     """A setting that could not be measured, and why."""
 
     NEEDED: ClassVar[str] = "a mapping such as {application: sort, beside: [zip], reason: it ended with exit code 1}"
-    reason: Saying = Field(description="a sentence")
+    reason: FreeText = Field(description="a sentence")
 
 
 class AdditiveCheck(OfSetting):
     """How well sums of pairwise degradations predict a larger group: times as multiples of the time alone."""
 
     NEEDED: ClassVar[str] = "a mapping such as {application: sort, beside: [zip, zip], measured: 1.3, predicted: 1.25}"
-    measured: Annotated[float, Amount("a multiple of the time alone", least=SMALLEST)]
+    measured: Annotated[float, Amount("a multiple of the time alone", least=fields.SMALLEST)]
     predicted: Annotated[float, Exact("a multiple of the time alone")]
 
     @property

@@ -1,8 +1,8 @@
-"""From measurements to a facility: in a room that a file tells, or in a default room.
+"""From measurements to a facility: in a machine room that a file describes, or in a default room.
 
 The default room and market are assumed, none of it is measured. There is one CRAC unit, whose air goes to the nodes and
-straight back. With P_j the most that a node of type j draws (idle power and the hungriest application on every core)
-and C the joules that warm a cubic metre by a kelvin:
+straight back. With P_j the most that a node of type j draws (idle power and the most watts of an application on every
+core) and C the joules that warm a cubic metre by a kelvin:
 
     airflow of a node     P_j / (10 K x C): air leaves it 10 K warmer at full power
     redline, outlet       30 C; 15 to 25 C: no redline ever binds
@@ -21,37 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.parts import TaskType
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.facility.model import (
-    LONGEST_DESCRIPTION,
-    PLAIN_AIR,
-    ArrivingType,
-    CracUnit,
-    Facility,
-    Mixing,
-    NodeType,
-    SparseMatrix,
-)
-from lpsched.facility.parts import MOST_CORES, MOST_NODES
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
+from lpsched.facility.model import LONGEST_DESCRIPTION, PLAIN_AIR, Facility, SparseMatrix
+from lpsched.facility.parts import MOST_CORES, MOST_NODES, ArrivingType, CracUnit, Mixing, NodeType
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import Beside, inline_table, made_of
-from lpsched.measure.bags import (
-    Joined,
-    about_meters,
-    column_table,
-    counts_for,
-    joined_degradation,
-    listed,
-    places_of,
-    refused,
-    require_machine_types,
-    sound_part,
-    timed_applications,
-    without_watts,
-)
+from lpsched.io.instance_files import Sidecars, inline_table, made_of
+from lpsched.measure import bags
 
 if TYPE_CHECKING:
-    from lpsched.measure.bags import Form
     from lpsched.measure.measurements import Measurements
     from lpsched.model.table import Table
 
@@ -81,7 +58,7 @@ def _market(measurements: Sequence[Measurements], cores: Mapping[str, int], appl
     return arrivals, able[0].seconds[application][0]
 
 
-# A facility of measured nodes in a room that a file tells: what the file says stands, the rest is measured.
+# A facility of measured nodes in a machine room that a file describes: the file has priority, the rest is measured.
 #
 # A room file is a facility file that may leave out what a bench measures:
 #
@@ -101,75 +78,74 @@ def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
     name: str | None = None,
     nodes: Mapping[str, int] | None = None,
     power_cap_watts: float | None = None,
-    degradation: Form | None = None,
-) -> Joined[Facility]:
-    """Return a facility of what was measured, in the room that a file tells; see `facility_of`."""
-    told = measured_facility(measurements, name=name or "measurements")
+    degradation: bags.Form | None = None,
+) -> bags.Joined[Facility]:
+    """Return a facility of what was measured, in the machine room of a file; see `facility_of`."""
+    data = measured_facility(measurements, name=name or "measurements")
     path = Path(room)
-    beside = Beside(path, "facility")
-    remarks = list(told.remarks)
+    sidecar = Sidecars(path, "facility")
+    remarks = list(data.remarks)
 
     def make(value: object) -> Facility:
         if isinstance(value, Mapping):
-            raw, remarks[len(told.remarks) :] = _filled(value, told, nodes or {}, degradation)
+            raw, remarks[len(data.remarks) :] = _filled(value, data, nodes or {}, degradation)
             asked = {"name": name, "power_cap_watts": power_cap_watts}
             value = raw | {key: each for key, each in asked.items() if each is not None}
-        return Facility.read(value, str(path), context=beside)
+        return Facility.read(value, str(path), context=sidecar)
 
-    return Joined(made_of(read_document(path), path, make), tuple(remarks))
+    return bags.Joined(made_of(read_document(path), path, make), tuple(remarks))
 
 
 def _filled(
-    value: Mapping[str, Any], told: MeasuredFacility, counts: Mapping[str, int], form: Form | None
+    value: Mapping[str, Any], data: MeasuredFacility, counts: Mapping[str, int], form: bags.Form | None
 ) -> tuple[Raw, list[str]]:
-    """Return the room with what was measured, and what to know about it."""
+    """Return the machine room with what was measured, and warnings."""
     raw: Raw = dict(value)
     for key in ("node_types", "task_types"):
         raw[key] = entries = value.get(key)
         if isinstance(entries, list):
             raw[key] = [dict(each) if isinstance(each, Mapping) else each for each in entries]
-    _refuse_strangers(raw, told)
-    _fill_node_types(raw, told.measurements)
+    _check_measured_types(raw, data)
+    _fill_node_types(raw, data.measurements)
     _fill_nodes(raw, counts)
-    assumed = _fill_task_types(raw, told)
-    remarks = [*_for_nothing(raw, told), *_fill_degradation(raw, told, form), *assumed]
-    _fill_tables(raw, told)
+    assumed = _fill_task_types(raw, data)
+    remarks = [*_for_nothing(raw, data), *_fill_degradation(raw, data, form), *assumed]
+    _fill_tables(raw, data)
     if isinstance(own := raw.get("description", ""), str):
-        raw["description"] = f"{own} {description_of(told.measurements, assumed)}".strip()
+        raw["description"] = f"{own} {description_of(data.measurements, assumed)}".strip()
     return raw, remarks
 
 
 def _named(raw: Raw, key: str) -> dict[str, Raw]:
     """Return the entries of a list by their names, as far as they have one."""
     entries = raw[key] if isinstance(raw[key], list) else []
-    sound = [each for each in entries if isinstance(each, dict) and isinstance(each.get("name"), str)]
-    return {each["name"]: each for each in sound}
+    return {each["name"]: each for each in entries if isinstance(each, dict) and isinstance(each.get("name"), str)}
 
 
-def _refuse_strangers(raw: Raw, told: MeasuredFacility) -> None:
-    """Refuse types of which nothing was measured, where the room does not say what they can do."""
+def _check_measured_types(raw: Raw, data: MeasuredFacility) -> None:
+    """Reject types of which nothing was measured, where the machine room does not say what they can do."""
     if raw.get("speeds") is not None:
         return
     known = {
-        "node_types": ("a machine type that was measured", [each.machine_type for each in told.measurements]),
-        "task_types": ("an application that was measured", list(told.applications)),
+        "node_types": ("a machine type that was measured", [each.machine_type for each in data.measurements]),
+        "task_types": ("an application that was measured", list(data.applications)),
     }
-    faults = [
-        Fault((key, index, "name"), quote(entry["name"]), f"{what}: {listed(names)}", advice or "drop it")
+    issues = [
+        InputIssue((key, index, "name"), quote(entry["name"]), f"{what}: {bags.listed(names)}", advice or "drop it")
         for key, (what, names) in known.items()
         for index, entry in enumerate(raw[key] if isinstance(raw[key], list) else [])
         if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"] not in names
         for advice in (nearest(entry["name"], names),)
     ]
-    if faults:
-        raise InstanceError("room", tuple(faults[:MOST_FAULTS]))
+    if issues:
+        raise InstanceError("room", tuple(issues[:MOST_ISSUES]))
 
 
 def _fill_node_types(raw: Raw, measurements: Sequence[Measurements]) -> None:
     entries = _named(raw, "node_types")
     for each in measurements:
         entry = entries.get(each.machine_type, {})
-        measured: Raw = {"cores": places_of(each), "overhead_watts": each.idle_watts}
+        measured: Raw = {"cores": bags.places_of(each), "overhead_watts": each.idle_watts}
         if each.p_states is not None:
             measured["p_states"] = list(each.p_states)
         entry.update({key: value for key, value in measured.items() if entry.get(key) is None})
@@ -178,27 +154,27 @@ def _fill_node_types(raw: Raw, measurements: Sequence[Measurements]) -> None:
 def _fill_nodes(raw: Raw, counts: Mapping[str, int]) -> None:
     if raw.get("nodes") is None:
         usual = dict.fromkeys(_named(raw, "node_types"), 1)
-        numbers = counts_for("room", counts, usual, "count", "a node type")
+        numbers = bags.counts_for("room", counts, usual, "count", "a node type")
         raw["nodes"] = [{"type": kind, "count": count} for kind, count in numbers.items()]
     elif counts:
         do = "drop --count, or nodes in the room"
-        raise refused("room", "nodes", "nodes in the room, and --count", "one of the two", do)
+        raise bags.input_error("room", "nodes", "nodes in the room, and --count", "one of the two", do)
 
 
-def _fill_task_types(raw: Raw, told: MeasuredFacility) -> list[str]:
-    """Fill in the plain market where there is none; say so."""
+def _fill_task_types(raw: Raw, data: MeasuredFacility) -> list[str]:
+    """Fill in the default market where there is none, with a warning."""
     if raw["task_types"] is not None:
         return []
-    cores = _cores(raw, told.measurements)
-    here = [each for each in told.measurements if each.machine_type in _named(raw, "node_types")]
-    able = [name for name in told.applications if any(name in each.seconds for each in here)]
+    cores = _cores(raw, data.measurements)
+    here = [each for each in data.measurements if each.machine_type in _named(raw, "node_types")]
+    able = [name for name in data.applications if any(name in each.seconds for each in here)]
     markets = [(name, *_market(here, cores, name)) for name in able]
     raw["task_types"] = [dict(zip(("name", "arrivals_per_second", "reward"), each, strict=True)) for each in markets]
     return [ASSUMED_MARKET]
 
 
 def _cores(raw: Raw, measurements: Sequence[Measurements]) -> dict[str, int]:
-    """Return how many cores there are of each machine type, as far as the room is sound."""
+    """Return how many cores there are of each machine type, as far as the machine room is valid."""
     nodes: dict[str, int] = {}
     for entry in raw["nodes"] if isinstance(raw["nodes"], list) else []:
         kind, count = (entry.get("type"), entry.get("count", 1)) if isinstance(entry, Mapping) else (entry, 1)
@@ -210,27 +186,29 @@ def _cores(raw: Raw, measurements: Sequence[Measurements]) -> dict[str, int]:
 def _cores_each(raw: Raw, measurements: Measurements) -> int:
     """Return the cores of a node, as the room says them, or as there were places."""
     cores = _named(raw, "node_types").get(measurements.machine_type, {}).get("cores")
-    return cores if isinstance(cores, int) and 1 <= cores <= MOST_CORES else places_of(measurements)
+    return cores if isinstance(cores, int) and 1 <= cores <= MOST_CORES else bags.places_of(measurements)
 
 
-def _for_nothing(raw: Raw, told: MeasuredFacility) -> list[str]:
-    """Say what was measured and is not in the room."""
-    measured = {"node": [each.machine_type for each in told.measurements], "task": told.applications}
+def _for_nothing(raw: Raw, data: MeasuredFacility) -> list[str]:
+    """Warn about what was measured and is not in the machine room."""
+    measured = {"node": [each.machine_type for each in data.measurements], "task": data.applications}
     absent = {word: [x for x in names if x not in _named(raw, f"{word}_types")] for word, names in measured.items()}
     return [
-        f"the room has no {word} type {listed(names)}: measured for nothing" for word, names in absent.items() if names
+        f"the room has no {word} type {bags.listed(names)}: measured for nothing"
+        for word, names in absent.items()
+        if names
     ]
 
 
-def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tuple[str, ...]:
+def _fill_degradation(raw: Raw, data: MeasuredFacility, form: bags.Form | None) -> tuple[str, ...]:
     if raw.get("degradation") is not None:
         return ()
     tasks = _named(raw, "task_types")
-    here = [each for each in told.measurements if each.machine_type in _named(raw, "node_types")]
-    joined = joined_degradation(
+    here = [each for each in data.measurements if each.machine_type in _named(raw, "node_types")]
+    joined = bags.joined_degradation(
         "room",
         here,
-        applications=[each for each in told.applications if each in tasks],
+        applications=[each for each in data.applications if each in tasks],
         cores={each.machine_type: _cores_each(raw, each) for each in here},
         form=form,
     )
@@ -244,11 +222,11 @@ def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tu
     return joined.remarks
 
 
-def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
+def _fill_tables(raw: Raw, data: MeasuredFacility) -> None:
     kinds, tasks = _named(raw, "node_types"), _named(raw, "task_types")
-    columns = [NodeType(each.machine_type, 1, 0.0, 1.0, 0.0, each.p_states) for each in told.measurements]
-    rows = [TaskType(name=each, count=1) for each in told.applications]
-    for key, table in (("speeds", told.speeds), ("watts", told.watts)):
+    columns = [NodeType(each.machine_type, 1, 0.0, 1.0, 0.0, each.p_states) for each in data.measurements]
+    rows = [TaskType(name=each, count=1) for each in data.applications]
+    for key, table in (("speeds", data.speeds), ("watts", data.watts)):
         if raw.get(key) is None:
             by_name = inline_table(table, rows, columns, by_name=True)
             assert isinstance(by_name, dict)
@@ -270,7 +248,7 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 # (`facility_in`), or are assumed, which is said.
 @dataclass(frozen=True, slots=True)
 class MeasuredFacility:
-    """What measurements tell of a facility, and what to know about it."""
+    """The measured part of a facility, and warnings."""
 
     measurements: tuple[Measurements, ...]
     applications: tuple[str, ...]
@@ -285,35 +263,35 @@ def facility_of(
     name: str,
     nodes: Mapping[str, int] | None = None,
     power_cap_watts: float | None = None,
-    degradation: Form | None = None,
-) -> Joined[Facility]:
-    """Return a facility of what was measured, in the default room, with what to know about it.
+    degradation: bags.Form | None = None,
+) -> bags.Joined[Facility]:
+    """Return a facility of what was measured, in the default room, with warnings.
 
     `nodes` of each machine type are 1 where it is not said; the cap of nodes and cooling together is by default what
     they draw at full power; `degradation` is by memory class or in full, by default by class where all are known.
     """
-    told = measured_facility(measurements, name=name)
-    joined = joined_degradation(
+    data = measured_facility(measurements, name=name)
+    joined = bags.joined_degradation(
         name,
         measurements,
-        applications=told.applications,
-        cores={each.machine_type: places_of(each) for each in measurements},
+        applications=data.applications,
+        cores={each.machine_type: bags.places_of(each) for each in measurements},
         form=degradation,
     )
     usual = {each.machine_type: 1 for each in measurements}
-    counts = counts_for(name, nodes or {}, usual, "count", "a machine type")
+    counts = bags.counts_for(name, nodes or {}, usual, "count", "a machine type")
     if sum(counts.values()) > MOST_NODES:
         found = f"{sum(counts.values()):,} nodes"
-        raise refused(name, "count", found, f"at most {MOST_NODES:,}", "divide the facility")
+        raise bags.input_error(name, "count", found, f"at most {MOST_NODES:,}", "divide the facility")
     full = {each.machine_type: _full_watts(name, each) for each in measurements}
     per_kelvin = RISE_KELVIN * PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
     kinds = tuple(
-        sound_part(
+        bags.valid_part(
             name,
             "node_types",
             NodeType,
             name=each.machine_type,
-            cores=places_of(each),
+            cores=bags.places_of(each),
             overhead_watts=each.idle_watts or 0.0,
             airflow_m3_per_second=full[each.machine_type] / per_kelvin,
             redline_celsius=REDLINE_CELSIUS,
@@ -341,31 +319,31 @@ def facility_of(
         (unit,),
         tuple(
             ArrivingType(each, *_market(measurements, cores, each), None, joined.class_of[each])
-            for each in told.applications
+            for each in data.applications
         ),
-        told.speeds,
-        told.watts,
+        data.speeds,
+        data.watts,
         Mixing("inlet_mix", SparseMatrix.of(air, len(order) + 1)),
         cap,
         joined.classes,
         joined.table,
         description=description_of(measurements, assumed),
     )
-    return Joined(facility, (*told.remarks, *joined.remarks, *assumed))
+    return bags.Joined(facility, (*data.remarks, *joined.remarks, *assumed))
 
 
 def measured_facility(measurements: Sequence[Measurements], *, name: str) -> MeasuredFacility:
-    """Return what measurements alone tell of a facility, but for degradation."""
-    require_machine_types(name, measurements)
-    applications, remarks = timed_applications(name, measurements)
+    """Return the measured part of a facility, but for degradation."""
+    bags.require_machine_types(name, measurements)
+    applications, remarks = bags.timed_applications(name, measurements)
     _require_powers(name, measurements)
-    remarks += [*about_meters(measurements), *(said for each in measurements for said in _below_idle(each))]
+    remarks += [*bags.about_meters(measurements), *(message for each in measurements for message in _below_idle(each))]
     speeds = [{key: [1.0 / x for x in column] for key, column in each.seconds.items()} for each in measurements]
     return MeasuredFacility(
         tuple(measurements),
         tuple(applications),
-        column_table(applications, measurements, speeds),
-        column_table(applications, measurements, [core_watts(each) for each in measurements]),
+        bags.column_table(applications, measurements, speeds),
+        bags.column_table(applications, measurements, [core_watts(each) for each in measurements]),
         tuple(remarks),
     )
 
@@ -377,34 +355,36 @@ def core_watts(measurements: Measurements) -> dict[str, list[float]]:
 
 
 def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
-    """Refuse machines whose power is not known: a facility is about power and heat."""
-    faults = []
+    """Reject machines whose power is not known: a facility is about power and heat."""
+    issues = []
     for each in measurements:
-        lacking, kind = without_watts(each), quote(each.machine_type)
+        lacking, kind = bags.without_watts(each), quote(each.machine_type)
         if lacking:
-            what = "no power at all" if len(lacking) == len(each.seconds) else f"no power of {listed(lacking)}"
-            faults.append(Fault(("watts",), f"{what} on {kind}", "watts of every application", HOW_TO_MEASURE))
+            what = "no power at all" if len(lacking) == len(each.seconds) else f"no power of {bags.listed(lacking)}"
+            issues.append(InputIssue(("watts",), f"{what} on {kind}", "watts of every application", HOW_TO_MEASURE))
         elif each.idle_watts is None:
             found = f"no idle power of {kind}"
-            faults.append(Fault(("idle_watts",), found, "the watts of an idle node", HOW_TO_MEASURE))
-    if faults:
-        raise InstanceError(name, tuple(faults))
+            issues.append(InputIssue(("idle_watts",), found, "the watts of an idle node", HOW_TO_MEASURE))
+    if issues:
+        raise InstanceError(name, tuple(issues))
 
 
 def _below_idle(measurements: Measurements) -> list[str]:
     idle = measurements.idle_watts or 0.0
     below = [key for key in measurements.seconds if min(measurements.watts[key]) < idle]
     kind = quote(measurements.machine_type)
-    return [f"{kind} draws less running {listed(below)} than idle; its cores are taken to add 0 W"] if below else []
+    if not below:
+        return []
+    return [f"{kind} draws less running {bags.listed(below)} than idle; its cores are taken to add 0 W"]
 
 
 def _full_watts(name: str, measurements: Measurements) -> float:
     """Return the most that a node draws."""
     most = max(max(column) for column in core_watts(measurements).values())
-    full = (measurements.idle_watts or 0.0) + places_of(measurements) * most
+    full = (measurements.idle_watts or 0.0) + bags.places_of(measurements) * most
     if full <= 0:
         found = f"0 W of {quote(measurements.machine_type)}, idle and busy"
-        raise refused(name, "watts", found, "more than that of a running machine", "check the meter")
+        raise bags.input_error(name, "watts", found, "more than that of a running machine", "check the meter")
     return full
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lpsched.errors import OutputError, quote
-from lpsched.io.content import one_fault, write_files
+from lpsched.io.content import AddedLines, LineContent, LineKind, one_issue, read_lines, write_files
 from lpsched.io.instance_files import WIDTH, document_bytes, require_suffix, yaml_text
-from lpsched.io.lines import AddedLines, LineKind, Told, read_lines
 from lpsched.measure.bench import Bench
 from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.measurements import USUAL_CONFIDENCE, MeasuredMachine, Measurements, Meters
@@ -19,9 +18,7 @@ from lpsched.model.fields import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 read_bench: Final = Bench.from_file
-
 
 # Files of measurements: YAML and JSON; for people the columns first, the evidence after them.
 #
@@ -43,7 +40,6 @@ NOTES: Final = {  # above these keys, in YAML
     "additive": "time in a group as a multiple of the time alone: measured, and as the sum of PD has it",
 }
 
-
 read_measurements: Final = Measurements.from_file
 
 
@@ -62,18 +58,18 @@ def _yaml(raw: dict[str, Any]) -> str:
 
 def as_dict(measurements: Measurements) -> dict[str, Any]:
     """Return measurements as a mapping with the keys of a file; what is absent is left out."""
-    told = _plain(measurements.model_dump())
-    told["machine"] = _told(told["machine"], MeasuredMachine())
-    told["meters"] = _told(told["meters"], Meters())
-    told["applications"] = [_some(each) for each in told["applications"]]
+    fields = _plain(measurements.model_dump())
+    fields["machine"] = _without_defaults(fields["machine"], MeasuredMachine())
+    fields["meters"] = _without_defaults(fields["meters"], Meters())
+    fields["applications"] = [_some(each) for each in fields["applications"]]
     for key in ("seconds", "watts"):
-        told[key] = {name: row if told["frequencies_mhz"] else row[0] for name, row in told[key].items()}
-    if not told["measured"] and told["confidence"] == USUAL_CONFIDENCE:
-        del told["confidence"]
-    told["savings"] = [{"together": each["together"], "mhz": each["mhz"]} | each for each in told["savings"]]
+        fields[key] = {name: row if fields["frequencies_mhz"] else row[0] for name, row in fields[key].items()}
+    if not fields["measured"] and fields["confidence"] == USUAL_CONFIDENCE:
+        del fields["confidence"]
+    fields["savings"] = [{"together": each["together"], "mhz": each["mhz"]} | each for each in fields["savings"]]
     for key in ("measured", "failed", "savings", "additive"):
-        told[key] = [_entry(each) for each in told[key]]
-    return _some({key: told[key] for key in KEYS if key in told})
+        fields[key] = [_entry(each) for each in fields[key]]
+    return _some({key: fields[key] for key in KEYS if key in fields})
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - anything that a model holds
@@ -88,33 +84,33 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - anything that a model holds
     return value
 
 
-def _some(told: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what says nothing."""
-    return {key: value for key, value in told.items() if value is not None and value not in ("", [], {})}
+def _some(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave out empty values."""
+    return {key: value for key, value in fields.items() if value is not None and value not in ("", [], {})}
 
 
-def _told(told: dict[str, Any], nothing: MeasuredMachine | Meters) -> dict[str, Any]:
-    """Leave out what a part does not tell; `nothing` is one that tells nothing."""
-    return {key: value for key, value in told.items() if value != _plain(getattr(nothing, key))}
+def _without_defaults(fields: dict[str, Any], nothing: MeasuredMachine | Meters) -> dict[str, Any]:
+    """Leave out what a part has by default; `nothing` is a part of defaults."""
+    return {key: value for key, value in fields.items() if value != _plain(getattr(nothing, key))}
 
 
-def _entry(told: dict[str, Any]) -> dict[str, Any]:
+def _entry(fields: dict[str, Any]) -> dict[str, Any]:
     """Return a setting with what was found."""
     order = ("mean", "low", "high", "deviation", "count")
-    found = {key: _some({k: x[k] for k in order}) if isinstance(x, dict) else x for key, x in told.items()}
+    found = {key: _some({k: x[k] for k in order}) if isinstance(x, dict) else x for key, x in fields.items()}
     return {key: value for key, value in found.items() if value is not None and value is not False and value != []}
 
 
-# What samples of a bench rest on: they may be gone on with where nothing of this has changed.
+# What samples of a bench depend on: a bench can be resumed where none of this has changed.
 #
-# A sample is one run of a setting (application, what is beside it, clock), so what else a bench asks for may
-# change between two sessions: more applications, pairs, clocks or repeats, other bounds, another seed. What
-# must not change is what would make the same setting another thing to measure:
+# A sample is one run of a setting (application, corunners, clock), so the rest of a bench may change between two
+# sessions: more applications, pairs, clocks or repeats, other bounds, another seed. What must not change is what
+# would make the same setting another thing to measure:
 #
 #     applications   the command, folder and environment of each that both sessions know
 #     energy         where it is read, and what that covers
 #     counters       whether misses are counted
-#     lpsched        the version: the companions are programs of its own
+#     lpsched        the version: the interference probes are programs of its own
 #     machine        processor, system, and the places where applications run
 #     meters         those that were found; not the clocks, which are part of a setting
 HEAD_FORMAT: Final = "lpsched-bench-run/1"
@@ -123,37 +119,39 @@ FOR_PEOPLE: Final = ("format", "name", "began")
 SHOWN: Final = 100  # characters of what differs
 
 
-def head_of(bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: str = "", began: str = "") -> Told:
-    """Return what the samples of a bench rest on that is about to begin on a machine, as JSON has it."""
+def head_of(
+    bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: str = "", began: str = ""
+) -> LineContent:
+    """Return what the samples of a bench on this machine depend on, as JSON has it."""
     applications = {
         each.name: each.model_dump(include={"command", "folder", "environment"}, exclude_defaults=True)
         for each in bench.applications
     }
-    energy: Told = {"kind": bench.energy.kind, "command": bench.energy.program}
+    energy: LineContent = {"kind": bench.energy.kind, "command": bench.energy.program}
     energy |= {"every_seconds": bench.energy.every_seconds, "covers": bench.energy.covers}
     of_machine = machine.model_dump()
     of_meters = meters.model_dump(exclude_none=True)
-    told = (HEAD_FORMAT, bench.name, applications, energy, bench.counters, of_machine, of_meters, lpsched, began)
-    head: Told = json.loads(json.dumps(dict(zip(HEAD_KEYS, told, strict=True))))  # lists for tuples
+    fields = (HEAD_FORMAT, bench.name, applications, energy, bench.counters, of_machine, of_meters, lpsched, began)
+    head: LineContent = json.loads(json.dumps(dict(zip(HEAD_KEYS, fields, strict=True))))  # lists for tuples
     return head
 
 
-def head_from(told: Told) -> Told:
-    """Return the head that a line tells, if it has all that one has."""
-    machine = dict(told["machine"])
+def head_from(fields: LineContent) -> LineContent:
+    """Return the head in a line, if it is complete."""
+    machine = dict(fields["machine"])
     MeasuredMachine(cores=machine.pop("cores"), **machine)
-    Meters(**told["meters"])
-    return {key: told[key] for key in HEAD_KEYS}
+    Meters(**fields["meters"])
+    return {key: fields[key] for key in HEAD_KEYS}
 
 
-def _deciding(head: Told) -> Told:
+def _deciding(head: LineContent) -> LineContent:
     """Return what decides a setting's outcome."""
-    told = {key: value for key, value in head.items() if key not in FOR_PEOPLE}
-    return told | {"meters": {key: value for key, value in head["meters"].items() if key != "frequencies"}}
+    fields = {key: value for key, value in head.items() if key not in FOR_PEOPLE}
+    return fields | {"meters": {key: value for key, value in head["meters"].items() if key != "frequencies"}}
 
 
-def _differences(before: Told, now: Told, place: tuple[str, ...] = ()) -> Iterator[str]:
-    """Tell in words what has changed; an application that only one of the two knows is no difference."""
+def _differences(before: LineContent, now: LineContent, place: tuple[str, ...] = ()) -> Iterator[str]:
+    """Describe what has changed; an application that only one of the two has is no difference."""
     for key in dict.fromkeys((*before, *now)):
         here = (*place, key)
         if place == ("applications",) and (key not in before or key not in now):
@@ -162,37 +160,37 @@ def _differences(before: Told, now: Told, place: tuple[str, ...] = ()) -> Iterat
         if isinstance(one, dict) and isinstance(other, dict):
             yield from _differences(one, other, here)
         elif one != other:
-            yield f"{' of '.join(reversed(here))} was {_said(one)}, is {_said(other)}"
+            yield f"{' of '.join(reversed(here))} was {_shown(one)}, is {_shown(other)}"
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, str):
         return quote(value)
-    told = json.dumps(value, ensure_ascii=False)
-    return told if len(told) <= SHOWN else told[:SHOWN] + "..."
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 # The samples of a bench that runs: one JSON object for each, so that nothing is measured twice.
 #
-# first line    what the samples rest on                            lpsched-bench-run/1
+# first line    what the samples depend on                          lpsched-bench-run/1
 # a line        one run of a setting                                lpsched-sample/1
 # a line        the power of the idle machine, before all runs      lpsched-idle/1
 #
-# Where applications were added to a bench, a later line with a head tells of them. What is absent was not
-# measured. How lines are kept safe is in `io/lines.py`.
+# Where applications were added to a bench, a later line has a head with them. What is absent was not
+# measured. How lines are kept safe is in `io/content.py`.
 ENDING: Final = ".samples.jsonl"
 SAMPLE_FORMAT: Final = "lpsched-sample/1"
 IDLE_FORMAT: Final = "lpsched-idle/1"
 SAMPLES: Final = LineKind("sample", "samples of a bench", "lpsched measure", (SAMPLE_FORMAT, HEAD_FORMAT, IDLE_FORMAT))
-MOST_DIFFERENCES: Final = 5  # told
+MOST_DIFFERENCES: Final = 5  # shown
 
 
 class SamplesOnFile(NamedTuple):
-    """What a file of samples says."""
+    """The content of a file of samples."""
 
-    head: Told
+    head: LineContent
     samples: tuple[Sample, ...] = ()
     idle_watts_before: float | None = None
 
@@ -210,31 +208,31 @@ def samples_beside(output: Path | str) -> Path:
 def read_samples(path: Path | str) -> SamplesOnFile:
     """Read the samples of a file; a last line that was cut is left out."""
     path = Path(path)
-    head: Told | None = None
+    head: LineContent | None = None
     samples: list[Sample] = []
     idle: float | None = None
-    for told in read_lines(path, SAMPLES, _from_line):
-        if isinstance(told, dict):
-            head = told
+    for line in read_lines(path, SAMPLES, _from_line):
+        if isinstance(line, dict):
+            head = line
         elif head is None:
             needed = f"a first line with the format '{HEAD_FORMAT}'"
-            raise one_fault(path, "samples of no bench", needed, "remove the file, and measure again", 1)
-        elif isinstance(told, Sample):
-            samples.append(told)
+            raise one_issue(path, "samples of no bench", needed, "remove the file, and measure again", 1)
+        elif isinstance(line, Sample):
+            samples.append(line)
         else:
-            idle = told
+            idle = line
     if head is None:
-        raise one_fault(path, "no line", "samples of a bench", f"see '{SAMPLES.command}'")
+        raise one_issue(path, "no line", "samples of a bench", f"see '{SAMPLES.command}'")
     return SamplesOnFile(head, tuple(samples), idle)
 
 
 class SampleLines(AddedLines):
     """The samples of a bench, open for more; a context manager.
 
-    `head` is what they rest on, as on file where there is one; `samples` and `idle_watts_before` are those on file.
+    `head` is what they depend on, as on file where there is one; `samples` and `idle_watts_before` are those on file.
     """
 
-    def __init__(self, path: Path, head: Told, *, resume: bool) -> None:
+    def __init__(self, path: Path, head: LineContent, *, resume: bool) -> None:
         super().__init__(path, SAMPLES, resume=resume)
         self.head = head
         self.samples: tuple[Sample, ...] = ()
@@ -249,14 +247,14 @@ class SampleLines(AddedLines):
             raise
 
     def _go_on(self, found: SamplesOnFile) -> None:
-        """Take what is on file; the head is then as it began, with the applications of both sessions."""
+        """Resume from the file; its head then has the applications of both sessions."""
         before, now = found.head, self.head
         if differences := list(_differences(_deciding(before), _deciding(now))):
-            told = "; ".join(differences[:MOST_DIFFERENCES])
+            shown = "; ".join(differences[:MOST_DIFFERENCES])
             if len(differences) > MOST_DIFFERENCES:
-                told += f"; and {len(differences) - MOST_DIFFERENCES} more"
+                shown += f"; and {len(differences) - MOST_DIFFERENCES} more"
             do = "choose another output, or remove the samples and measure again"
-            raise OutputError(f"cannot go on with {self.path}: its samples rest on something else: {told}; {do}")
+            raise OutputError(f"cannot go on with {self.path}: its samples rest on something else: {shown}; {do}")
         _, self.samples, self.idle_watts_before = found
         self.head = before | {"applications": before["applications"] | now["applications"]}
         if self.head != before:
@@ -272,30 +270,30 @@ class SampleLines(AddedLines):
         self.idle_watts_before = watts
 
 
-def _to_line(sample: Sample) -> Told:
-    told = {"format": SAMPLE_FORMAT, **asdict(sample.setting), **asdict(sample)}
-    del told["setting"]
-    unusual = {"batch": told["batch"] or None, "restarts": told["restarts"] or None}
-    return {key: value for key, value in (told | unusual).items() if value is not None}
+def _to_line(sample: Sample) -> LineContent:
+    fields = {"format": SAMPLE_FORMAT, **asdict(sample.setting), **asdict(sample)}
+    del fields["setting"]
+    unusual = {"batch": fields["batch"] or None, "restarts": fields["restarts"] or None}
+    return {key: value for key, value in (fields | unusual).items() if value is not None}
 
 
-def _from_line(told: Told) -> Told | Sample | float:
-    if told["format"] == HEAD_FORMAT:
-        return head_from(told)
-    if told["format"] == IDLE_FORMAT:
-        return _amount(told, "watts", needed=True) or 0.0
-    beside = tuple(sorted(map(str, told.get("beside", ()))))
-    setting = Setting(str(told["application"]), beside, _amount(told, "mhz"), bool(told.get("batch")))
-    failure = told.get("failure")
-    seconds = _amount(told, "seconds", needed=failure is None)
-    joules, misses, instructions = (_amount(told, key) for key in ("joules", "misses", "instructions"))
+def _from_line(fields: LineContent) -> LineContent | Sample | float:
+    if fields["format"] == HEAD_FORMAT:
+        return head_from(fields)
+    if fields["format"] == IDLE_FORMAT:
+        return _amount(fields, "watts", needed=True) or 0.0
+    beside = tuple(sorted(map(str, fields.get("beside", ()))))
+    setting = Setting(str(fields["application"]), beside, _amount(fields, "mhz"), bool(fields.get("batch")))
+    failure = fields.get("failure")
+    seconds = _amount(fields, "seconds", needed=failure is None)
+    joules, misses, instructions = (_amount(fields, key) for key in ("joules", "misses", "instructions"))
     why = None if failure is None else str(failure)
-    return Sample(setting, seconds, joules, misses, instructions, int(told.get("restarts", 0)), why)
+    return Sample(setting, seconds, joules, misses, instructions, int(fields.get("restarts", 0)), why)
 
 
-def _amount(told: Told, key: str, *, needed: bool = False) -> float | None:
+def _amount(fields: LineContent, key: str, *, needed: bool = False) -> float | None:
     """Return a number that is not negative; `None` where there is none."""
-    value = told[key] if needed else told.get(key)
+    value = fields[key] if needed else fields.get(key)
     if value is None and not needed:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:

@@ -10,35 +10,21 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from lpsched.errors import Fault, MeasureError
-from lpsched.measure import companions
+from lpsched.errors import InputIssue, MeasureError
+from lpsched.measure import probes
 from lpsched.measure.corun import Ended, Program, corun, why_not_startable
-from lpsched.measure.evidence import COMPANIONS, MEMORY_COMPANION, Sample, Setting
+from lpsched.measure.evidence import COMPANIONS, MEMORY_PROBE, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.meters import energy as rapl
-from lpsched.measure.meters import machine as cpufreq
+from lpsched.measure.meters import machine as hardware
 from lpsched.measure.meters.energy import EnergyMeter, Troubles, idle_watts
-from lpsched.measure.meters.machine import (
-    CPUINFO,
-    IS_LINUX,
-    PROCESSORS,
-    PerfCounters,
-    allowed_processors,
-    find_counters,
-    missed_level,
-    physical_cores,
-    processor_name,
-    siblings_of,
-    system_name,
-)
 from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.measure.bench import Bench, EnergyChoice
-
 
 # Which meters a bench gets: what it asks for, against what the machine has.
 #
@@ -53,14 +39,14 @@ ONLY_LINUX: Final = "energy, counters and clocks are not measured: lpsched knows
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where the machine shows its meters; tests bring a folder of their own."""
+    """Where the machine shows its meters; tests use a folder of their own."""
 
     powercap: Path = rapl.ROOT
-    processors: Path = PROCESSORS
+    processors: Path = hardware.PROCESSORS
     perf: str | None = None  # the program; `None`: the one on the path
-    cpuinfo: Path = CPUINFO
+    cpuinfo: Path = hardware.CPUINFO
     architecture: str = platform.machine()
-    is_linux: bool = IS_LINUX
+    is_linux: bool = hardware.IS_LINUX
     rapl_probe_seconds: float = rapl.PROBE_SECONDS
 
 
@@ -69,8 +55,8 @@ class Chosen:
     """The meters of a bench; what is `None` is not measured, and `absent` says why."""
 
     energy: EnergyMeter | None = None
-    counters: PerfCounters | None = None
-    clocks: cpufreq.Clocks | None = None
+    counters: hardware.PerfCounters | None = None
+    clocks: hardware.Clocks | None = None
     absent: tuple[str, ...] = ()
 
     def meters(self, choice: EnergyChoice) -> Meters:
@@ -85,25 +71,22 @@ class Chosen:
 
 
 def choose(
-    bench: Bench,
-    processors: Collection[int],
-    *,
-    folder: Path | None = None,
-    machine: Machine = Machine(),  # noqa: B008 - frozen
+    bench: Bench, processors: Collection[int], *, folder: Path | None = None, machine: Machine | None = None
 ) -> Chosen:
     """Try the meters that a bench asks for, and return those that work.
 
-    Applications will run on these logical processors: their clocks are set, and the user's power meter runs on others
-    where there are any, in the folder of the bench file.
+    Applications run on `processors`, whose clocks are set; the user's power meter runs on others where there are any,
+    in `folder`, that of the bench file.
     """
+    machine = machine or Machine()
     if not machine.is_linux:
         return Chosen(absent=(ONLY_LINUX,))
     energy, no_energy = _energy(bench.energy, frozenset(processors), folder, machine)
     counters, no_counters = _counters(machine) if bench.counters == "auto" else (None, ())
     clocks, no_clocks = None, tuple[str, ...]()
     if bench.frequencies_mhz:
-        sharing = {sibling for number in processors for sibling in siblings_of(number, machine.processors)}
-        clocks, no_clocks = cpufreq.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
+        sharing = {sibling for number in processors for sibling in hardware.siblings_of(number, machine.processors)}
+        clocks, no_clocks = hardware.find_clocks(sharing, bench.frequencies_mhz, machine.processors)
     return Chosen(energy, counters, clocks, (*no_energy, *no_counters, *no_clocks))
 
 
@@ -117,28 +100,26 @@ def _energy(
         if isinstance(zones, tuple):
             return rapl.RaplMeter(zones), ()
         return None, (f"energy is not measured: {zones}; a program that prints watts would do (energy: command)",)
-    kind = WattCommand if choice.kind == "command" else WattStream
-    meter = kind(
-        choice.program, every_seconds=choice.every_seconds, folder=folder, processors=allowed_processors() - used
-    )
-    told = meter.probe()
-    if isinstance(told, float):
+    kind, others = WattCommand if choice.kind == "command" else WattStream, hardware.allowed_processors() - used
+    meter = kind(choice.program, every_seconds=choice.every_seconds, folder=folder, processors=others)
+    watts = meter.probe()
+    if isinstance(watts, float):
         return meter, ()
-    return None, (f"energy is not measured: the meter ({meter.name}) does not work, {told}",)
+    return None, (f"energy is not measured: the meter ({meter.name}) does not work, {watts}",)
 
 
-def _counters(machine: Machine) -> tuple[PerfCounters | None, tuple[str, ...]]:
-    found = find_counters(machine.perf)
-    if not isinstance(found, PerfCounters):
+def _counters(machine: Machine) -> tuple[hardware.PerfCounters | None, tuple[str, ...]]:
+    found = hardware.find_counters(machine.perf)
+    if not isinstance(found, hardware.PerfCounters):
         return None, (f"cache misses and instructions are not counted: {found}",)
-    level = missed_level(machine.cpuinfo, machine.architecture)
+    level = hardware.missed_level(machine.cpuinfo, machine.architecture)
     if level is None:
         return found, ()
-    remark = (
+    warning = (
         f"misses of the last level are not counted: what perf calls cache-misses are those of {level} on this"
         " processor; there are more of them, so class_bounds may have to be higher"
     )
-    return replace(found, level=level), (remark,)
+    return replace(found, level=level), (warning,)
 
 
 # Where applications run: the logical processors of each place.
@@ -148,30 +129,29 @@ def _counters(machine: Machine) -> tuple[PerfCounters | None, tuple[str, ...]]:
 Places = tuple[tuple[int, ...], ...]
 
 
-def choose_places(bench: Bench, allowed: Collection[int], root: Path = PROCESSORS) -> Places:
+def choose_places(bench: Bench, allowed: Collection[int], root: Path = hardware.PROCESSORS) -> Places:
     """Return the places of a bench, those that it names or the first ones that are allowed, perhaps too few."""
     if bench.processors:
         return bench.processors
-    rows = zip_longest(*physical_cores(allowed, root))
+    rows = zip_longest(*hardware.physical_cores(allowed, root))
     return tuple((number,) for row in rows for number in row if number is not None)[: bench.at_once]
 
 
-def faults_of_places(bench: Bench, allowed: Collection[int]) -> Iterator[Fault]:
-    """Tell what a bench asks for that this process may not use."""
+def issues_of_places(bench: Bench, allowed: Collection[int]) -> Iterator[InputIssue]:
+    """Return what a bench asks for that this process may not use."""
     usable = f"at most {len(allowed)}, which is what this process may use (see 'taskset -p $$')"
     if not bench.processors and bench.at_once > len(allowed):
-        yield Fault(("cores",), f"{bench.at_once}", usable, "ask for fewer, or allow more")
+        yield InputIssue(("cores",), f"{bench.at_once}", usable, "ask for fewer, or allow more")
     for index, place in enumerate(bench.processors):
         for number in place:
             if number not in allowed:
                 needed = f"one of {_listed(allowed)}, which this process may use (see 'taskset -p $$')"
-                yield Fault(("cores", index), f"the processor {number}", needed, "name others, or allow it")
+                yield InputIssue(("cores", index), f"the processor {number}", needed, "name others, or allow it")
 
 
-def shared_cores(places: Places, root: Path = PROCESSORS) -> Iterator[str]:
+def shared_cores(places: Places, root: Path = hardware.PROCESSORS) -> Iterator[str]:
     """Say which places are on one core: what runs there shares more than memory."""
-    cores = physical_cores([number for place in places for number in place], root)
-    for core in cores:
+    for core in hardware.physical_cores([number for place in places for number in place], root):
         sharing = [place for place in places if not set(place).isdisjoint(core)]
         if len(sharing) > 1:
             numbers = ", ".join(str(number) for place in sharing for number in place)
@@ -196,52 +176,46 @@ def _listed(numbers: Collection[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
-# The machine we are on, as a stage: one run of a setting, pinned to its places, with what its meters tell.
+# This machine as a test bed: one run of a setting, pinned to its places, with the readings of its meters.
 #
 # clock      is set before a run, where the setting has one, and given back in the end
-# program    the application's own command, or a companion's; perf stat around it where it counts
+# program    the application's own command, or a probe's; perf stat around it where it counts
 # time       from the start of the measured program to its end; of the program in perf where perf says it
 # joules     of exactly that time, by the meter that runs all along
-COMPANION_TIMEOUT_SECONDS: Final = 600.0
+PROBE_TIMEOUT_SECONDS: Final = 600.0
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def programs_on(bench: Bench, folder: Path) -> dict[str, Program]:
-    """Return the programs of a bench whose file is in `folder`, and the companions, by name."""
-    found = {
-        each.name: Program(
-            each.name,
-            each.command,
-            (folder / (each.folder or "")).absolute(),
-            dict(each.environment),
-            each.timeout_seconds,
-        )
-        for each in bench.applications
-    }
+    """Return the programs of a bench whose file is in `folder`, and the interference probes, by name."""
+    found = {}
+    for each in bench.applications:
+        own, environment = (folder / (each.folder or "")).absolute(), dict(each.environment)
+        found[each.name] = Program(each.name, each.command, own, environment, each.timeout_seconds)
     for name in COMPANIONS:
-        command = companions.command("memory" if name == MEMORY_COMPANION else "compute")
-        found[name] = Program(name, command, folder.absolute(), ONE_THREAD, COMPANION_TIMEOUT_SECONDS)
+        command = probes.command("memory" if name == MEMORY_PROBE else "compute")
+        found[name] = Program(name, command, folder.absolute(), ONE_THREAD, PROBE_TIMEOUT_SECONDS)
     return found
 
 
-def faults_here(bench: Bench, folder: Path) -> Iterator[Fault]:
-    """Tell what of a bench cannot be run on this machine: places that are not there, programs neither."""
-    yield from faults_of_places(bench, allowed_processors())
+def issues_here(bench: Bench, folder: Path) -> Iterator[InputIssue]:
+    """Return what of a bench cannot be run on this machine: missing places and programs."""
+    yield from issues_of_places(bench, hardware.allowed_processors())
     programs = programs_on(bench, folder)
     for index, application in enumerate(bench.applications):
         if why := why_not_startable(programs[application.name]):
             found = f"a command that {why}"
-            yield Fault(("applications", index, "command"), found, "a program that can be run here", "correct it")
+            yield InputIssue(("applications", index, "command"), found, "a program that can be run here", "correct it")
 
 
 def require_linux() -> None:
-    """Refuse other systems."""
-    if not IS_LINUX:
-        raise MeasureError(f"applications can be measured on Linux only, and this is {system_name()}")
+    """Raise an error on other systems."""
+    if not hardware.IS_LINUX:
+        raise MeasureError(f"applications can be measured on Linux only, and this is {hardware.system_name()}")
 
 
-class MachineStage:
-    """The machine we are on; a context manager, within which its meters run.
+class MachineTestBed:
+    """The local machine; a context manager, within which its meters run.
 
     Commands run in `folder`, that of the bench file. The meters are by default those that the bench asks for and the
     machine has.
@@ -251,10 +225,10 @@ class MachineStage:
         require_linux()
         self._bench = bench
         self._programs = programs_on(bench, folder)
-        places = choose_places(bench, allowed_processors())
+        places = choose_places(bench, hardware.allowed_processors())
         self._places = [frozenset(place) for place in places]
         self._chosen = chosen or choose(bench, {n for place in places for n in place}, folder=folder)
-        self.machine = MeasuredMachine(processor_name(), system_name(), places)
+        self.machine = MeasuredMachine(hardware.processor_name(), hardware.system_name(), places)
         self.meters = self._chosen.meters(bench.energy)
         self.absent = self._chosen.absent  # what cannot be measured here, and why
         clocks = self._chosen.clocks
@@ -271,7 +245,7 @@ class MachineStage:
             *shared_cores(self.machine.cores),
             *(() if energy is None else energy.troubles),
             *(() if clocks is None else clocks.troubles),
-            *self._troubles.told,
+            *self._troubles,
         )
 
     def __enter__(self) -> Self:
@@ -289,21 +263,21 @@ class MachineStage:
         """End the meters, and give the clocks back."""
         self._open.close()
 
-    def warm_up(self, application: str, watch: Watch) -> str | None:
+    def warm_up(self, application: str, cancel: CancelToken) -> str | None:
         """Run a program once, unmeasured; return why it failed, or `None`."""
-        ended = corun(self._programs[application], (), self._places, watch, again=False)
+        ended = corun(self._programs[application], (), self._places, cancel, again=False)
         return None if ended is None else ended.failure
 
-    def idle_watts(self, watch: Watch) -> float | None:
+    def idle_watts(self, cancel: CancelToken) -> float | None:
         """Measure the idle machine at its own clock; `None` without a meter, or if it failed."""
         if self._chosen.energy is None:
             return None
         if self._chosen.clocks is not None:
             self._chosen.clocks.set(None)
-        return idle_watts(self._chosen.energy, self._bench.energy.idle_seconds, watch)
+        return idle_watts(self._chosen.energy, self._bench.energy.idle_seconds, cancel)
 
-    def perform(self, setting: Setting, watch: Watch) -> Sample | None:
-        """Run a setting once; `None` if the watch was over before the run had ended."""
+    def perform(self, setting: Setting, cancel: CancelToken) -> Sample | None:
+        """Run a setting once; `None` if the token was over before the run had ended."""
         if self._chosen.clocks is not None and (why := self._chosen.clocks.set(setting.mhz)):
             return Sample(setting, None, failure=f"its clock could not be set: {why}")
         measured, *beside = (self._programs[name] for name in (setting.application, *setting.beside))
@@ -314,7 +288,7 @@ class MachineStage:
             measured,
             beside,
             self._places,
-            watch,
+            cancel,
             again=not setting.batch,
             wrap=None if setting.batch or counters is None else lambda command: counters.wrap(command, self._counts),
             on_start=mark,

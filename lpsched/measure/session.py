@@ -1,4 +1,4 @@
-"""A bench from its file to what is known about the machine: plan, run, sum up, and warn."""
+"""Run a bench: plan the settings, run them, summarise them, and warn."""
 
 from __future__ import annotations
 
@@ -14,28 +14,17 @@ import numpy as np
 from lpsched.errors import InstanceError, MeasureError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
+from lpsched.measure import summary
 from lpsched.measure.bench import Bench, Repeats, each_once
-from lpsched.measure.evidence import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION, Measured, Sample, Setting
+from lpsched.measure.evidence import COMPANIONS, COMPUTE_PROBE, MEMORY_PROBE, Measured, Sample, Setting
 from lpsched.measure.files import SampleLines, head_of
-from lpsched.measure.machine import MachineStage, faults_here, require_linux
-from lpsched.measure.summary import (
-    additive_error,
-    enough,
-    intensities_of,
-    is_narrow,
-    is_told,
-    measurements_of,
-    own_interference,
-    raw_degradation,
-    relative_half,
-    widest,
-)
+from lpsched.measure.machine import MachineTestBed, issues_here, require_linux
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.measure.measurements import Measurements
 
 
@@ -48,9 +37,9 @@ if TYPE_CHECKING:
 #     at the fastest      M beside M, M beside C
 #                         of every application: a beside M, a beside C, M beside a
 #
-# M and C are the memory-bound and the compute-bound companion. They run where cache misses are not counted, or
-# are always asked for, and only as much as the classes need (`measure/summary.py`); at the fastest clock, where memory
-# is the most in the way. Whatever needs more places than the bench has is left out.
+# M and C are the memory-bound and the compute-bound interference probe. They run where cache misses are not counted, or
+# where the bench says always, and only as often as the classes need (`measure/summary.py`); at the fastest clock, where
+# memory is the worst bottleneck. What needs more places than the bench has is left out.
 def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:
     """Return every setting once, in the order above.
 
@@ -59,10 +48,10 @@ def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool,
     """
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     found = [setting for mhz in clocks for setting in _at_clock(bench, mhz, energy=energy)]
-    if wants_companions(bench, counters=counters):
-        m, c, names = MEMORY_COMPANION, COMPUTE_COMPANION, [each.name for each in bench.applications]
-        asked = [(m, m), (m, c), *(pair for a in names for pair in ((a, m), (a, c), (m, a)))]
-        found += [Setting(one, (other,), clocks[0]) for one, other in asked]
+    if wants_probes(bench, counters=counters):
+        m, c, names = MEMORY_PROBE, COMPUTE_PROBE, [each.name for each in bench.applications]
+        pairs = [(m, m), (m, c), *(pair for a in names for pair in ((a, m), (a, c), (m, a)))]
+        found += [Setting(one, (other,), clocks[0]) for one, other in pairs]
     return tuple(dict.fromkeys(each for each in found if len(each.together) <= bench.at_once))
 
 
@@ -92,13 +81,13 @@ def pairs_of(bench: Bench) -> tuple[tuple[str, ...], ...]:
     return tuple(combinations_with_replacement([each.name for each in bench.applications], 2))
 
 
-def wants_companions(bench: Bench, *, counters: bool) -> bool:
-    """Tell whether applications run beside companions, if there is a place beside them."""
+def wants_probes(bench: Bench, *, counters: bool) -> bool:
+    """Return whether applications run beside interference probes, if there is a second place."""
     return bench.companions == "always" or (bench.companions == "auto" and not counters)
 
 
 def programs_of(settings: Iterable[Setting]) -> tuple[str, ...]:
-    """Return the names of all that these settings run: applications in order, then companions."""
+    """Return the names of all that these settings run: applications in order, then probes."""
     names = dict.fromkeys(name for each in settings for name in (each.application, *each.beside))
     return tuple(sorted(names, key=COMPANIONS.__contains__))
 
@@ -113,17 +102,17 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
     found = []
     places = bench.at_once
     crowds = [*pairs_of(bench), *each_once(bench.groups)]
-    companions = wants_companions(bench, counters=counters)
-    if places == 1 and (crowds or companions):
+    probes = wants_probes(bench, counters=counters)
+    if places == 1 and (crowds or probes):
         found.append(
             "one place only: applications run alone, and neither degradation nor the slowdown beside "
-            "companions is measured; give the bench at least two cores"
+            "interference probes is measured; give the bench at least two cores"
         )
     if bench.batches and not energy and any(len(crowd) <= places for crowd in crowds):
         found.append("no energy is measured, so what running together saves is not measured either")
-    if not companions and not counters:
+    if not probes and not counters:
         found.append(
-            "cache misses are not counted and no companions are wanted, so no memory class is told; "
+            "cache misses are not counted and interference probes are off, so memory classes are not known; "
             "write 'companions: auto'"
         )
     return tuple(found)
@@ -131,16 +120,15 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
 
 # Run a bench: every setting as often as it takes, in random order, each run kept as soon as it has ended.
 #
-#     warm up    each program once or more, unmeasured; what a program that fails now is part of has failed
+#     warm up    each program once or more, unmeasured; settings of a program that fails now have failed
 #     idle       the power of doing nothing, before
 #     rounds     in each, every setting that needs another run is run once, in an order drawn anew, so that
 #                whatever drifts (heat, neighbours, the time of day) drifts through all settings alike
 #     idle       again, after
 #
 # A setting needs another run until its mean time is known well enough, or it was run often enough
-# (`measure/summary.py`). One that failed is not run again. Runs that are on file from before count as if they had
-# been made now, but for those that failed: whoever goes on has mended something, or tries again. Tests bring a stage
-# whose numbers are known.
+# (`measure/summary.py`). One that failed is not run again. Runs that are on file count as if they had been made now,
+# but for those that failed: resuming tries them again. Tests use a test bed whose numbers are known.
 @dataclass(frozen=True, slots=True)
 class BenchRun:
     """What a bench came to."""
@@ -152,25 +140,25 @@ class BenchRun:
 
 
 def run_bench(
-    bench: Bench, stage: MachineStage, settings: Sequence[Setting], kept: SampleLines, watch: Watch
+    bench: Bench, test_bed: MachineTestBed, settings: Sequence[Setting], kept: SampleLines, cancel: CancelToken
 ) -> BenchRun:
-    """Run these settings until each is known well enough, or the watch or the bench's own limit is over."""
+    """Run these settings until each is known well enough, or the token or the bench's own limit has expired."""
     if bench.limit_seconds is not None:
-        watch = watch.part(bench.limit_seconds)
+        cancel = cancel.part(bench.limit_seconds)
     runs = _Runs(settings, bench.repeats, kept)
     if runs.needed():
-        _warm_up(bench, stage, runs, watch)
+        _warm_up(bench, test_bed, runs, cancel)
     idle_before = kept.idle_watts_before
-    if idle_before is None and not watch.is_over():
-        watch.tell("idle power, before")
-        idle_before = stage.idle_watts(watch)
+    if idle_before is None and not cancel.expired():
+        cancel.report("idle power, before")
+        idle_before = test_bed.idle_watts(cancel)
         if idle_before is not None:
             kept.add_idle_before(idle_before)
-    _rounds(bench, stage, runs, watch)
+    _rounds(bench, test_bed, runs, cancel)
     idle_after = None
-    if not watch.is_over():
-        watch.tell("idle power, after", done=runs.made, total=runs.made)
-        idle_after = stage.idle_watts(watch)
+    if not cancel.expired():
+        cancel.report("idle power, after", done=runs.made, total=runs.made)
+        idle_after = test_bed.idle_watts(cancel)
     return BenchRun(tuple(chain.from_iterable(runs.samples.values())), idle_before, idle_after, runs.needed())
 
 
@@ -207,33 +195,33 @@ class _Runs:
     def _missing(self, setting: Setting) -> int:
         samples = self.samples[setting]
         seconds = [sample.seconds for sample in samples if sample.seconds is not None]
-        if len(seconds) < len(samples) or enough(seconds, self.repeats):
+        if len(seconds) < len(samples) or summary.enough(seconds, self.repeats):
             return 0
         return max(1, self.repeats.least - len(samples))
 
 
-def _warm_up(bench: Bench, stage: MachineStage, runs: _Runs, watch: Watch) -> None:
+def _warm_up(bench: Bench, test_bed: MachineTestBed, runs: _Runs, cancel: CancelToken) -> None:
     """Run every program that is still needed; settings of one that fails have failed."""
     for name in programs_of(runs.needed()):
         for _ in range(bench.repeats.warm_ups):
-            if watch.is_over():
+            if cancel.expired():
                 return
-            watch.tell(f"warm-up of {name}", done=runs.made, total=runs.total())
-            failure = stage.warm_up(name, watch)
-            if failure is not None and not watch.is_over():
+            cancel.report(f"warm-up of {name}", done=runs.made, total=runs.total())
+            failure = test_bed.warm_up(name, cancel)
+            if failure is not None and not cancel.expired():
                 for setting in runs.needed():
                     if name in setting.together:
                         runs.add(Sample(setting, None, failure=f"{name}, when it was warmed up, {failure}"))
                 break
 
 
-def _rounds(bench: Bench, stage: MachineStage, runs: _Runs, watch: Watch) -> None:
-    order = np.random.default_rng([bench.seed, runs.made])  # who goes on draws another order
+def _rounds(bench: Bench, test_bed: MachineTestBed, runs: _Runs, cancel: CancelToken) -> None:
+    order = np.random.default_rng([bench.seed, runs.made])  # a resumed bench draws another order
     while needed := runs.needed():
         for index in order.permutation(len(needed)):
             setting = needed[int(index)]
-            watch.tell(str(setting), done=runs.made, total=runs.total())
-            sample = None if watch.is_over() else stage.perform(setting, watch)
+            cancel.report(str(setting), done=runs.made, total=runs.total())
+            sample = None if cancel.expired() else test_bed.perform(setting, cancel)
             if sample is None:
                 return
             runs.add(sample)
@@ -246,8 +234,8 @@ MOST_NAMED: Final = 4  # in one sentence
 MOST_REASONS: Final = 8  # of failures
 
 
-def remarks_of(bench: Bench, measurements: Measurements) -> tuple[str, ...]:
-    """Return every remark, the gravest kind first."""
+def warnings_of(bench: Bench, measurements: Measurements) -> tuple[str, ...]:
+    """Return every warning, the gravest kind first."""
     return (
         *_failures(measurements),
         *_missing_columns(bench, measurements),
@@ -256,8 +244,7 @@ def remarks_of(bench: Bench, measurements: Measurements) -> tuple[str, ...]:
         *measurements.remarks(),
         *_negative(measurements),
         *_classes(bench, measurements),
-        *_class_range(measurements),
-        *_additive(measurements),
+        *_averages(measurements),
     )
 
 
@@ -278,26 +265,26 @@ def _missing_columns(bench: Bench, measurements: Measurements) -> Iterator[str]:
         yield f"no time alone at every clock, so left out of the columns: {_listed(missing)}"
     bare = [name for name in names if name in measurements.seconds and name not in measurements.watts]
     if measurements.watts and bare:
-        yield f"the meter told no energy of {_listed(bare)}, so they have no watts"
+        yield f"the meter reported no energy of {_listed(bare)}, so they have no watts"
 
 
 def _not_narrow(bench: Bench, measurements: Measurements) -> Iterator[str]:
-    wide = [each for each in measurements.measured if not is_narrow(each.seconds, bench.repeats)]
+    wide = [each for each in measurements.measured if not summary.is_narrow(each.seconds, bench.repeats)]
     full = [each for each in wide if each.seconds.count >= bench.repeats.most]
     short = [each for each in wide if each.seconds.count < bench.repeats.most]
-    asked = f"{100 * bench.repeats.within:g} %"
+    wanted = f"{100 * bench.repeats.within:g} %"
     if full:
         yield (
-            f"not within {asked} after {bench.repeats.most} runs: {_listed(_with_width(full))}; "
+            f"not within {wanted} after {bench.repeats.most} runs: {_listed(_with_width(full))}; "
             "quiet the machine, let each run take longer, or raise repeats.most"
         )
     if short:
-        yield f"not within {asked} when the bench ended: {_listed(_with_width(short))}; go on with --resume"
+        yield f"not within {wanted} when the bench ended: {_listed(_with_width(short))}; go on with --resume"
 
 
 def _with_width(measured: Iterable[Measured]) -> list[str]:
     """Name settings, those known worst first."""
-    halves = {each.setting: relative_half(each.seconds) for each in measured}
+    halves = {each.setting: summary.relative_half(each.seconds) for each in measured}
     widths = {setting: inf if half is None else half for setting, half in halves.items()}
     order = sorted(widths, key=lambda setting: (-widths[setting], str(setting)))
     return [f"{each} ({'one run' if widths[each] == inf else f'+- {100 * widths[each]:.3g} %'})" for each in order]
@@ -305,9 +292,7 @@ def _with_width(measured: Iterable[Measured]) -> list[str]:
 
 def _idle_power(measurements: Measurements) -> Iterator[str]:
     before, after = measurements.idle_watts_before, measurements.idle_watts_after
-    if before is None or after is None:
-        return
-    if abs(before - after) > IDLE_DIFFERENCE * max(before, after):
+    if before is not None and after is not None and abs(before - after) > IDLE_DIFFERENCE * max(before, after):
         yield (
             f"idle power was {before:.4g} W before and {after:.4g} W after the runs; the machine was not at "
             "rest, or something else drew power: measure again when it is quiet"
@@ -315,7 +300,7 @@ def _idle_power(measurements: Measurements) -> Iterator[str]:
 
 
 def _negative(measurements: Measurements) -> Iterator[str]:
-    below = {pair: value for pair, value in raw_degradation(measurements.measured).items() if value < 0}
+    below = {pair: value for pair, value in summary.raw_degradation(measurements.measured).items() if value < 0}
     if below:
         (a, b), least = min(below.items(), key=lambda each: (each[1], each[0]))
         yield (
@@ -327,46 +312,38 @@ def _negative(measurements: Measurements) -> Iterator[str]:
 def _classes(bench: Bench, measurements: Measurements) -> Iterator[str]:
     known = {each.setting: each for each in measurements.measured}
     clocks: tuple[float | None, ...] = measurements.frequencies_mhz or (None,)
-    without = [
-        each.name
-        for each in measurements.applications
-        if each.memory_class is None and each.name in measurements.seconds
-    ]
+    timed = [each for each in measurements.applications if each.name in measurements.seconds]
+    without = [each.name for each in timed if each.memory_class is None]
     if without:
         yield f"no memory class of {_listed(without)}: {_why_no_class(known, clocks[0])}"
-    for name, told in intensities_of(bench, known, clocks).items():
-        if told.doubtful is not None:
-            lower, upper = told.doubtful
-            yield f"{name} is of class {told.memory_class}, but its runs fit any from {lower} to {upper}"
+    for name, found in summary.intensities_of(bench, known, clocks).items():
+        if found.doubtful is not None:
+            lower, upper = found.doubtful
+            yield f"{name} is of class {found.memory_class}, but its runs fit any from {lower} to {upper}"
 
 
 def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
-    own = own_interference(known, mhz)
-    if own is None:
-        beside = any(name in COMPANIONS for setting in known for name in setting.together)
-        told = "not all runs beside the companions are there" if beside else "nothing ran beside companions"
-        return f"no cache misses were counted, and {told}"
-    if not is_told(own):
+    own = summary.own_interference(known, mhz)
+    if own is None and not any(name in COMPANIONS for setting in known for name in setting.together):
+        return "no cache misses were counted, and nothing ran beside interference probes"
+    if own is not None and not summary.is_significant(own):
         return (
-            f"the memory companion slows itself by {100 * own.value:.3g} % +- {100 * own.half:.3g} %, which "
+            f"the memory probe slows itself by {100 * own.value:.3g} % +- {100 * own.half:.3g} %, which "
             "may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
         )
-    return "no cache misses were counted, and not all runs beside the companions are there"
+    return "no cache misses were counted, and not all runs beside the interference probes are there"
 
 
-def _class_range(measurements: Measurements) -> Iterator[str]:
+def _averages(measurements: Measurements) -> Iterator[str]:
     classes = {each.name: each.memory_class for each in measurements.applications if each.memory_class is not None}
-    found = widest(measurements.degradation_in_full, classes)
+    found = summary.widest(measurements.degradation_in_full, classes)
     if found is not None and found.most - found.least > CLASS_RANGE:
         yield (
             f"degradation by class hides differences: of class {found.own} beside {found.other} the "
             f"{found.pairs} pairs range from {found.least:.3g} to {found.most:.3g}; "
             "degradation in full keeps them apart"
         )
-
-
-def _additive(measurements: Measurements) -> Iterator[str]:
-    error = additive_error(measurements.additive)
+    error = summary.additive_error(measurements.additive)
     if error is not None:
         yield (
             f"sums of pairwise degradations miss the times in larger groups by {100 * error.mean:.3g} % in "
@@ -380,26 +357,25 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(found[:MOST_NAMED]) + more
 
 
-# From a bench file to what is known about this machine.
 MOST_FAILED: Final = 3  # in one message
 
 
 def read_bench_here(path: Path) -> Bench:
-    """Read a bench, and see that this machine has the places and the programs that it names."""
+    """Read a bench, and check that this machine has the places and the programs that it names."""
     require_linux()
 
     def make(raw: object) -> Bench:
         bench = Bench.read(raw, str(path))
-        if faults := tuple(faults_here(bench, path.parent)):
-            raise InstanceError(str(path), faults)
+        if issues := tuple(issues_here(bench, path.parent)):
+            raise InstanceError(str(path), issues)
         return bench
 
     return made_of(read_document(path), path, make)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a session found out; `remarks` are what a user should know before relying on it."""
+class SessionResult:
+    """The measurements of a session; `remarks` are warnings about them."""
 
     measurements: Measurements
     runs: int  # with those of earlier sessions
@@ -407,12 +383,11 @@ class Found:
     remarks: tuple[str, ...]
 
     def require_something(self) -> None:
-        """Refuse to go on with nothing."""
-        if self.measurements.seconds:
-            return
-        failed = [f"{each.setting} {each.reason}" for each in self.measurements.failed[:MOST_FAILED]]
-        why = "; ".join(failed) or "no application ran to its end at every clock before the time was over"
-        raise MeasureError(f"nothing could be measured: {why}")
+        """Raise an error if nothing could be measured."""
+        if not self.measurements.seconds:
+            failed = [f"{each.setting} {each.reason}" for each in self.measurements.failed[:MOST_FAILED]]
+            why = "; ".join(failed) or "no application ran to its end at every clock before the time was over"
+            raise MeasureError(f"nothing could be measured: {why}")
 
 
 class Session:
@@ -423,7 +398,7 @@ class Session:
 
     def __init__(self, bench: Bench, folder: Path) -> None:
         self.bench = bench
-        self.stage = MachineStage(bench, folder)
+        self.stage = MachineTestBed(bench, folder)
         meters = self.stage.meters
         known = {"energy": meters.energy is not None, "counters": meters.counters is not None}
         self.absent = (*self.stage.absent, *left_out(bench, **known))
@@ -434,18 +409,18 @@ class Session:
         """How many measured runs there will be, at least and at most."""
         return run_counts(self.bench, self.settings)
 
-    def run(self, samples: Path, watch: Watch, *, resume: bool = False) -> Found:
-        """Run everything, keeping each run in a file of samples at once; tell what is known in the end.
+    def run(self, samples: Path, cancel: CancelToken, *, resume: bool = False) -> SessionResult:
+        """Run everything, write each run to a file of samples at once, and return the measurements.
 
-        When the watch is over, what runs is ended at once, and what was measured by then counts. `resume` goes on with
-        a file of samples that is there.
+        When the token has expired, running programs are stopped at once and the
+        measurements so far are returned. `resume` continues an existing file of samples.
         """
         machine, meters, ours = self.stage.machine, self.stage.meters, version("lpsched")
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         head = head_of(self.bench, machine=machine, meters=meters, lpsched=ours, began=now)
         with SampleLines(samples, head, resume=resume) as lines, self.stage:
-            run = run_bench(self.bench, self.stage, self.settings, lines, watch)
-            measurements = measurements_of(
+            run = run_bench(self.bench, self.stage, self.settings, lines, cancel)
+            measurements = summary.measurements_of(
                 self.bench,
                 machine=machine,
                 meters=meters,
@@ -457,5 +432,5 @@ class Session:
                 lpsched=ours,
                 absent=self.absent,
             )
-            remarks = (*self.stage.troubles, *remarks_of(self.bench, measurements))
-            return Found(measurements, len(run.samples), len(run.unfinished), remarks)
+            remarks = (*self.stage.troubles, *warnings_of(self.bench, measurements))
+            return SessionResult(measurements, len(run.samples), len(run.unfinished), remarks)

@@ -5,19 +5,9 @@ from __future__ import annotations
 import math
 from math import fsum, hypot
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.measure.evidence import (
-    COMPANIONS,
-    COMPUTE_COMPANION,
-    MEMORY_COMPANION,
-    AdditiveCheck,
-    Failed,
-    Measured,
-    Saving,
-    Setting,
-    Spread,
-)
+from lpsched.measure.evidence import COMPANIONS, AdditiveCheck, Failed, Measured, Saving, Setting, Spread
 from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of, class_rank
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
@@ -56,50 +46,46 @@ def spread_of(values: Sequence[float], confidence: float) -> Spread:
 
 
 def half_width(deviation: float, count: int, confidence: float) -> float:
-    """Return h of so many values."""
+    """Return h of `count` values."""
     return student(confidence, count - 1) * deviation / math.sqrt(count)
 
 
 def enough(seconds: Sequence[float], repeats: Repeats) -> bool:
-    """Tell whether a setting with these times needs no more runs."""
+    """Return whether a setting with these times needs no more runs."""
     if len(seconds) >= repeats.most:
         return True
     return len(seconds) >= repeats.least and is_narrow(spread_of(seconds, repeats.confidence), repeats)
 
 
 def is_narrow(spread: Spread, repeats: Repeats) -> bool:
-    """Tell whether a mean is known as well as asked; of a single value nobody knows."""
+    """Return whether a mean is known as well as specified; false for a single value."""
     if spread.deviation is None:
         return False
     return half_width(spread.deviation, spread.count, repeats.confidence) <= repeats.within * spread.mean
 
 
-# Memory intensity: by cache misses per instruction, or by what applications and companions do to each other.
+# Memory intensity: by cache misses per instruction, or by what applications and interference probes do to each other.
 #
-# Counted    the mean over clocks of last-level cache misses per instruction alone, held against
-# `class_bounds`.
-#            This is table 8.2 of the thesis.
+# Counted      the mean over clocks of last-level cache misses per instruction alone, compared with `class_bounds`;
+#              this is table 8.2 of the thesis
+# Not counted  t(x|y) is the mean time of x beside y, M the memory-bound probe and C the compute-bound one:
 #
-# Not        t(x|y) is the mean time of x beside y, M the memory-bound companion and C the compute-bound one:
-# counted
 #            own     = t(M|M) / t(M|C) - 1            what M does to itself
 #            suffers = (t(a|M) / t(a|C) - 1) / own    what M does to a
 #            causes  = (t(M|a) / t(M|C) - 1) / own    what a does to M
-#            share   = max(suffers, causes)           held against `share_bounds`
+#            share   = max(suffers, causes)           compared with `share_bounds`
 #
 # C stands where M would: both keep a core busy, so that clocks, heat and the scheduler do the same to either
 # time and only memory makes the difference. M itself would suffer and cause 1, and C cause 0.
 #
 # The larger of both counts, because an application that streams through memory slows others and hardly waits
-# itself, and one that lives in a shared cache waits and slows hardly anybody; their mean would call both
+# itself, and one that lives in a shared cache waits and hardly slows others; their mean would call both
 # calm. The price is that two shares that are nearly 0 lean upwards a little, by about half of their noise.
 #
-# Half widths of confidence intervals, as far as first-order terms go: of a ratio r = m_1 / m_2 of mean times
-# r sqrt((h_1 / m_1)^2 + (h_2 / m_2)^2); of a share (r - 1) / own with w and v the half widths of r and own
-# sqrt(w^2 + (share v)^2) / own. Where own is not above its half width, M does not slow itself beyond noise,
-# and nothing is told.
-M: Final = MEMORY_COMPANION
-C: Final = COMPUTE_COMPANION
+# Half widths of confidence intervals, as far as first-order terms go: of a ratio r = m_1 / m_2 of mean times r
+# sqrt((h_1 / m_1)^2 + (h_2 / m_2)^2); of a share (r - 1) / own with w and v the half widths of r and own sqrt(w^2 +
+# (share v)^2) / own. Where own is not above its half width, M does not slow itself beyond noise, and no class is given.
+M, C = COMPANIONS
 
 
 class Estimate(NamedTuple):
@@ -123,22 +109,22 @@ class Intensity(NamedTuple):
 def intensities_of(
     bench: Bench, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]
 ) -> dict[str, Intensity]:
-    """Return the intensity of each application; companions are looked for at the first clock."""
+    """Return the intensity of each application; probes are looked for at the first clock."""
     own = own_interference(measured, clocks[0])
     return {
-        each.name: _intensity(each.name, bench, measured, clocks, own if is_told(own) else None)
+        each.name: _intensity(each.name, bench, measured, clocks, own if is_significant(own) else None)
         for each in bench.applications
     }
 
 
 def own_interference(measured: Mapping[Setting, Measured], mhz: float | None) -> Estimate | None:
-    """Return what the memory companion does to itself; `None` where it was not measured twice."""
+    """Return what the memory probe does to itself; `None` where it was not measured twice."""
     ratio = _ratio(measured.get(Setting(M, (M,), mhz)), measured.get(Setting(M, (C,), mhz)))
     return None if ratio is None else Estimate(ratio.value - 1, ratio.half)
 
 
-def is_told(own: Estimate | None) -> bool:
-    """Tell whether the memory companion slows itself beyond noise."""
+def is_significant(own: Estimate | None) -> bool:
+    """Return whether the memory probe slows itself beyond noise."""
     return own is not None and own.value > own.half
 
 
@@ -206,7 +192,7 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     lpsched: str = "",
     absent: Iterable[str] = (),
 ) -> Measurements:
-    """Return what the runs of a bench tell; in which order they were made does not matter.
+    """Return what the runs of a bench show; their order does not matter.
 
     Runs at other clocks than those that were set, or of applications that the bench no longer has, do not count. The
     other parameters are as in `Measurements`.
@@ -217,8 +203,8 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     counted = [each for each in samples if each.setting.mhz in clocks and programs.issuperset(each.setting.together)]
     measured, failed = evidence_of(counted, bench)
     known = {each.setting: each for each in measured}
-    told = intensities_of(bench, known, clocks)
-    classes = {name: each.memory_class for name, each in told.items() if each.memory_class is not None}
+    intensities = intensities_of(bench, known, clocks)
+    classes = {name: each.memory_class for name, each in intensities.items() if each.memory_class is not None}
     idle = [watts for watts in (idle_before, idle_after) if watts is not None]
     idle_watts = mean(idle) if idle else None
     degradation = degradation_of(measured, names)
@@ -228,7 +214,7 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
         machine=machine,
         meters=meters,
         applications=tuple(
-            MeasuredApplication(each.name, each.command, each.count, *told[each.name][:5])
+            MeasuredApplication(each.name, each.command, each.count, *intensities[each.name][:5])
             for each in bench.applications
         ),
         seconds=_columns(names, clocks, {setting: each.seconds.mean for setting, each in known.items()}),
@@ -288,8 +274,8 @@ def _failure(runs: Sequence[Sample]) -> str | None:
 
 def _measured(setting: Setting, runs: Sequence[Sample], confidence: float) -> Measured:
     def spread(values: Iterable[float | None]) -> Spread | None:
-        told = [value for value in values if value is not None]
-        return spread_of(told, confidence) if told else None
+        given = [value for value in values if value is not None]
+        return spread_of(given, confidence) if given else None
 
     seconds = spread(run.seconds for run in runs)
     assert seconds is not None, "a setting without times has failed"
@@ -338,9 +324,8 @@ def savings_of(measured: Iterable[Measured], idle_watts: float | None) -> tuple[
 #     d(a|b) = t(a|b) / t(a) - 1        at one clock, t the mean times beside b and alone
 #     PD[a][b] = max(0, mean of d(a|b) over the clocks measured)
 #
-# Nothing runs faster because something else runs beside it: a mean below 0 is noise, and 0 in the table; the
-# times that say so stay in the evidence. Classes x and y of memory intensity have the mean of the table over
-# the pairs measured,
+# Nothing runs faster because something else runs beside it: a mean below 0 is noise, and 0 in the table; the times that
+# say so stay in the evidence. Classes x and y of memory intensity have the mean of the table over the pairs measured,
 #
 #     PD[x][y] = mean of PD[a][b] over a of class x, b of class y
 class Range(NamedTuple):
@@ -354,10 +339,7 @@ class Range(NamedTuple):
 
 
 def time_ratios(measured: Iterable[Measured]) -> dict[Setting, float]:
-    """Return t(a|others) / t(a) of each setting whose application was also measured alone at its clock.
-
-    Batches and companions are no part of it.
-    """
+    """Return t(a|others) / t(a) of settings measured alone at that clock too, without batches and probes."""
     known = {each.setting: each.seconds.mean for each in measured}
     return {
         setting: seconds / alone
@@ -417,7 +399,7 @@ def _by_class(degradation: Degradation, classes: Mapping[str, str]) -> dict[tupl
 #     predicted  1 + sum_{b in B} PD[a][b]   PD as it stands in the table, one for all clocks
 #
 # A facility slows every core by this sum. Where three or more share what two had to themselves (caches,
-# channels to memory), it may be off; how far is told, not corrected.
+# channels to memory), it may be off; how far is reported, not corrected.
 class AdditiveError(NamedTuple):
     """How far predictions are off, as shares of the measured times, without sign."""
 

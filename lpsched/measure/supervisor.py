@@ -1,21 +1,19 @@
-"""The keeper: a small process of its own that starts the applications of one run, and outlives none of them.
+"""The supervisor: a small process of its own that starts the applications of one run, and ends all of them.
 
-`corun.py` starts it. The keeper adopts orphans, and it starts nothing but applications, so whatever is below
-it belongs to the run and can be ended without harm to anybody else's processes. It listens to its stdin and
-says lines of JSON on its stdout:
+`corun.py` starts it. It adopts orphans and starts nothing but applications, so all processes below it belong to the
+run and can be ended without harm to others. It reads stdin and writes lines of JSON to stdout:
 
-    hears                          says
+    reads                          writes
     the job, one line
-                                   {"event": "ready"}         those beside run
+                                   {"event": "ready"}         the corunners run
     go
                                    {"event": "ended", ...}    of the measured one, or of all in a batch
                                    {"event": "gone", ...}     nothing is left
-    the end of stdin: all is over, whatever the run is doing; also when our starter was killed
+    the end of stdin: everything ends, whatever the run is doing; also when the parent was killed
 
 Times are those of `time.monotonic`, which all processes of a machine share. A process that ends wakes the
-keeper at once; it may be in the middle of starting another one, which takes some milliseconds. Where there
-are other processors than those of the run, the keeper works there. It is started for each run, so it and what
-it imports do without modules that take long to load.
+supervisor at once, unless it is starting another one, which takes some milliseconds. Where there are other processors
+than those of the run, it works there. It is started for each run, so it imports no modules that take long to load.
 """
 
 from __future__ import annotations
@@ -37,25 +35,20 @@ if TYPE_CHECKING:
 
 # End every process below this one, whatever it does to get away.
 #
-# Linux hands an orphan to the nearest ancestor that asked for orphans (`adopt_orphans`). So a daemon that forks
+# Linux hands an orphan to the nearest ancestor that adopts orphans (`PR_SET_CHILD_SUBREAPER`). So a daemon that forks
 # twice and starts a session of its own becomes our child when its parents are gone, and
 #
 #     we have no child  <=>  nothing that was started below us is left.
 #
 # Each round signals our children with their process groups. Children that are not yet waited for keep their
-# numbers, and so do their groups: no number can have passed to a stranger. A group is signalled as one, between
+# ids, and so do their groups: no id can belong to another program by now. A group is signalled as one, between
 # two forks, so a loop of forks in one group ends in one round; one that also starts a session in each fork has
 # to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
 #
-# Only a process that starts nothing else may use this, such as the keeper below: all its children are ended.
+# Only a process that starts nothing else may use this, such as the supervisor: all its children are ended.
 PR_SET_PDEATHSIG: Final = 1  # these two are from <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER: Final = 36
 STEP_SECONDS: Final = 0.001  # between two looks while nothing changes
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every orphan below this process."""
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_with_parent(number: int) -> None:
@@ -63,21 +56,21 @@ def end_with_parent(number: int) -> None:
     _prctl(PR_SET_PDEATHSIG, number)
 
 
-def end_children(*, grace_seconds: float, patience_seconds: float) -> tuple[int, ...]:
-    """End all children, and theirs; return those that are there still after that much patience."""
+def end_children(*, grace_seconds: float, limit_seconds: float) -> tuple[int, ...]:
+    """End all children, and theirs; return those that are still there after `limit_seconds`."""
     begin = time.monotonic()
-    told: dict[int, set[int]] = {signal.SIGTERM: set(), signal.SIGKILL: set()}
+    sent: dict[int, set[int]] = {signal.SIGTERM: set(), signal.SIGKILL: set()}
     while (reaped := _reap()) is not None:
         seconds = time.monotonic() - begin
         number = signal.SIGTERM if seconds < grace_seconds else signal.SIGKILL
         there = children()
-        if seconds > patience_seconds:
+        if seconds > limit_seconds:
             return there
-        told[number] -= reaped  # another may have got the number
-        fresh = set(there) - told[number]
+        sent[number] -= reaped  # the id may have been given to another one
+        fresh = set(there) - sent[number]
         for child in fresh:
             _signal(child, number)
-        told[number] |= fresh
+        sent[number] |= fresh
         if not fresh:
             time.sleep(STEP_SECONDS)
     return ()
@@ -139,14 +132,14 @@ def _prctl(option: int, argument: int) -> None:
         raise OSError(ctypes.get_errno(), f"prctl({option}, {argument}): {os.strerror(ctypes.get_errno())}")
 
 
-# Start a program that is pinned from its first instruction, and keep the end of what it says on stderr.
+# Start a program that is pinned from its first instruction, and keep the end of its stderr.
 #
 # Between fork and exec the new process starts a session, binds itself to its processors, goes into its folder
 # and takes /dev/null for stdin and stdout. So its own children are bound as well, and no moment passes on
-# another processor. What fails there is told through a pipe that exec closes.
+# another processor. What fails there is reported through a pipe that exec closes.
 TAIL_BYTES: Final = 2000
 READ_BYTES: Final = 65536
-MOST_READS: Final = 32  # at the end; a pipe holds at most 1 MiB, and whoever holds it may write for ever
+MOST_READS: Final = 32  # at the end; a pipe holds at most 1 MiB, and another process may keep writing to it
 
 
 class Start(TypedDict):
@@ -177,7 +170,7 @@ class Tail:
         self._last = b""
 
     def read(self) -> bool:
-        """Take what is there; tell whether more may come."""
+        """Read what is there; return whether more may come."""
         with contextlib.suppress(BlockingIOError):
             some = os.read(self.pipe, READ_BYTES)
             self._last = (self._last + some)[-TAIL_BYTES:]
@@ -185,7 +178,7 @@ class Tail:
         return False
 
     def words(self) -> str:
-        """Take what is there still, and return the last of it."""
+        """Read the rest, and return the end of it."""
         for _ in range(MOST_READS):
             if not self.read():
                 break
@@ -195,24 +188,24 @@ class Tail:
 def start(what: Start) -> tuple[int, Tail]:
     """Start a program; return its process and its stderr."""
     errors_read, errors_write = os.pipe()
-    told_read, told_write = os.pipe()
+    failure_read, failure_write = os.pipe()
     process = os.fork()
     if process == 0:
-        _become(what, errors_write, told_write)
+        _become(what, errors_write, failure_write)
     os.close(errors_write)
-    os.close(told_write)
-    with os.fdopen(told_read, "rb") as pipe:
-        told = pipe.read()  # nothing, once it runs
-    if told:
+    os.close(failure_write)
+    with os.fdopen(failure_read, "rb") as pipe:
+        failure = pipe.read()  # nothing, once it runs
+    if failure:
         os.close(errors_read)
         os.waitpid(process, 0)
-        step, number = told.split()
+        step, number = failure.split()
         raise NotStartedError(step.decode("ascii"), int(number))
     os.set_blocking(errors_read, False)
     return process, Tail(errors_read)
 
 
-def _become(what: Start, errors: int, told: int) -> NoReturn:
+def _become(what: Start, errors: int, failure: int) -> NoReturn:
     step = "place"
     try:
         os.setsid()
@@ -220,7 +213,9 @@ def _become(what: Start, errors: int, told: int) -> NoReturn:
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)  # undo what Python ignores, and what we block or ignore
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _pin(what["place"])
+        os.sched_setaffinity(0, what["place"])
+        if os.sched_getaffinity(0) != set(what["place"]):  # Linux silently leaves out those that it may not use
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # noqa: TRY301 - sent to the parent below
         step = "folder"
         os.chdir(what["folder"])
         step = "program"
@@ -230,36 +225,30 @@ def _become(what: Start, errors: int, told: int) -> NoReturn:
         os.dup2(errors, 2)
         os.execve(what["file"], what["command"], what["environment"])  # noqa: S606 - no shell is wanted
     except OSError as error:
-        os.write(told, f"{step} {error.errno or 0}".encode())
+        os.write(failure, f"{step} {error.errno or 0}".encode())
     except ValueError:  # a name that no program can have
-        os.write(told, f"{step} {errno.EINVAL}".encode())
+        os.write(failure, f"{step} {errno.EINVAL}".encode())
     finally:
         os._exit(127)
 
 
-def _pin(place: list[int]) -> None:
-    os.sched_setaffinity(0, place)
-    if os.sched_getaffinity(0) != set(place):  # Linux takes those that it may, and says nothing of the others
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-
-
 GRACE_SECONDS: Final = 1.0  # between SIGTERM and SIGKILL
-PATIENCE_SECONDS: Final = 10.0  # with what does not even end by SIGKILL
+KILL_SECONDS: Final = 10.0  # for processes that do not end even by SIGKILL
 MOMENT_SECONDS: Final = 0.1  # in which what is about to end, such as a helper of a program, may do so
 MANY_RUNS: Final = 100  # enough to see that a program is too short
-MOST_STARTING: Final = 1 / 3  # of the time of a program beside; with more, its starts are the load, not it
+MOST_STARTING: Final = 1 / 3  # of the time of a corunner; with more, its starts are the load, not its work
 LONGEST_WAIT_SECONDS: Final = 3600.0  # of one poll, whose milliseconds are an int
 
 
 class Job(TypedDict):
-    """What a keeper is told: the measured program first; `again`: the others are started again."""
+    """What a supervisor runs: the measured program first; `again`: the others are started again."""
 
     programs: list[Start]
     again: bool
 
 
 def is_too_short(runs: int, starting_share: float) -> bool:
-    """Tell whether a program that is started again and again is mostly being started.
+    """Return whether a program that is restarted spends most of its time starting.
 
     >>> is_too_short(99, 0.9), is_too_short(100, 0.9), is_too_short(100, 0.3)
     (False, True, False)
@@ -268,13 +257,13 @@ def is_too_short(runs: int, starting_share: float) -> bool:
 
 
 class _Over(BaseException):
-    """Our starter wants no more, or is no more."""
+    """The parent wants no more, or has ended."""
 
 
 class _Failed(Exception):  # noqa: N818 - the application's error, not ours
     def __init__(self, index: int, how: str, number: float, errors: str = "") -> None:
         super().__init__(index, how, number, errors)
-        self.said = {"index": index, "how": how, "number": number, "errors": errors}
+        self.message = {"index": index, "how": how, "number": number, "errors": errors}
 
 
 class _Running(NamedTuple):
@@ -307,16 +296,18 @@ class _Run:
             self._poll.register(pipe, select.POLLIN)
 
     def perform(self) -> dict[str, Any]:
-        """Run to the end, and tell how it was."""
+        """Run to the end, and return the message about it."""
         errors = ""
         if self._job["again"]:
             for index in range(1, len(self._programs)):
                 self._start(index)
-        _say("ready")
+        _send("ready")
         while True:
-            ready = self._wait()
+            soonest = min((running.until for running in self._running.values()), default=math.inf)
+            seconds = min(max(0.0, soonest - time.monotonic()), LONGEST_WAIT_SECONDS)
+            ready = {pipe for pipe, _ in self._poll.poll(math.ceil(seconds * 1000))}
             ended = self._ended()
-            self._hear(ready)
+            self._receive(ready)
             for one in ended:
                 if one.status != 0:
                     raise _Failed(one.program, "ended", one.status, one.errors)
@@ -329,7 +320,7 @@ class _Run:
             self._go_on(ended if self._job["again"] else ())
 
     def _go_on(self, ended: Iterable[_HasEnded]) -> None:
-        """Start again what has ended, unless it is too short; refuse what runs for too long."""
+        """Start again what has ended, unless it is too short; fail on what runs for too long."""
         for index, _, _, end in ended:
             share = self._starting_seconds[index] / (end - self._first[index])
             if is_too_short(self._starts[index], share):
@@ -345,7 +336,7 @@ class _Run:
         return sum(starts - 1 for starts in self._starts if starts)
 
     def left_behind(self) -> int:
-        """Count what outlives whoever started it, and by more than a moment."""
+        """Count processes that outlive their parent by more than a moment."""
         until = time.monotonic() + MOMENT_SECONDS
         while True:
             orphans = set(children()) - set(self._running)
@@ -366,12 +357,6 @@ class _Run:
         self._starts[index] += 1
         self._starting_seconds[index] += time.monotonic() - now
 
-    def _wait(self) -> set[int]:
-        """Wait until something happens; return the pipes in which it did."""
-        soonest = min((running.until for running in self._running.values()), default=math.inf)
-        seconds = min(max(0.0, soonest - time.monotonic()), LONGEST_WAIT_SECONDS)
-        return {pipe for pipe, _ in self._poll.poll(math.ceil(seconds * 1000))}
-
     def _ended(self) -> list[_HasEnded]:
         """Wait for all that have ended; return the programs among them, in the order of their ends."""
         ended = []
@@ -388,8 +373,8 @@ class _Run:
                 os.close(running.tail.pipe)
         return ended
 
-    def _hear(self, ready: set[int]) -> None:
-        """Take what programs said to stderr, and what our starter said to us."""
+    def _receive(self, ready: set[int]) -> None:
+        """Read the stderr of programs, and the messages of the parent."""
         for running in self._running.values():
             if running.tail.pipe in ready and not running.tail.read():
                 self._poll.unregister(running.tail.pipe)  # closed, and it may run on
@@ -404,14 +389,14 @@ class _Run:
 
 
 def main() -> None:
-    """Keep one run."""
+    """Supervise one run."""
     end_with_parent(signal.SIGTERM)
-    adopt_orphans()
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)  # adopt every orphan below this process
     with contextlib.suppress(_Over, BrokenPipeError):
-        _keep()
+        _supervise()
 
 
-def _keep() -> None:
+def _supervise() -> None:
     line = b""
     while not line.endswith(b"\n"):
         some = os.read(0, 65536)
@@ -421,18 +406,18 @@ def _keep() -> None:
     job: Job = json.loads(line)
     used = {processor for program in job["programs"] for processor in program["place"]}
     with contextlib.suppress(OSError):
-        os.sched_setaffinity(0, os.sched_getaffinity(0) - used)  # refused if none is left
+        os.sched_setaffinity(0, os.sched_getaffinity(0) - used)  # an error if none is left
     run = _Run(job)
     gone: dict[str, Any] = {"restarts": 0, "left_behind": 0}
     try:
         try:
-            _say("ended", **run.perform())
+            _send("ended", **run.perform())
         except _Failed as failed:
-            _say("ended", failed=failed.said)
+            _send("ended", failed=failed.message)
         gone = {"restarts": run.restarts, "left_behind": run.left_behind()}
     finally:
-        left = end_children(grace_seconds=GRACE_SECONDS, patience_seconds=PATIENCE_SECONDS)
-        _say("gone", **gone, left=left)
+        left = end_children(grace_seconds=GRACE_SECONDS, limit_seconds=KILL_SECONDS)
+        _send("gone", **gone, left=left)
 
 
 def _wake_on(*numbers: signal.Signals) -> int:
@@ -446,5 +431,5 @@ def _wake_on(*numbers: signal.Signals) -> int:
     return read
 
 
-def _say(event: str, **more: object) -> None:
+def _send(event: str, **more: object) -> None:
     os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")

@@ -11,82 +11,31 @@ import hashlib
 import json
 import re
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 
-from pydantic import ConfigDict, Field
-from pydantic_core import core_schema
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.base import Instance, Part, with_few_keys
-from lpsched.model.fields import LARGEST, SMALLEST, Checked, FrozenDict, Several, describe, whole
+from lpsched.model.fields import LARGEST, SMALLEST, Accepted, FrozenDict, Several, describe, whole
 from lpsched.model.results import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import GetCoreSchemaHandler
-    from pydantic_core import CoreSchema
-
-    from lpsched.model.fields import Message
 
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,1200})?")  # a double, with room to spare
 _INTEGER: Final = core_schema.int_schema(strict=True)
-_KINDS: Final[dict[str, CoreSchema]] = {
-    "a name": core_schema.str_schema(strict=True),
-    "a whole number": core_schema.union_schema(  # most are integers, which Pydantic alone is quick with
-        [_INTEGER, core_schema.no_info_before_validator_function(whole, _INTEGER)], mode="left_to_right"
-    ),
-    "a number": core_schema.float_schema(strict=True, allow_inf_nan=False),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Any(Checked[Any]):
-    """Any value of one kind."""
-
-    needed: str
-
-    def core(self) -> CoreSchema:
-        """Return what Pydantic checks."""
-        return _KINDS[self.needed]
-
-    def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
-        return describe(value), self.needed, "put it in quotes" if self.needed == "a name" else "correct it"
-
-
-class _Exact(Checked[Fraction]):
-    """A number that is written as an exact decimal in quotes, so that every reader has the same number."""
-
-    __slots__ = ()
-
-    def core(self) -> CoreSchema:
-        """Return what Pydantic checks."""
-        return core_schema.no_info_plain_validator_function(_exact)
-
-    def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
-        return describe(value), "an exact decimal in quotes, such as '12.5'", "certify again"
-
-
-class _Double(Checked[float]):
-    """An exact decimal that is the double that stands in an instance."""
-
-    __slots__ = ()
-
-    def core(self) -> CoreSchema:
-        """Return what Pydantic checks."""
-        return core_schema.no_info_plain_validator_function(_double)
-
-    def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
-        needed = f"the exact decimal, in quotes, of 0 or of a double from {SMALLEST:g} to {LARGEST:g}"
-        return describe(value), needed, "certify again"
+_WHOLE: Final = core_schema.union_schema(  # most are integers, which Pydantic alone is quick with
+    [_INTEGER, core_schema.no_info_before_validator_function(whole, _INTEGER)], mode="left_to_right"
+)
+_NUMBER: Final = core_schema.float_schema(strict=True, allow_inf_nan=False)
 
 
 def _exact(value: object) -> Fraction:
+    """Read an exact decimal in quotes, so that every reader has the same number."""
     if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
         raise ValueError("no exact decimal")
     exact = Fraction(value)
@@ -96,18 +45,22 @@ def _exact(value: object) -> Fraction:
 
 
 def _double(value: object) -> float:
+    """Read the exact decimal of a double that may stand in an instance."""
     exact = _exact(value)
     if Fraction(float(exact)) != exact or (exact > 0 and not SMALLEST <= exact <= LARGEST):
         raise ValueError("no double of an instance")
     return float(exact)
 
 
-AnyName = Annotated[str, _Any("a name")]
-AnyWhole = Annotated[int, _Any("a whole number")]
-AnyNumber = Annotated[float, _Any("a number")]
+_EXACT: Final = core_schema.no_info_plain_validator_function(_exact)
+_DOUBLE: Final = core_schema.no_info_plain_validator_function(_double)
+_DOUBLES: Final = f"the exact decimal, in quotes, of 0 or of a double from {SMALLEST:g} to {LARGEST:g}"
+AnyName = Annotated[str, Accepted(core_schema.str_schema(strict=True), "a name", "put it in quotes")]
+AnyWhole = Annotated[int, Accepted(_WHOLE, "a whole number", "correct it")]
+AnyNumber = Annotated[float, Accepted(_NUMBER, "a number", "correct it")]
 AnyNumbers = Annotated[tuple[AnyNumber, ...], Several()]
-Exact = Annotated[Fraction, _Exact()]
-Double = Annotated[float, _Double()]
+Exact = Annotated[Fraction, Accepted(_EXACT, "an exact decimal in quotes, such as '12.5'", "certify again")]
+Double = Annotated[float, Accepted(_DOUBLE, _DOUBLES, "certify again")]
 Exacts = Annotated[tuple[Exact, ...], Several(needed="a list of exact decimals")]
 ExactPrices = Annotated[FrozenDict[str, Exact], Several(needed="a mapping from names to exact decimals")]
 
@@ -120,7 +73,7 @@ class Piece(JsonObject):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell Pydantic to look at the number of keys first."""
+        """Make Pydantic check the number of keys first."""
         return core_schema.no_info_before_validator_function(with_few_keys, handler(source))
 
 
@@ -152,13 +105,15 @@ class Sealed(Answer):
         """Return what a mapping says, if it is as it was written."""
         made = super().read(raw, source, context=context)
         if isinstance(raw, dict) and made.checksum != (expected := checksum(raw)):
-            changed = Fault(("checksum",), describe(made.checksum), expected, "the file was changed: certify again")
+            changed = InputIssue(
+                ("checksum",), describe(made.checksum), expected, "the file was changed: certify again"
+            )
             raise InstanceError(source, (changed,))
         return made
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """Return what tells whether a file was changed: the SHA-256 of all else in it, in a canonical form."""
+    """Return the SHA-256 of everything else in a file, in a canonical form, to detect changes."""
     rest = {key: value for key, value in content.items() if key != "checksum"}
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -3,7 +3,7 @@
 A `Part` is a piece of a file, an `Instance` a whole one. Both are immutable Pydantic models. A rule of an instance is a
 function whose parameters name the fields that it needs:
 
-    def priced_tasks_exist(prices: Prices, task_types: tuple[TaskType, ...]) -> Iterator[Fault]: ...
+    def priced_tasks_exist(prices: Prices, task_types: tuple[TaskType, ...]) -> Iterator[InputIssue]: ...
 
 The reader validates field by field, runs each rule whose fields are valid, and reports every problem at once, in the
 order of the file. `problems.py` translates Pydantic's errors into our messages.
@@ -24,10 +24,11 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, Valida
 from pydantic import model_validator as validator
 from pydantic.json_schema import GenerateJsonSchema
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
 from lpsched.model.fields import Checked, describe, refusal
-from lpsched.model.kinds import COMMANDS, name_of
+from lpsched.model.kinds import COMMANDS, name_of, size_of
 from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
+from lpsched.units import html_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,9 @@ else:
     _Positional = type(BaseModel)
 
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
+MOST_LISTED: Final = 12  # entries of a list in a notebook
 SCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
-Rule = Callable[..., Iterable[Fault]]
+Rule = Callable[..., Iterable[InputIssue]]
 
 
 class Part(BaseModel, metaclass=_Positional):
@@ -107,9 +109,9 @@ class Instance(Part):
     """
 
     FORMAT: ClassVar[str]
-    HINT: ClassVar[str] = ""  # what to do where a message says nothing else; by default, to look at the schema
+    HINT: ClassVar[str] = ""  # the default hint; if empty, to look at the schema
     RULES: ClassVar[tuple[Rule, ...]] = ()
-    LAST_RULES: ClassVar[tuple[Rule, ...]] = ()  # of the whole instance, each asked only if nothing is wrong before
+    LAST_RULES: ClassVar[tuple[Rule, ...]] = ()  # of the whole instance, each applied only if nothing is wrong before
 
     if not TYPE_CHECKING:
 
@@ -156,9 +158,22 @@ class Instance(Part):
             return super().model_copy(deep=deep)
         return type(self)(**{key: getattr(self, key) for key in type(self).model_fields} | dict(update))
 
-    def __str__(self) -> str:
-        """Return the same as `repr`: the whole would fill the screen."""
-        return repr(self)
+    def __repr__(self) -> str:
+        """Name the instance and its size; the whole would fill the screen."""
+        return f"<{type(self).__name__} {getattr(self, 'name', '')!r}: {size_of(self)}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            if isinstance(value, tuple) and value and all(hasattr(each, "name") for each in value):
+                counts = (f" ({each.count:,})" if hasattr(each, "count") else "" for each in value)
+                listed = [f"{each.name}{count}" for each, count in zip(value, counts, strict=True)]
+                more = f", and {len(listed) - MOST_LISTED:,} more" if len(listed) > MOST_LISTED else ""
+                rows.append((key.replace("_", " "), ", ".join(listed[:MOST_LISTED]) + more))
+        return html_table((repr(self)[1:-1], ""), rows)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is allowed but worth a second look, in sentences."""
@@ -195,8 +210,8 @@ class Instance(Part):
 
 
 def with_few_keys(raw: object) -> object:
-    """Return what is given, unless it has so many keys that their problems would fill the memory."""
-    if isinstance(raw, dict | Mapping) and len(raw) > MOST_KEYS:  # most are plain, which is quick to tell
+    """Return the input, unless it has more keys than messages about them would fit in memory."""
+    if isinstance(raw, dict | Mapping) and len(raw) > MOST_KEYS:  # `dict` is quicker to check, and the usual case
         raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
     return raw
 
@@ -234,7 +249,7 @@ def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, 
     if not isinstance(raw, Mapping):
         needed = f"a mapping that begins with 'format: {model.FORMAT}'"
         do = model.HINT or f"see 'lpsched new {name_of(model.FORMAT)}'"
-        raise InstanceError(source, (Fault((), describe(raw), needed, do),))
+        raise InstanceError(source, (InputIssue((), describe(raw), needed, do),))
     found = raw.get("format")
     if not isinstance(found, str) or found == model.FORMAT:
         return raw
@@ -244,7 +259,7 @@ def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, 
     do = "install a newer lpsched" if newer else "bring a file of this kind"
     if kind != own and kind in COMMANDS:
         do = f"bring a file of this kind, or use '{COMMANDS[kind]}'"
-    raise InstanceError(source, (Fault(("format",), describe(found), f"'{model.FORMAT}'", do),))
+    raise InstanceError(source, (InputIssue(("format",), describe(found), f"'{model.FORMAT}'", do),))
 
 
 @checkable
@@ -254,16 +269,12 @@ class FieldReader(Protocol):
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the value, or `INVALID` after adding the problems to those of the reader."""
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - others translate places
+    def as_written(self, problem: InputIssue, raw: Mapping[str, Any]) -> InputIssue:  # noqa: ARG002 - others translate places
         """Return a problem that a rule found with the place that the file uses."""
         return problem
 
 
-class Invalid:
-    """The type of `INVALID`, which stands for a field that has problems."""
-
-
-INVALID: Final = Invalid()
+INVALID: Final = object()  # stands for a field that has problems
 
 
 class Reader:
@@ -276,9 +287,10 @@ class Reader:
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
         self.model, self.raw, self.source, self.context = model, raw, source, context
         self.hint = model.HINT or f"see 'lpsched schema {name_of(model.FORMAT)}'"
-        self.problems: list[Fault] = []
+        self.problems: list[InputIssue] = []
         self.valid: dict[str, Any] = {}
-        self.places: dict[str, Callable[[Fault], Fault]] = {}  # by keys, of problems of rules the lines in other files
+        # By key, what gives a problem that a rule found its line in another file.
+        self.places: dict[str, Callable[[InputIssue], InputIssue]] = {}
 
     def values(self, *, is_file: bool = False) -> dict[str, Any]:
         """Return the values of all fields; an error has all problems in the order of the mapping."""
@@ -299,22 +311,22 @@ class Reader:
         return self.valid
 
     def _apply(self, rule: Rule, *values: object, **named: object) -> None:
-        self.problems += [self._as_written(each) for each in islice(rule(*values, **named), MOST_FAULTS)]
+        self.problems += [self._as_written(each) for each in islice(rule(*values, **named), MOST_ISSUES)]
 
-    def _as_written(self, problem: Fault) -> Fault:
+    def _as_written(self, problem: InputIssue) -> InputIssue:
         field = field_at(self.model, problem.path[:1])
-        reader = _reader_of(field) if field is not None else None
-        written = problem if reader is None else reader.as_written(problem, self.raw)
-        place = self.places.get(str(written.path[0])) if written.path else None
-        return written if place is None else place(written)
+        if field is not None and (reader := _reader_of(field)) is not None:
+            problem = reader.as_written(problem, self.raw)
+        place = self.places.get(str(problem.path[0])) if problem.path else None
+        return problem if place is None else place(problem)
 
     def _look_at_keys(self, *, is_file: bool) -> None:
         known = ("format", *names_of(self.model))
         if is_file and not isinstance(self.raw.get("format"), str):
             found = describe(self.raw["format"]) if "format" in self.raw else "no format"
             needed = f"'format: {self.model.FORMAT}'"
-            self.problems.append(Fault(("format",), found, needed, "write it as the first key"))
-        for key in islice((key for key in self.raw if key not in known), MOST_FAULTS):
+            self.problems.append(InputIssue(("format",), found, needed, "write it as the first key"))
+        for key in islice((key for key in self.raw if key not in known), MOST_ISSUES):
             advice = nearest(str(key), known) if len(self.problems) < MOST_ADVISED else ""
             self.add((str(key),), "an unknown key", "one of " + ", ".join(known), advice or "remove it")
 
@@ -343,7 +355,7 @@ class Reader:
 
     def add(self, place: Place, found: str, needed: str, do: str = "") -> None:
         """Add a problem."""
-        self.problems.append(Fault(place, found, needed, do or self.hint))
+        self.problems.append(InputIssue(place, found, needed, do or self.hint))
 
 
 @dataclass(frozen=True)
@@ -359,7 +371,7 @@ class Entries(FieldReader):
     least: int = 1
     most: int | None = None
     stand_in: Mapping[str, object] | None = None  # None: no outlines
-    needed: tuple[str, ...] = ("name", "p_states")  # without these an entry says nothing about other fields
+    needed: tuple[str, ...] = ("name", "p_states")  # without these, no other field can be checked against an entry
 
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the parts, those that are not valid in outline; `INVALID` where one has none."""
@@ -378,19 +390,18 @@ class Entries(FieldReader):
             return self._one_by_one(reader, key, raw)
 
     def _one_by_one(self, reader: Reader, key: str, raw: list[Any] | tuple[Any, ...]) -> object:
-        kind = get_args(reader.model.model_fields[key].annotation)[0]
-        adapter: TypeAdapter[Any] = _adapter(kind)
+        adapter = _adapter(get_args(reader.model.model_fields[key].annotation)[0])
         found: list[Any] = []
-        problems: list[Fault] = []
+        problems: list[InputIssue] = []
         for index, entry in enumerate(raw):
-            if len(problems) >= MOST_FAULTS:
+            if len(problems) >= MOST_ISSUES:
                 break
             try:
                 found.append(adapter.validate_python(entry))
             except ValidationError as error:
                 problems += problems_of(error, reader.model, (key, index), reader.hint)
                 found += self._outline(adapter, entry)
-        reader.problems += problems[:MOST_FAULTS]
+        reader.problems += problems[:MOST_ISSUES]
         return tuple(found) if len(found) == len(raw) else INVALID
 
     def _outline(self, adapter: TypeAdapter[Any], entry: object) -> list[Any]:

@@ -8,22 +8,15 @@ import math
 import operator
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
 
-from pydantic import FailFast, Field, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+from pydantic import FailFast, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
-from lpsched.errors import LONGEST_NAME, MOST_FAULTS, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-    from pydantic_core import ErrorDetails
-
+from lpsched.errors import LONGEST_NAME, MOST_ISSUES, quote
 
 Value = TypeVar("Value")
 Message = tuple[str, str, str]  # what was found, what is needed, what to do
@@ -64,9 +57,9 @@ def shown_number(value: float) -> str:
 
 
 def refusal(found: str, needed: str, do: str) -> PydanticCustomError:
-    """Return the error that Pydantic carries out to where a `Fault` is made of it."""
-    context = {"found": found, "needed": needed, "do": do}
-    return PydanticCustomError("fault", "found {found}, needs {needed}; {do}", context)
+    """Return the error that Pydantic carries out to where an `InputIssue` is made of it."""
+    context = {"got": found, "expected": needed, "hint": do}
+    return PydanticCustomError("issue", "got {got}, expected {expected}; {hint}", context)
 
 
 class Checked(Generic[Value]):
@@ -83,7 +76,7 @@ class Checked(Generic[Value]):
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell Pydantic what to check; its error carries this object to where the message is written."""
+        """Return what Pydantic checks; its error carries this object to where the message is written."""
         carried: dict[str, Any] = {"of": self}
         return core_schema.custom_error_schema(
             self.core(), "field", custom_error_message="is not valid", custom_error_context=carried
@@ -207,14 +200,12 @@ class _Count(Whole):
     """A number of tasks or machines."""
 
     def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
         needed = "a whole number from 1 to 10^15"
         if isinstance(value, bool) or not isinstance(value, int | float):
             return describe(value), needed, "write it as a number"
         if isinstance(value, float) and not value.is_integer():  # NaN and infinity are not either
-            return shown_number(value), needed, "round it"
-        do = "correct it, or drop the entry" if value < 1 else "scale the instance down"
-        return shown_number(value), needed, do
+            return describe(value), needed, "round it"
+        return describe(value), needed, "correct it, or drop the entry" if value < 1 else "scale the instance down"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +213,10 @@ class _Name(Checked[str]):
     """A name that can be printed, compared and found again."""
 
     def core(self) -> CoreSchema:
-        """Return a text of a sound length, with nothing that cannot be seen."""
         text = core_schema.str_schema(strict=True, min_length=1, max_length=LONGEST_NAME)
         return core_schema.no_info_after_validator_function(_visible, text)
 
     def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
         needed = f"a name: 1 to {LONGEST_NAME} printable characters, no blank at either end"
         if not isinstance(value, str):
             return describe(value), needed, "put it in quotes" if isinstance(value, int | float) else "give it a name"
@@ -242,7 +231,7 @@ class _Name(Checked[str]):
 
 def _visible(value: str) -> str:
     if not value.isprintable() or value != value.strip():
-        raise ValueError("not to be seen")
+        raise ValueError("invisible characters, or a blank at an end")
     return value
 
 
@@ -255,7 +244,7 @@ class Text(Checked[str]):
     needed: str = ""
 
     def core(self) -> CoreSchema:
-        """Return a text of a sound length."""
+        """Return a text of a valid length."""
         text = core_schema.str_schema(strict=True, min_length=self.least, max_length=self.most)
         return core_schema.no_info_after_validator_function(_plain_text, text)
 
@@ -278,6 +267,23 @@ def _plain_text(value: str) -> str:
     return value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Accepted(Checked[Value]):
+    """What a schema of Pydantic accepts; `needed` and `do` are the same for every value that it rejects."""
+
+    schema: CoreSchema
+    needed: str
+    do: str
+
+    def core(self) -> CoreSchema:
+        """Return the schema."""
+        return self.schema
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        return describe(value), self.needed, self.do
+
+
 @dataclass(frozen=True, slots=True)
 class OneOf(Checked[str]):
     """One of a few words."""
@@ -294,20 +300,6 @@ class OneOf(Checked[str]):
         return describe(value), "one of " + ", ".join(self.words), self.do
 
 
-class _YesOrNo(Checked[bool]):
-    """True or false, not as numbers or words."""
-
-    __slots__ = ()
-
-    def core(self) -> CoreSchema:
-        """Return yes or no."""
-        return core_schema.bool_schema(strict=True)
-
-    def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
-        return describe(value), "true or false", "write one of these, without quotes"
-
-
 @dataclass(frozen=True, slots=True)
 class Several:
     """Metadata of a list or mapping: how many items it has, which is checked before they are.
@@ -321,7 +313,7 @@ class Several:
     piece: int = 1_000  # how many items are checked at once; fewer where an item has many problems
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell Pydantic how to check."""
+        """Return how Pydantic checks a value."""
         return core_schema.no_info_wrap_validator_function(self._in_pieces, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -350,7 +342,7 @@ class Several:
                 found += checked.items() if is_mapping else checked
             except ValidationError as error:
                 errors += [_moved(each, 0 if is_mapping else start) for each in error.errors(include_url=False)]
-            if len(errors) >= MOST_FAULTS:
+            if len(errors) >= MOST_ISSUES:
                 break
         if errors:
             raise ValidationError.from_exception_data("items", errors)
@@ -370,7 +362,9 @@ def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
 
 KNOWN_ERRORS: Final = frozenset(get_args(core_schema.ErrorType))
 check_name: Final = _Name()
-check_yes: Final = _YesOrNo()
+check_yes: Final[Accepted[bool]] = Accepted(
+    core_schema.bool_schema(strict=True), "true or false", "write one of these, without quotes"
+)
 check_count: Final = _Count(1, MOST)
 
 
@@ -401,11 +395,13 @@ Ratio = Annotated[float, Amount("a ratio", least=1.0)]
 MOST_P_STATES: Final = 100
 
 
-class _HasStates(Protocol):
+class HasStates(Protocol):
+    """A type with a name, and with the names of its P-states if it has any."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str: ...  # noqa: D102 - the class says it
     @property
-    def p_states(self) -> tuple[str, ...] | None: ...
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
 
 
 class WithPStates:
@@ -414,19 +410,19 @@ class WithPStates:
     __slots__ = ()
 
     @property
-    def modes(self: _HasStates) -> int:
+    def modes(self: HasStates) -> int:
         """How many ways there are to run a task on it: the number of P-states, or 1."""
         return len(self.p_states) if self.p_states is not None else 1
 
     @property
-    def columns(self: _HasStates) -> tuple[str, ...]:
+    def columns(self: HasStates) -> tuple[str, ...]:
         """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
         if self.p_states is None:
             return (self.name,)
         return tuple(f"{self.name}:{state}" for state in self.p_states)
 
 
-def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], int]:
+def column_numbers(types: Iterable[HasStates]) -> dict[tuple[str, str | None], int]:
     """Return the column of each type's name and P-state; the P-state is `None` where a type has none."""
     modes = ((each.name, state) for each in types for state in each.p_states or (None,))
     return {mode: column for column, mode in enumerate(modes)}
@@ -463,7 +459,7 @@ class FrozenDict(dict[Key, Value]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell Pydantic to check a mapping, and to write it as a plain one."""
+        """Return the schema of a mapping that is written as a plain one."""
         checked = handler.generate_schema(dict[get_args(source)] if get_args(source) else dict[str, Any])  # type: ignore[misc]
         plain = core_schema.plain_serializer_function_ser_schema(dict)
         return core_schema.no_info_after_validator_function(cls, checked, serialization=plain)
@@ -477,7 +473,7 @@ class Frozen:
     """Metadata of a mapping that is kept as a `FrozenDict`; for type checkers any mapping can be given."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tell Pydantic to make one."""
+        """Return the schema by which Pydantic makes one."""
         return handler.generate_schema(FrozenDict[get_args(source)])  # type: ignore[misc]
 
 
@@ -495,8 +491,8 @@ def little_endian(code: str, packed: bytes) -> bytes:
     return cells.tobytes()
 
 
-def plain_hash(told: Mapping[str, Any], format: str) -> str:  # noqa: A002 - what the key is called
-    """Return the SHA-256, in hexadecimal."""
+def plain_hash(content: Mapping[str, Any], format: str) -> str:  # noqa: A002 - what the key is called
+    """Return the SHA-256 of a format and its content, in hexadecimal."""
     digest = hashlib.sha256(format.encode())
-    digest.update(json.dumps(told, sort_keys=True, separators=(",", ":")).encode())
+    digest.update(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
     return digest.hexdigest()

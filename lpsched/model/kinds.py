@@ -1,4 +1,4 @@
-"""Kinds of files, and what can be done with each: the one place that tells them apart.
+"""Kinds of files, and what can be done with each: the only place that distinguishes them.
 
 A file's `format` (`lpsched-bag/1`) and an instance's class (`Bag`) both lead to a `Kind`. It names functions by their
 places and loads them on use, so that work on one slice loads no other. A new kind of file is an entry in `KINDS`.
@@ -7,6 +7,7 @@ places and loads them on use, so that work on one slice loads no other. A new ki
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
@@ -160,7 +161,6 @@ def kind_of(instance: object) -> Kind:
 def size_of(instance: object) -> str:
     """Return how large an instance is; a list or mapping counts by its length."""
     kind = kind_of(instance)
-    told = {name: getattr(instance, name) for _, name, _, _ in Formatter().parse(kind.size) if name}
-    return kind.size.format_map(
-        {name: len(value) if isinstance(value, Mapping | tuple) else value for name, value in told.items()}
-    )
+    values = {name: getattr(instance, name) for _, name, _, _ in Formatter().parse(kind.size) if name}
+    sizes = {name: len(value) if isinstance(value, Mapping | tuple) else value for name, value in values.items()}
+    return re.sub(r"\b1 ([A-Za-z ]*?)s\b", r"1 \1", kind.size.format_map(sizes))  # 1 machine

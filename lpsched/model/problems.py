@@ -1,63 +1,53 @@
 """Problems of what users bring: Pydantic's errors translated into our messages, and problems in the order of a file.
 
 A problem says where, what was found, what is needed, and what to do. A field type of `fields.py` knows its own message.
-What a list or a mapping should hold is told by the description of its field, which its JSON Schema shows, too.
+The description of a field says what a list or mapping should hold; the JSON Schema shows it too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, Place, nearest, quote
 from lpsched.model.fields import Several, describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sized
-
-    from pydantic_core import ErrorDetails
-
-    from lpsched.errors import Place
 
 MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
 Problem = tuple["Place", str, str, str]  # where in a part, what was found, what is needed, what to do
 AnyPart = TypeVar("AnyPart", bound=BaseModel)
-SHAPES: Final = {
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-}
+SHAPES: Final = {"list_type": "a list", "tuple_type": "a list"} | dict.fromkeys(
+    ("dict_type", "mapping_type", "model_type"), "a mapping"
+)
 
 
-def problems_of(error: ValidationError, model: type[BaseModel], place: Place, hint: str) -> list[Fault]:
+def problems_of(error: ValidationError, model: type[BaseModel], place: Place, hint: str) -> list[InputIssue]:
     """Translate Pydantic's errors into problems; the one place where that happens."""
-    found: list[Fault] = []
-    for detail in error.errors(include_url=False)[:MOST_FAULTS]:
+    found: list[InputIssue] = []
+    for detail in error.errors(include_url=False)[:MOST_ISSUES]:
         found += _translated(detail, model, place, hint, advise=len(found) < MOST_ADVISED)
     return found
 
 
 def _translated(
     detail: ErrorDetails, model: type[BaseModel], place: Place, hint: str, *, advise: bool
-) -> Iterable[Fault]:
+) -> Iterable[InputIssue]:
     path: Place = (*place, *(step for step in detail["loc"] if step != "[key]"))
     context: dict[str, Any] = detail.get("ctx", {})
     match detail["type"]:
         case "field":
             found, needed, do = context["of"].message(detail["input"])
-        case "fault":
-            found, needed, do = context["found"], context["needed"], context["do"]
+        case "issue":
+            found, needed, do = context["got"], context["expected"], context["hint"]
         case "problems":  # several, from a validator of ours
-            return [Fault((*path, *inner), found, needed, do or hint) for inner, found, needed, do in context["inner"]]
+            several = context["inner"]
+            return [InputIssue((*path, *inner), found, needed, do or hint) for inner, found, needed, do in several]
         case "missing":
             found, needed, do = "nothing", described(model, path) or f"the key {quote(str(path[-1]))}", "add it"
         case "extra_forbidden" | "unexpected_keyword_argument" | "invalid_key":
@@ -73,7 +63,7 @@ def _translated(
                 own = f"a mapping with the keys {', '.join(names_of(part))}"
             needed = described(model, path) or _limits(model, path) or own or "a value of another kind"
             found, do = describe(detail["input"]), ""
-    return [Fault(path, found, needed, do or hint)]
+    return [InputIssue(path, found, needed, do or hint)]
 
 
 def _miscounted(value: Sized, limits: Several, description: str) -> tuple[str, str, str]:
@@ -88,13 +78,12 @@ def part_from(model: type[AnyPart], raw: object) -> AnyPart:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise problems(
-            (each.path, each.found, each.needed, each.do) for each in problems_of(error, model, (), "")
-        ) from None
+        found = problems_of(error, model, (), "")
+        raise problems((each.path, each.got, each.expected, each.hint) for each in found) from None
 
 
 def problems(found: Iterable[Problem]) -> PydanticCustomError:
-    """Return the error by which a validator tells several problems at once."""
+    """Return the error by which a validator reports several problems at once."""
     return PydanticCustomError("problems", "is not valid", {"inner": tuple(found)})
 
 
@@ -157,25 +146,25 @@ def _fields_of(kind: Any) -> dict[Any, FieldInfo]:  # noqa: ANN401 - any annotat
     return {field.alias or key: field for key, field in fields.items()}
 
 
-def too_many(path: Place, count: int, most: int) -> Fault:
+def too_many(path: Place, count: int, most: int) -> InputIssue:
     """Return the problem of a list that is longer than anything that could be solved."""
-    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
+    return InputIssue(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
 
 
-def repeats(names: Iterable[str], path: Place, tail: Place) -> Iterator[Fault]:
+def repeats(names: Iterable[str], path: Place, tail: Place) -> Iterator[InputIssue]:
     """Return a problem for each name that was given before."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:
-            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
+            yield InputIssue((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
         seen.add(name)
 
 
-def in_file_order(problems: Iterable[Fault], raw: object) -> tuple[Fault, ...]:
+def in_file_order(problems: Iterable[InputIssue], raw: object) -> tuple[InputIssue, ...]:
     """Sort problems by where their paths stand in `raw`; a missing key comes after its siblings."""
     orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
 
-    def position(problem: Fault) -> tuple[int, ...]:
+    def position(problem: InputIssue) -> tuple[int, ...]:
         here, steps = raw, []
         for step in problem.path:
             if isinstance(here, Mapping):

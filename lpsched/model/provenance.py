@@ -5,23 +5,17 @@ from __future__ import annotations
 import bisect
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault
-from lpsched.model.fields import FrozenDict, check_name, describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lpsched.errors import Place
-
+from lpsched.errors import InputIssue, Place
+from lpsched.model.fields import FrozenDict, Message, check_name, describe
 
 # What a generator notes of itself in a file it makes: its name, the seed, and the options it was given.
 #
@@ -31,12 +25,12 @@ MOST_ENTRIES: Final = 100
 MOST_NUMBERS: Final = 1_000  # of one list
 LONGEST_TEXT: Final = 1_000
 LARGEST_SEED: Final = 2**128 - 1
-LARGEST_NUMBER: Final = 2**128  # of whole ones: longer ones are no options of anybody's
+LARGEST_NUMBER: Final = 2**128  # whole numbers; no option is larger
 NEEDED: Final = f"a number, a text, yes or no, or a list of at most {MOST_NUMBERS:,} numbers"
 
 
 def frozen_note(note: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the note in a form that nobody can change: lists become tuples."""
+    """Return the note in immutable form: lists become tuples."""
     return FrozenDict({key: tuple(each) if isinstance(each, list) else each for key, each in note.items()})
 
 
@@ -45,42 +39,40 @@ def written_note(note: Mapping[str, Any]) -> dict[str, Any]:
     return {key: list(each) if isinstance(each, tuple) else each for key, each in note.items()}
 
 
-def broken_note(note: object, place: Place) -> Iterator[Fault]:
-    """Return the faults of a note."""
+def broken_note(note: object, place: Place) -> Iterator[InputIssue]:
+    """Return the errors of a note."""
     if not isinstance(note, Mapping):
         needed = "a mapping with the generator's name, its seed and its options"
-        yield Fault(place, describe(note), needed, "leave it out where no generator made the file")
+        yield InputIssue(place, describe(note), needed, "leave it out where no generator made the file")
         return
     if len(note) > MOST_ENTRIES:
-        yield Fault(place, describe(note), f"at most {MOST_ENTRIES} keys", "drop some")
+        yield InputIssue(place, describe(note), f"at most {MOST_ENTRIES} keys", "drop some")
         return
     for key in ("generator", "seed"):
         if key not in note:
-            yield Fault((*place, key), "nothing", f"the key {key!r}", "add it, or leave out the whole")
+            yield InputIssue((*place, key), "nothing", f"the key {key!r}", "add it, or leave out the whole")
     for key, value in note.items():
         try:
             check_name(key)
-        except PydanticCustomError as refused:
-            yield Fault((*place, str(key)), **(refused.context or {}))
-        yield from _entry(str(key), value, (*place, str(key)))
+        except PydanticCustomError as error:
+            yield InputIssue((*place, str(key)), **(error.context or {}))
+        if (message := _message(key, value)) is not None:
+            yield InputIssue((*place, str(key)), *message)
 
 
-def _entry(key: str, value: object, place: Place) -> Iterator[Fault]:
+def _message(key: object, value: object) -> Message | None:
+    """Return what is wrong with an entry: what was found, what is needed, and what to do."""
     if key == "generator":
-        if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT:
-            yield Fault(place, describe(value), "the name of a generator", "see 'lpsched generate day'")
-    elif key == "seed":
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SEED:
-            yield Fault(place, describe(value), "a whole number from 0 to 2^128 - 1", "correct it")
-    elif isinstance(value, list | tuple):
-        if len(value) > MOST_NUMBERS or not all(map(_is_number, value)):
-            yield Fault(place, describe(value), NEEDED, "correct it, or drop the key")
-    elif isinstance(value, str):
-        if len(value) > LONGEST_TEXT:
-            found = f"a text of {len(value):,} characters"
-            yield Fault(place, found, f"at most {LONGEST_TEXT:,}", "shorten it")
-    elif not isinstance(value, bool) and not _is_number(value):
-        yield Fault(place, describe(value), NEEDED, "correct it, or drop the key")
+        valid = isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT
+        return None if valid else (describe(value), "the name of a generator", "see 'lpsched generate day'")
+    if key == "seed":
+        valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_SEED
+        return None if valid else (describe(value), "a whole number from 0 to 2^128 - 1", "correct it")
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        return f"a text of {len(value):,} characters", f"at most {LONGEST_TEXT:,}", "shorten it"
+    numbers = value if isinstance(value, list | tuple) else [value]
+    valid = isinstance(value, bool | str) or (len(numbers) <= MOST_NUMBERS and all(map(_is_number, numbers)))
+    return None if valid else (describe(value), NEEDED, "correct it, or drop the key")
 
 
 def _is_number(value: object) -> bool:

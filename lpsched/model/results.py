@@ -12,24 +12,31 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from lpsched.units import html_table, number
+from lpsched.units import ROUNDING, bound_text, counted, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Self
 
     from lpsched.model.provenance import Provenance
     from lpsched.model.violation import Violation
 
 
+LEAST_GAP: Final = 1e-5  # of which digits are shown in a headline
+EQUAL: Final = 1e-12  # values that differ by less, relative, are equal in a headline
+LONGEST_REPR: Final = 300  # characters
+MOST_HTML: Final = 40  # rows of a schedule in a notebook
+FEW: Final = 3  # entries that a `repr` writes out
 SCALARS: Final = frozenset((float, int, str, bool, type(None)))
 
 
@@ -40,6 +47,11 @@ class JsonObject:
     _FORMAT: ClassVar[str] = ""
     _KEYS: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        """Give data classes a short `repr`: they write their own unless there is one."""
+        super().__init_subclass__()
+        cls.__repr__ = brief  # type: ignore[method-assign]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as it appears in JSON, where a command prints it with `--json`; its keys are stable."""
         made = json_of(self, self._KEYS)
@@ -47,6 +59,32 @@ class JsonObject:
             return made
         provenance: Provenance = self.provenance  # type: ignore[attr-defined]
         return provenance.header(self._FORMAT) | made
+
+
+def brief(result: Any) -> str:  # noqa: ANN401 - any data class
+    """Return the `repr` of a result: its headline, or else its fields, with collections by their sizes."""
+    name = type(result).__name__
+    if hasattr(result, "headline"):
+        return f"<{name}: {result.headline()}>"
+    shown = (f"{each.name}={_sized(getattr(result, each.name))}" for each in fields(result) if each.repr)
+    text = f"{name}({', '.join(shown)})"
+    return text if len(text) <= LONGEST_REPR else f"{text[:LONGEST_REPR]}...)"
+
+
+def placed_html(schedule: Any) -> str:  # noqa: ANN401 - a schedule of placed tasks
+    """Return a table of the first tasks of a schedule, for a notebook."""
+    names = [each.name for each in fields(schedule.placed[0])] if schedule.placed else []
+    rows = [
+        ["" if (cell := getattr(each, name)) is None else str(cell) for name in names]
+        for each in schedule.placed[:MOST_HTML]
+    ]
+    return html_table(names, rows)
+
+
+def _sized(value: object) -> str:
+    if isinstance(value, Mapping | tuple | list) and len(value) > FEW:
+        return f"<{len(value):,} entries>"
+    return repr(value)
 
 
 def json_of(result: Any, keys: str, **computed: Any) -> dict[str, Any]:  # noqa: ANN401 - any result
@@ -144,6 +182,27 @@ def front_frame(entries: Sequence[Any], more: Mapping[str, Callable[[Any], objec
     return frame_of(("name", "points", *columns, *more), rows)
 
 
+def short_unit(unit: str) -> str:
+    """Return a unit of JSON as it is written for people.
+
+    >>> short_unit("USD/hour"), short_unit("reward/second"), short_unit("seconds")
+    ('USD/h', 'reward/s', 'seconds')
+    """
+    return unit.replace("/hour", "/h").replace("/second", "/s")
+
+
+def without_empty(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str] = ()
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a table without the columns in which every cell is blank or a dash, but for those `kept`.
+
+    >>> without_empty(("name", "watts", "runs"), [("a", "-", "3"), ("b", "", "-")])
+    (('name', 'runs'), [('a', '3'), ('b', '-')])
+    """
+    full = [header in kept or any(row[at] not in {"", "-"} for row in rows) for at, header in enumerate(headers)]
+    return tuple(compress(headers, full)), [tuple(compress(row, full)) for row in rows]
+
+
 def along(count: int, most: int = 5) -> list[int]:
     """Return evenly spaced places of a list, both ends included; all where they are few.
 
@@ -155,7 +214,32 @@ def along(count: int, most: int = 5) -> list[int]:
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
-# Comparisons: schedulers, methods or files, each beside a bound that is proved.
+def gap_words(gap: float | None) -> str:
+    """Return a gap as a part of a headline; of a tiny one no digits, which differ from machine to machine.
+
+    >>> gap_words(0.25), gap_words(3e-9), gap_words(None)
+    ('gap 25 %, ', 'gap under 0.001 %, ', '')
+    """
+    if gap is None:
+        return ""
+    return f"gap under {gap_text(LEAST_GAP)}, " if 0.0 < gap < LEAST_GAP else f"gap {gap_text(gap)}, "
+
+
+def best_of(values: Sequence[tuple[str, float]], noun: str, plural: str = "") -> str:
+    """Return the beginning of a headline about names and their values, the best first; equal ones are counted.
+
+    >>> best_of([("lp", 3.0), ("olb", 3.0), ("met", 1.0)], "scheduler"), best_of([("lp", 3.0)], "scheduler")
+    ('Best of 3 schedulers: lp and 1 other, ', 'lp: ')
+    """
+    (name, best), *others = values
+    if not others:
+        return f"{name}: "
+    equal = sum(abs(value - best) <= EQUAL * abs(best) for _, value in others)
+    also = f" and {counted(equal, 'other')}" if equal else ""
+    return f"Best of {counted(len(values), noun, plural)}: {name}{also}, "
+
+
+# Comparisons: schedulers, methods or files, each with the gap to a bound.
 class Compared:
     """One scheduler, method or file: what was measured of it, or the rules that it breaks."""
 
@@ -176,14 +260,14 @@ SomeEntry = TypeVar("SomeEntry", bound=Compared)
 
 
 class Column(NamedTuple):
-    """One column of a comparison: its header, and what it says of an entry that was measured."""
+    """One column of a comparison: its header, and the cell of an entry that was measured."""
 
     header: str
     cell: Callable[[Any], str]
 
 
 class Score(NamedTuple):
-    """What an entry achieves, what none can pass, and the distance as a share of that; `None` where there is none."""
+    """What an entry achieves, its bound, and the gap, |value - bound| / |bound|; `None` where there is none."""
 
     value: float | None
     bound: float | None
@@ -191,14 +275,12 @@ class Score(NamedTuple):
 
 
 class Comparison(JsonObject, Generic[SomeEntry]):
-    """A bound, and every scheduler held against it; one kind of instance declares what its rows and keys are.
-
-    `_WHO` is the header above the names; `_VALID` says whether there is a column for that.
-    """
+    """A bound, and schedulers compared with it; each kind of instance declares its rows and JSON keys."""
 
     __slots__ = ()
-    _WHO: ClassVar[str] = "scheduler"
-    _VALID: ClassVar[bool] = True
+    _WHO: ClassVar[str] = "scheduler"  # the header of the names
+    _TERMS: ClassVar[str] = ""  # under which a bound holds, where each entry has its own
+    _UNIT: ClassVar[str] = ""  # after a value, for people
     _COLUMNS: ClassVar[tuple[Column, ...]] = ()
     if TYPE_CHECKING:
         entries: tuple[SomeEntry, ...]
@@ -224,46 +306,74 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         """The bound of all entries; `None` where each has its own."""
         raise NotImplementedError
 
+    @property
+    def proof(self) -> str:
+        """How the bound is known."""
+        return "proved"
+
     def score(self, entry: SomeEntry) -> Score:
         """Return what an entry achieves, the bound on it, and the gap between them."""
         raise NotImplementedError
 
+    def amount_text(self, value: float, *, upper: bool | None = None) -> str:
+        """Write a value with its unit; a bound, `upper` or lower, is rounded to the side on which it stays true."""
+        return (number(value) if upper is None else bound_text(value, upper=upper)) + self._UNIT
+
+    def ranked(self) -> Self:
+        """Return the same comparison with the best entry first, and those without a value last."""
+        sign = -1.0 if self.is_upper else 1.0
+
+        def place(entry: SomeEntry) -> tuple[bool, float]:
+            value = self.score(entry).value
+            return value is None, sign * (value or 0.0)
+
+        return replace(self, entries=tuple(sorted(self.entries, key=place)))  # type: ignore[type-var]
+
+    def headline(self) -> str:
+        """Return the best entry, its value, the bound and the gap in one sentence."""
+        scores = [(entry.name, self.score(entry)) for entry in self.ranked().entries]
+        known = [(name, score) for name, score in scores if score.value is not None]
+        if not known:
+            return f"No {self._WHO} has a valid result."
+        values = [(name, float(score.value or 0.0)) for name, score in known]
+        _, bound, gap = known[0][1]
+        what = "" if self._UNIT else f"{self.quantity.partition(',')[0]} "
+        text = f"{best_of(values, self._WHO)}{what}{self.amount_text(values[0][1])}"
+        if bound is None:
+            return f"{text}."
+        if gap is not None and gap <= ROUNDING:
+            return f"{text}; optimal{self._TERMS} ({self.proof})."
+        limit = self.amount_text(bound, upper=self.is_upper)
+        terms = f"at most {limit} possible" if self.is_upper else f"at least {limit} in any schedule"
+        return f"{text}; {terms}{self._TERMS} ({gap_words(gap)}{self.proof})."
+
     def _columns(self) -> Sequence[Column]:
-        """Return what is told of each valid entry: `_COLUMNS`, if nothing depends on the result."""
+        """Return the columns of each valid entry: `_COLUMNS`, if nothing depends on the result."""
         return self._COLUMNS
 
     def _bound_cells(self) -> tuple[str, ...]:
         """Return the first cells of the row of the bound."""
         raise NotImplementedError
 
-    def _has_seconds(self) -> bool:
-        """Tell whether there is a column of how long everything took."""
-        return True
-
-    def _no_answer(self, _entry: SomeEntry) -> str:
-        """Return what the first column says of an entry that was not measured."""
-        return "-"
-
     def headers(self) -> tuple[str, ...]:
         """Return the headers of `rows`."""
-        last = ("valid",) * self._VALID + ("seconds",) * self._has_seconds()
-        return (self._WHO, *(column.header for column in self._columns()), *last)
+        return self._table()[0]
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for the bound, and one for each entry."""
-        bound, columns = self._bound_cells(), self._columns()
-        return [
-            bound + ("",) * (len(self.headers()) - len(bound)),
-            *(self._row(entry, columns) for entry in self.entries),
-        ]
+        return self._table()[1]
 
-    def _row(self, entry: SomeEntry, columns: Sequence[Column]) -> tuple[str, ...]:
-        if entry.measured is None:
-            cells = [self._no_answer(entry), *("-" for _ in columns[1:])]
-        else:
-            cells = [column.cell(entry) for column in columns]
-        valid = ("yes" if entry.valid else "no",) * self._VALID
-        return (entry.name, *cells, *valid, *((number(entry.seconds, 3),) if self._has_seconds() else ()))
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return headers and rows without empty columns."""
+        columns, bound = self._columns(), self._bound_cells()
+        headers = (self._WHO, *(column.header for column in columns), "seconds")
+        rows = [bound + ("",) * (len(headers) - len(bound))]
+        for entry in self.entries:
+            cells = ["invalid" if entry.violations else "none", *("-" for _ in columns[1:])]
+            if entry.measured is not None:
+                cells = [column.cell(entry) for column in columns]
+            rows.append((entry.name, *cells, number(getattr(entry, "seconds", None), 3)))
+        return without_empty(headers, rows)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return a pandas data frame with a row for each entry.
@@ -272,7 +382,7 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         that hold one value.
         """
         scores = [{"name": entry.name, **self.score(entry)._asdict()} for entry in self.entries]
-        rows = [score | told for score, told in zip(scores, self.to_dict()["entries"], strict=True)]
+        rows = [score | entry for score, entry in zip(scores, self.to_dict()["entries"], strict=True)]
         keys = [
             key for key in (rows[0] if rows else ()) if not any(isinstance(row.get(key), list | dict) for row in rows)
         ]

@@ -1,4 +1,4 @@
-"""Uncertain times and powers: what is asked, how times and powers are drawn, and how a schedule fares with them."""
+"""Uncertain times and powers: options, samples of times and powers, and the distribution of results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.fields import FrozenDict
-from lpsched.model.results import JsonObject, json_of, plain
-from lpsched.units import html_table, number, percent
+from lpsched.model.results import JsonObject, brief, json_of, plain
+from lpsched.units import JOULES_PER_KWH, duration, html_table, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
 
 
-# What is asked about uncertainty: how many samples, how far times and powers scatter, which percentiles.
+# Options: how many samples, how far times and powers scatter, which percentiles.
 #
 # On the command line it is one text, `samples=1000,cov=0.3,power-cov=0.1-1.5,percentiles=5/50/95`:
 #
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #    cov           coefficient of variation of the times: one number for all, or a range `low-high` from which
 #                  every pair and P-state gets its own, evenly
 #    power-cov     the same for the powers; as `cov` where it is not given, as in the thesis
-#    percentiles   which ones to tell, with slashes
+#    percentiles   which ones to report, with slashes
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
 Cov: TypeAlias = float | tuple[float, float]
 SOURCE: Final = "the risk asked about"
@@ -48,7 +48,7 @@ class RiskOptions:
     Raises
     ------
     InstanceError
-        If a number is out of its range; the error lists every fault.
+        If a number is out of its range; the error lists every error.
 
     Examples
     --------
@@ -65,34 +65,34 @@ class RiskOptions:
     percentile: float | None = None  # that a front is ranked by; None: by the tables' means
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be sampled."""
-        faults = tuple(self._faults())
-        if faults:
-            raise InstanceError(SOURCE, faults)
+        """Reject what cannot be sampled."""
+        issues = tuple(self._issues())
+        if issues:
+            raise InstanceError(SOURCE, issues)
 
     @property
     def powers(self) -> Cov:
         """The coefficient of variation of the powers."""
         return self.cov if self.power_cov is None else self.power_cov
 
-    def _faults(self) -> Iterator[Fault]:
+    def _issues(self) -> Iterator[InputIssue]:
         whole = isinstance(self.samples, int) and not isinstance(self.samples, bool)
         if not whole or not LEAST_SAMPLES <= self.samples <= MOST_SAMPLES:
             needed = f"a whole number from {LEAST_SAMPLES} to {MOST_SAMPLES:,}"
-            yield Fault(("samples",), str(self.samples), needed, "1000 is enough for most")
+            yield InputIssue(("samples",), str(self.samples), needed, "1000 is enough for most")
         for name, cov in (("cov", self.cov), ("power-cov", self.power_cov)):
             low, high = ends_of(0.0 if cov is None else cov)
             if cov is not None and not 0.0 <= low <= high <= LARGEST_COV:  # false for NaN too
-                yield Fault((name,), written(cov), NEEDED_COV, "correct it")
+                yield InputIssue((name,), written(cov), NEEDED_COV, "correct it")
         if not 1 <= len(self.percentiles) <= MOST_PERCENTILES:
             needed = f"1 to {MOST_PERCENTILES} percentiles"
-            yield Fault(("percentiles",), str(len(self.percentiles)), needed, "name some, as in 5/50/95")
+            yield InputIssue(("percentiles",), str(len(self.percentiles)), needed, "name some, as in 5/50/95")
         for each in self.percentiles:
             if not 0.0 <= each <= 100.0:  # noqa: PLR2004 - percent
-                yield Fault(("percentiles",), f"{each:g}", "numbers from 0 to 100", "correct it")
+                yield InputIssue(("percentiles",), f"{each:g}", "numbers from 0 to 100", "correct it")
         if self.percentile is not None and not 0.0 < self.percentile <= 100.0:  # noqa: PLR2004 - percent
             needed = "a number above 0, up to 100"
-            yield Fault(("percentile",), f"{self.percentile:g}", needed, "50 is the median")
+            yield InputIssue(("percentile",), f"{self.percentile:g}", needed, "50 is the median")
 
     @classmethod
     def read(cls, text: str, *, ranks: bool = False) -> RiskOptions:
@@ -103,11 +103,27 @@ class RiskOptions:
         InstanceError
             If a key is unknown or given twice, or a number is none or out of its range.
         """
-        given, faults = _taken_apart(text, (*KEYS, "percentile") if ranks else KEYS)
-        values = {key: _read(key, value, faults) for key, value in given.items()}
-        if faults:
-            raise InstanceError(SOURCE, tuple(faults))
-        return cls(**{key.replace("-", "_"): value for key, value in values.items()})  # type: ignore[arg-type]
+        keys = (*KEYS, "percentile") if ranks else KEYS
+        values: dict[str, Any] = {}
+        issues: list[InputIssue] = []
+        for part in filter(None, (each.strip() for each in text.split(","))):
+            key, sign, value = (each.strip() for each in part.partition("="))
+            read, needed = READ.get(key, (_cov, NEEDED_COV))
+            if key not in keys:
+                issues.append(InputIssue((key[:40],), "an unknown key", f"one of {', '.join(keys)}", "correct it"))
+            elif not sign or not value:
+                issues.append(InputIssue((key,), "no value", f"{key}=...", "give one"))
+            elif key in values:
+                issues.append(InputIssue((key,), "two values", "one", "leave one out"))
+            else:
+                values[key] = None
+                try:
+                    values[key] = read(value)
+                except ValueError:
+                    issues.append(InputIssue((key,), repr(value[:40]), needed, "correct it"))
+        if issues:
+            raise InstanceError(SOURCE, tuple(issues))
+        return cls(**{key.replace("-", "_"): value for key, value in values.items()})
 
 
 def ends_of(cov: Cov) -> tuple[float, float]:
@@ -122,33 +138,6 @@ def written(cov: Cov) -> str:
     ('0.3', '0.1-1.5')
     """
     return f"{cov[0]:g}-{cov[1]:g}" if isinstance(cov, tuple) else f"{cov:g}"
-
-
-def _taken_apart(text: str, keys: tuple[str, ...]) -> tuple[dict[str, str], list[Fault]]:
-    """Return the values by key, and what is wrong with the keys."""
-    given: dict[str, str] = {}
-    faults: list[Fault] = []
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        key, sign, value = (each.strip() for each in part.partition("="))
-        if key not in keys:
-            faults.append(Fault((key[:40],), "an unknown key", f"one of {', '.join(keys)}", "correct it"))
-        elif not sign or not value:
-            faults.append(Fault((key,), "no value", f"{key}=...", "give one"))
-        elif key in given:
-            faults.append(Fault((key,), "two values", "one", "leave one out"))
-        else:
-            given[key] = value
-    return given, faults
-
-
-def _read(key: str, value: str, faults: list[Fault]) -> object:
-    """Return one value; what is none is added to the faults."""
-    read, needed = READ.get(key, (_cov, NEEDED_COV))
-    try:
-        return read(value)
-    except ValueError:
-        faults.append(Fault((key,), repr(value[:40]), needed, "correct it"))
-        return None
 
 
 def _cov(value: str) -> Cov:
@@ -214,20 +203,15 @@ def bin_means(cov: float, bins: int = BINS) -> Floats:
     if cov < SURE:
         return np.ones(bins)
     shape = 1.0 / (cov * cov)
-    y = _grid(shape)
+    far = DECAY / shape  # exp y - 1 - y at both ends of the grid
+    low = -(1.0 + far) if far > 1.0 else -2.0 * math.sqrt(far)
+    high = math.log1p(2.0 * far) if far > 1.0 else math.sqrt(2.0 * far)
+    steps: Floats = np.linspace(1.0, 0.0, POINTS) ** 2  # denser towards large values
+    y = high - (high - low) * steps
     density = np.exp(shape * (y - np.expm1(y)))
     mass, share = (_integral(each, y) for each in (density, density * np.exp(y)))
     lorenz = np.interp(np.arange(bins + 1) / bins, mass, share)
     return bins * np.diff(lorenz)
-
-
-def _grid(shape: float) -> Floats:
-    """Return logarithms from where to where the density is of any account, denser towards the larger."""
-    far = DECAY / shape  # exp y - 1 - y at both ends
-    low = -(1.0 + far) if far > 1.0 else -2.0 * math.sqrt(far)
-    high = math.log1p(2.0 * far) if far > 1.0 else math.sqrt(2.0 * far)
-    steps: Floats = np.linspace(1.0, 0.0, POINTS) ** 2
-    return high - (high - low) * steps
 
 
 def _integral(heights: Floats, y: Floats) -> Floats:
@@ -241,7 +225,7 @@ def _integral(heights: Floats, y: Floats) -> Floats:
 #
 # The tables' seconds and watts are means. A task's own seconds and watts are gamma-distributed around them,
 # each task by itself, with the coefficients of variation (standard deviation / mean) below. Where a range is
-# asked for, each pair draws one of 64 values that divide the range evenly: so few, that the bins of all of
+# given, each pair draws one of 64 values that divide the range evenly: so few that the bins of all of
 # them stay in a processor's cache.
 #
 # Source: Friese, thesis of 2015, section 7.3.2.
@@ -257,7 +241,7 @@ class Spread:
 
 
 def spread_of(shape: tuple[int, int], options: RiskOptions, rng: np.random.Generator) -> Spread:
-    """Return a coefficient for each pair and P-state: the one that is asked for, or drawn from its range.
+    """Return a coefficient for each pair and P-state: the one that is given, or drawn from its range.
 
     >>> spread = spread_of((2, 3), RiskOptions(cov=0.3, power_cov=(0.1, 0.2)), np.random.default_rng(0))
     >>> spread.seconds_cov.tolist(), bool((spread.watts_cov >= 0.1).all())
@@ -279,9 +263,8 @@ def _drawn(shape: tuple[int, int], cov: Cov, rng: np.random.Generator) -> Floats
 # Each of N tasks has, in each of S samples, one draw for its time and one for its power: the number of one of
 # 256 equally likely bins. What the draw stands for depends on where the task runs: the mean of that bin of
 # the pair's gamma distribution (`bin_means`), which is the table's mean times a number that only depends on
-# the pair's coefficient of variation. So whoever schedules, in whatever order and on whatever machines, a
-# task that is long in a sample is long everywhere, and two schedules differ by their merits, not by their
-# luck. The bins' mean is the table's, exactly.
+# the pair's coefficient of variation. So a task that is long in a sample is long on every machine and in every
+# schedule, and two schedules are compared on the same samples. The bins' mean is the table's, exactly.
 #
 # One byte for a draw: 6,000 tasks and 100 samples take 1.2 MB, which stays in a processor's cache.
 #
@@ -318,7 +301,7 @@ def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions,
     if options.samples > most:
         found = f"{options.samples:,} samples of {tasks:,} tasks"
         do = f"ask for {most:,} samples" if most >= LEAST_SAMPLES else "take fewer tasks"
-        raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
+        raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
     rows, columns = seconds.shape
     spread = spread_of((rows, columns), options, np.random.default_rng((seed, SPREADS)))
     covs = np.stack([spread.seconds_cov, spread.watts_cov])
@@ -330,19 +313,19 @@ def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions,
     return TaskDraws(bins, seconds, watts, time_spread, power_spread, times, powers)
 
 
-# How a schedule fares if tasks do not take what the tables say: what was sampled, in numbers and rows.
+# The result: distributions of what a schedule takes and earns, and chances of events.
 #
 # Of S samples of a quantity: mean, standard deviation (the sum of squares divided by S - 1), standard error
 # of the mean (that by sqrt(S)), percentiles. Of an event that h of S samples met, the chance h / S with the
-# 95 % interval of Wilson (1927), which stays within 0 and 1 and is honest where h is 0:
+# 95 % interval of Wilson (1927), which stays within 0 and 1 and is valid where h is 0:
 #
 #     (p + z^2 / 2S  +-  z sqrt(p (1 - p) / S + z^2 / 4S^2)) / (1 + z^2 / S),      p = h / S,  z = 1.96
 Z: Final = 1.959963984540054  # the 97.5 % point of the normal distribution
 NAMES: Final = {  # of quantities and chances, for people
-    "profit_per_hour": "profit, {currency}/hour",
+    "profit_per_hour": "profit, {currency}/h",
     "utility": "utility",
-    "makespan_seconds": "makespan, seconds",
-    "energy_joules": "energy, joules",
+    "makespan_seconds": "makespan",
+    "energy_joules": "energy, kWh",
     "dropped_tasks": "dropped tasks",
     "loss": "chance of a loss",
     "after_deadline": "chance to end after the deadline",
@@ -364,10 +347,13 @@ class Distribution:
         """Return the quantity as it appears in JSON."""
         return json_of(self, "", percentiles={f"{at:g}": value for at, value in self.percentiles.items()})
 
-    def cells(self) -> tuple[str, ...]:
+    def cells(self, quantity: str) -> tuple[str, ...]:
         """Return what was planned, the mean, the deviation and the percentiles, for a row."""
-        percentiles = map(number, self.percentiles.values())
-        return (number(self.planned), number(self.mean), number(self.standard_deviation, 4), *percentiles)
+        numbers = (self.planned, self.mean, self.standard_deviation, *self.percentiles.values())
+        if quantity == "makespan_seconds":
+            return tuple(map(duration, numbers))
+        unit = JOULES_PER_KWH if quantity == "energy_joules" else 1.0
+        return tuple(number(each and each / unit) for each in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +380,7 @@ class Chance(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What was sampled, and how it turned out.
+    """Distributions of sampled quantities, and chances of events.
 
     Attributes
     ----------
@@ -402,7 +388,7 @@ class Risk:
         How it was sampled; coefficients of variation as on the command line.
     quantities
         Of a bag `makespan_seconds`, `energy_joules` and `profit_per_hour`, of a day `utility`,
-        `energy_joules`, `makespan_seconds` and `dropped_tasks`; those that the instance tells.
+        `energy_joules`, `makespan_seconds` and `dropped_tasks`; those that are known for the instance.
     covariance
         Of the quantities, in their order; `None` where one of them has no variance.
     chances
@@ -417,29 +403,31 @@ class Risk:
     covariance: tuple[tuple[float | None, ...], ...]
     chances: FrozenDict[str, Chance]
     currency: str = ""
+    __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return the risk as it appears in JSON; its keys are stable."""
-        told = json_of(self, "samples seed cov power_cov") | dict(plain(self.quantities))
+        made = json_of(self, "samples seed cov power_cov") | dict(plain(self.quantities))
         matrix = {"of": list(self.quantities), "matrix": self.covariance}
-        return told | json_of(self, "covariance chances", covariance=matrix)
+        return made | json_of(self, "covariance chances", covariance=matrix)
 
     def name_of(self, quantity: str) -> str:
-        """Return what a quantity is, and its unit, in words."""
+        """Return the name of a quantity, with its unit."""
         return NAMES[quantity].format(currency=self.currency)
 
     def of(self, quantity: str) -> tuple[str, ...]:
         """Return one quantity and all chances, as a part of a row; see `heads`."""
-        return (*self.quantities[quantity].cells(), *(percent(chance.share) for chance in self.chances.values()))
+        chances = (percent(chance.share) for chance in self.chances.values())
+        return (*self.quantities[quantity].cells(quantity), *chances)
 
     def heads(self) -> tuple[str, ...]:
         """Return the heads of the columns of `of`."""
         return (*self.headers()[1:], *(NAMES[name] for name in self.chances))
 
     def heading(self) -> str:
-        """Say what was sampled."""
+        """Return what was sampled."""
         covs = self.cov if self.cov == self.power_cov else f"{self.cov}, of powers {self.power_cov}"
-        return f"if times and powers scatter (coefficient of variation {covs}; {self.samples:,} samples)"
+        return f"If times and powers scatter (coefficient of variation {covs}; {self.samples:,} samples)"
 
     def headers(self) -> tuple[str, ...]:
         """Return the heads of the columns of `rows`."""
@@ -448,12 +436,12 @@ class Risk:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for each quantity."""
-        return [(self.name_of(name), *each.cells()) for name, each in self.quantities.items()]
+        return [(self.name_of(name), *each.cells(name)) for name, each in self.quantities.items()]
 
     def chance_rows(self) -> list[tuple[str, str, str]]:
-        """Return a row for each chance: what of, how large, how sure we are."""
+        """Return a row for each chance: the event, the share of samples, the confidence interval."""
         return [
-            (NAMES[name], percent(each.share), f"95 % sure: {percent(each.low)} to {percent(each.high)}")
+            (NAMES[name], percent(each.share), f"95 % confidence: {percent(each.low)} to {percent(each.high)}")
             for name, each in self.chances.items()
         ]
 
@@ -461,7 +449,7 @@ class Risk:
         return html_table(self.headers(), self.rows()) + html_table(("", "", ""), self.chance_rows())
 
 
-def told(
+def risk_of_samples(
     quantities: Mapping[str, tuple[float | None, Floats]],
     events: Mapping[str, Mask],
     options: RiskOptions,
@@ -469,7 +457,7 @@ def told(
     *,
     currency: str = "",
 ) -> Risk:
-    """Sum up samples: quantities with what was planned, and events that happened in some."""
+    """Return the risk of samples: quantities with what was planned, and events with the samples that met them."""
     with np.errstate(over="ignore", invalid="ignore"):
         matrix = np.atleast_2d(np.cov(np.stack([drawn for _, drawn in quantities.values()])))
         distributions = {name: _distribution(*each, options.percentiles) for name, each in quantities.items()}

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
 from lpsched.model.base import INVALID, Reader
-from lpsched.model.fields import Amount, describe
+from lpsched.model.fields import Amount, HasStates, describe
 from lpsched.model.problems import MOST_ADVISED, repeats
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
 _CELL: Final = Struct("d")
-Check = Callable[[object], float]
 Rows = list[tuple[Place, Sequence[object]]]  # where each row stands, and its entries as they are written
 
 
@@ -35,11 +34,9 @@ class Named(Protocol):
     def name(self) -> str: ...  # noqa: D102 - the class says it
 
 
-class Column(Named, Protocol):
+class Column(HasStates, Protocol):
     """What one or more columns of a table belong to: a machine or node type, perhaps with P-states."""
 
-    @property
-    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
     @property
     def modes(self) -> int: ...  # noqa: D102 - the class says it
     @property
@@ -55,7 +52,7 @@ class Axes:
     kind: str = "bag"  # of file
     row_kind: str = "task type"
     column_kind: str = "machine type"
-    absent_cell: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
+    absent_cell: str = "leave it out if the pair cannot run"  # hint about an invalid cell
     absent_in_row: str = "write null where a pair cannot run"  # and about a row that is too short
     shape: str = "task types x columns"
 
@@ -167,16 +164,15 @@ class Cells:
         """Return the table; `INVALID` if it or its lists have problems."""
         rows, columns = reader.valid.get(self.rows), reader.valid.get(self.columns)
         if rows is None or columns is None:
-            return INVALID  # the problems of the lists are told; without names a table says nothing
+            return INVALID  # the errors of the lists are reported; without names a table cannot be checked
         axes = self.axes(rows, columns)
         table, found = self._read(reader, key, raw, axes)
         reader.problems += found
         return INVALID if table is None else table
 
-    def _read(self, reader: Reader, key: str, raw: object, axes: Axes) -> tuple[Table | None, Sequence[Fault]]:
+    def _read(self, reader: Reader, key: str, raw: object, axes: Axes) -> tuple[Table | None, Sequence[InputIssue]]:
         if isinstance(raw, Table):
-            found = tuple(islice(unsound(key, raw, axes, self.check), MOST_FAULTS))
-            if found:
+            if found := tuple(islice(table_issues(key, raw, axes, self.check), MOST_ISSUES)):
                 return None, found
             return raw if raw.checked_as == key else replace(raw, checked_as=key), ()  # copies are not checked again
         file = table_file(raw)
@@ -184,20 +180,19 @@ class Cells:
             return read_table(raw, key, self.check, axes)
         if reader.context is None:
             do = f"read the {axes.kind} from a file"
-            return None, (Fault((key, "file"), describe(file), "the table itself", do),)
+            return None, (InputIssue((key, "file"), describe(file), "the table itself", do),)
         try:
-            return cast("TableFiles", reader.context).table(file, key, self.check, axes), ()
+            return cast("Any", reader.context).table(file, key, self.check, axes), ()  # a `Sidecars` of `io/`
         except InstanceError as error:
-            return None, error.faults
+            return None, error.issues
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+    def as_written(self, problem: InputIssue, raw: Mapping[str, Any]) -> InputIssue:
         """Return a problem that a rule found with the names that the file uses, instead of numbers."""
         table = raw.get(str(problem.path[0]))
         if not isinstance(table, Mapping) or not any(isinstance(step, int) for step in problem.path[1:2]):
             return problem
-        names = [
-            name_in(raw[key][step]) for key, step in zip((self.rows, self.columns), problem.path[1:], strict=False)
-        ]
+        steps = zip((self.rows, self.columns), problem.path[1:], strict=False)
+        names = [name_in(raw[key][step]) for key, step in steps]
         path = (problem.path[0], *names, *problem.path[1 + len(names) :])
         return replace(problem, path=path, file=table_file(table))
 
@@ -212,13 +207,6 @@ def name_in(entry: Any) -> str:  # noqa: ANN401 - of a file, or a part
     return str(entry["name"] if isinstance(entry, Mapping) else entry.name)
 
 
-class TableFiles(Protocol):
-    """Reads tables in files of their own."""
-
-    def table(self, file: str, key: str, check: Amount, axes: Axes) -> Table:
-        """Return the table in a file."""
-
-
 def table_file(raw: object) -> str | None:
     """Return the file that a table is in, if it is given as ``{file: NAME}``."""
     if isinstance(raw, Mapping) and len(raw) == 1 and isinstance(raw.get("file"), str):
@@ -226,12 +214,12 @@ def table_file(raw: object) -> str | None:
     return None
 
 
-def unsound(key: str, table: Table, axes: Axes, check: Amount) -> Iterator[Fault]:
+def table_issues(key: str, table: Table, axes: Axes, check: Amount) -> Iterator[InputIssue]:
     """Return the problems of a table: its shape, and its cells if no reader has checked them."""
     shape = len(axes.rows), sum(column.modes for column in axes.columns)
     if (table.rows, table.columns) != shape or len(table.packed) != _CELL.size * shape[0] * shape[1]:
         found, needed = f"a table of {table.rows} x {table.columns}", f"{shape[0]} x {shape[1]}, {axes.shape}"
-        yield Fault((key,), found, needed, "mend its shape")
+        yield InputIssue((key,), found, needed, "fix its shape")
         return
     cells = table.cells.tolist() if table.checked_as != key else []
     if check.cells([[cell for cell in cells if not math.isnan(cell)]]) is not None:
@@ -240,11 +228,11 @@ def unsound(key: str, table: Table, axes: Axes, check: Amount) -> Iterator[Fault
         try:
             if not math.isnan(cell):
                 check(cell)
-        except PydanticCustomError as refused:
-            yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
+        except PydanticCustomError as error:
+            yield InputIssue((key, *divmod(flat, shape[1])), **(error.context or {}))
 
 
-def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[Fault]:
+def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[InputIssue]:
     """Return the problems of machine types or clusters with one name, or with labels that are one."""
     for j, column in enumerate(columns):
         yield from repeats(column.p_states or (), (key, j, "p_states"), ())
@@ -254,21 +242,20 @@ def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[Fa
         for label in column.columns:
             if column.p_states is not None and labels[label] > 1:
                 found = f"{quote(label)}, which names a P-state here and another {kind}"
-                yield Fault((key, j), found, "labels that differ", "rename one")
+                yield InputIssue((key, j), found, "labels that differ", "rename one")
 
 
 def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
     """Return the schema of a table in its three forms."""
     cell = {"anyOf": [number, {"type": "null"}]}
     entry = {"anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]}  # a list: per P-state
+    row = {"type": "object", "additionalProperties": entry}
     return {
         "anyOf": [
             {
                 "description": f"by name: task type -> {column_kind} -> number; what is not named cannot run",
                 "type": "object",
-                "additionalProperties": {
-                    "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
-                },
+                "additionalProperties": {"anyOf": [row, {"type": "null"}]},
             },
             {
                 "description": "rows and columns in the order of the lists; null cannot run",
@@ -291,8 +278,8 @@ def in_a_file(description: str) -> dict[str, Any]:
     }
 
 
-def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table | None, list[Fault]]:
-    """Read a table by name or as a matrix; return it, or the faults that forbid it.
+def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table | None, list[InputIssue]]:
+    """Read a table by name or as a matrix; return it, or the errors that forbid it.
 
     `raw` is a mapping of mappings, what is not named being absent; or a list of lists, `None` being absent.
     A machine type with P-states has a list of that length in place of a number.
@@ -304,24 +291,24 @@ def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table 
         rows = reader.matrix(raw, key)
     else:
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
-        return None, [Fault((key,), describe(raw), needed, axes.hint)]
+        return None, [InputIssue((key,), describe(raw), needed, axes.hint)]
     plain = all(column.p_states is None for column in axes.columns)
-    if plain and not reader.faults:  # the common case: all cells at once
+    if plain and not reader.issues:  # the common case: all cells at once
         cells = check.cells([entries for _, entries in rows])
         if cells is not None:
             return Table(len(rows), len(axes.columns), cells.tobytes(), key), []
     by_name = isinstance(raw, Mapping)
-    left = takewhile(lambda _: len(reader.faults) < MOST_FAULTS, rows)
+    left = takewhile(lambda _: len(reader.issues) < MOST_ISSUES, rows)
     read = [reader.row(entries, path, by_name=by_name) for path, entries in left]
-    return (None, reader.faults) if reader.faults else (replace(Table.of(read), checked_as=key), [])
+    return (None, reader.issues) if reader.issues else (replace(Table.of(read), checked_as=key), [])
 
 
 class _Reader:
-    """Reads cells and collects faults; one reader per table."""
+    """Reads cells and collects errors; one reader per table."""
 
     def __init__(self, check: Amount, axes: Axes) -> None:
         self.check, self.axes = check, axes
-        self.faults: list[Fault] = []
+        self.issues: list[InputIssue] = []
 
     def by_name(self, raw: Mapping[str, object], key: str) -> Rows:
         kind, names = self.axes.column_kind, [column.name for column in self.axes.columns]
@@ -330,32 +317,29 @@ class _Reader:
         rows: Rows = []
         for task in self.axes.names:
             path: Place = (key, task)
-            entries = raw.get(task)
-            if entries is None:
-                entries = {}
-            if not isinstance(entries, Mapping):
-                self._fault(
-                    path, describe(entries), f"a mapping from {kind}s to numbers", f"name the {kind} of each number"
-                )
-                continue
-            self._known(entries, path, known, kind)
-            rows.append((path, [entries.get(name) for name in names]))
+            entries = {} if raw.get(task) is None else raw[task]
+            if isinstance(entries, Mapping):
+                self._known(entries, path, known, kind)
+                rows.append((path, [entries.get(name) for name in names]))
+            else:
+                needed, do = f"a mapping from {kind}s to numbers", f"name the {kind} of each number"
+                self._issue(path, describe(entries), needed, do)
         return rows
 
     def matrix(self, raw: Sequence[object], key: str) -> Rows:
         height, width = len(self.axes.rows), len(self.axes.columns)
         if len(raw) != height:
             needed = f"{height} rows, one per {self.axes.row_kind}"
-            self._fault((key,), f"{len(raw)} rows", needed, "add or drop rows")
+            self._issue((key,), f"{len(raw)} rows", needed, "add or drop rows")
         rows: Rows = []
-        for i, entries in enumerate(islice(raw, max(height, MOST_FAULTS))):
-            if len(self.faults) >= MOST_FAULTS:
-                break  # enough to mend
-            if not isinstance(entries, list | tuple) or len(entries) != width:
+        for i, entries in enumerate(islice(raw, max(height, MOST_ISSUES))):
+            if len(self.issues) >= MOST_ISSUES:
+                break  # enough errors
+            if isinstance(entries, list | tuple) and len(entries) == width:
+                rows.append(((key, i), entries))
+            else:
                 needed = f"a list of {width}, one entry per {self.axes.column_kind}"
-                self._fault((key, i), describe(entries), needed, self.axes.absent_in_row)
-                continue
-            rows.append(((key, i), entries))
+                self._issue((key, i), describe(entries), needed, self.axes.absent_in_row)
         return rows
 
     def row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
@@ -370,7 +354,7 @@ class _Reader:
                 row += [self._cell(cell, (*place, k)) for k, cell in enumerate(entry)]
             else:
                 needed = f"a list of {machine.modes}, one entry per P-state of {quote(machine.name)}"
-                self._fault(place, describe(entry), needed, "write null where a P-state cannot run")
+                self._issue(place, describe(entry), needed, "write null where a P-state cannot run")
         return row
 
     def _cell(self, entry: object, path: Place) -> float | None:
@@ -378,24 +362,24 @@ class _Reader:
             return None
         try:
             return self.check(entry)
-        except PydanticCustomError as refused:
-            why = refused.context or {}
-            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.axes.absent_cell}")
+        except PydanticCustomError as error:
+            why = error.context or {}
+            self._issue(path, why["got"], why["expected"], f"{why['hint']}; {self.axes.absent_cell}")
             return None
 
     def _known(self, entries: Mapping[str, object], path: Place, names: dict[str, None], kind: str) -> None:
         if entries.keys() <= names.keys():
             return
         for name in entries:
-            if len(self.faults) >= MOST_FAULTS:
+            if len(self.issues) >= MOST_ISSUES:
                 break
             if name not in names:
-                do = (nearest(name, names) if len(self.faults) < MOST_ADVISED else "") or "correct or remove it"
-                self._fault((*path, name), f"no {kind} of that name", f"a {kind} of the file's list", do)
+                do = (nearest(name, names) if len(self.issues) < MOST_ADVISED else "") or "correct or remove it"
+                self._issue((*path, name), f"no {kind} of that name", f"a {kind} of the file's list", do)
 
-    def _fault(self, path: Place, found: str, needed: str, do: str) -> None:
-        if len(self.faults) < MOST_FAULTS:
-            self.faults.append(Fault(path, found, needed, do))
+    def _issue(self, path: Place, found: str, needed: str, do: str) -> None:
+        if len(self.issues) < MOST_ISSUES:
+            self.issues.append(InputIssue(path, found, needed, do))
 
 
 @dataclass(frozen=True, slots=True)

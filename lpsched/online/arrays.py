@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.online.utility import Curves, UtilityArrays
+from lpsched.online.utility import Curves, UtilityArrays, UtilityFunction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.utility import UtilityFunction
 
 
-# Array views of a day for the numerics: read-only, absent pairs masked and 0.
-#
-# Shapes: N tasks in the order of their arrival, T task types, M machine types, C columns (machine type and
-# P-state), F utility functions with P intervals in all.
+# Array views are read-only, absent pairs masked and 0. Shapes: N tasks in the order of their arrival, T task types, M
+# machine types, C columns (machine type and P-state), F utility functions with P intervals in all.
 @dataclass(frozen=True, slots=True)
 class DayArrays(UtilityArrays):
     """The numbers of a day; an absent pair has `can_run` False and 0 elsewhere."""
@@ -58,17 +55,13 @@ def day_arrays(day: Day) -> DayArrays:
 
 
 def _curves(functions: Sequence[UtilityFunction]) -> Curves:
-    """Return the arrays of utility functions."""
     first = np.cumsum([0, *(len(function.intervals) for function in functions)], dtype=np.int64)
     intervals = [each for function in functions for each in function.intervals]
     names = Curves._fields[1:]  # those of an interval
     return Curves(first, *(np.array([getattr(each, name) for each in intervals], dtype=float) for name in names))
 
 
-# Array views of clusters for the numerics: read-only, absent pairs masked and 0.
-#
-# Shapes: N tasks in the order of their arrival, K kinds of tasks, M clusters, C columns (cluster and
-# P-state), F utility functions with P intervals in all.
+# Of clusters: K kinds of tasks, M clusters, C columns (cluster and P-state).
 @dataclass(frozen=True, slots=True)
 class ClusterArrays(UtilityArrays):
     """The numbers of clusters; where a kind cannot run, `can_run` is False and all else 0."""
@@ -85,8 +78,8 @@ class ClusterArrays(UtilityArrays):
     nodes: Integers  # K x C, that a task takes
     can_run: Mask  # K x C
     seconds: Floats  # K x C
-    requested_seconds: Floats  # K x C, what a scheduler is told; at least `seconds`
-    watts: Floats  # K x C, of all its nodes; 0 where nobody knows
+    requested_seconds: Floats  # K x C, what a scheduler plans with; at least `seconds`
+    watts: Floats  # K x C, of all its nodes; 0 where not known
     joules: Floats  # K x C
 
 

@@ -1,4 +1,4 @@
-"""What days and clusters have in common: task types, tasks that arrive, what they are worth, and what counts."""
+"""The common part of days and clusters: task types, arriving tasks, their utility, and the period that counts."""
 
 from __future__ import annotations
 
@@ -7,92 +7,72 @@ import json
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_serializer
 
-from lpsched.errors import Fault, quote
+from lpsched.errors import InputIssue, Place, quote
+from lpsched.model import provenance
 from lpsched.model.base import Entries, Instance, Rule
 from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
 from lpsched.model.problems import repeats
-from lpsched.model.provenance import (
-    LARGEST_SEED,
-    LONGEST_TEXT,
-    MOST_ENTRIES,
-    MOST_NUMBERS,
-    broken_note,
-    frozen_note,
-    written_note,
-)
+from lpsched.online import utility
 from lpsched.online.arriving_rows import KEY_OF, unknown_names
 from lpsched.online.parts import WHOLE, DayTaskType, Period, period_has_an_end
-from lpsched.online.tasks import Levels
-from lpsched.online.utility import (
-    NONE,
-    Priorities,
-    Urgencies,
-    UtilityClasses,
-    UtilityFunction,
-    UtilityFunctions,
-    UtilityLevels,
-    classes_never_rise,
-    functions_never_rise,
-    written_function,
-)
+from lpsched.online.tasks import ArrivingTasks, DeclaredUtility, Levels, ParallelTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from lpsched.errors import Place
     from lpsched.model.table import Column
-    from lpsched.online.tasks import ArrivingTasks, ParallelTasks, Told
 
 TaskTypes = tuple[DayTaskType, ...]
-_TEXT: Final = {"type": "string", "maxLength": LONGEST_TEXT}
+_TEXT: Final = {"type": "string", "maxLength": provenance.LONGEST_TEXT}
 _NOTE: Final = {
     "description": "what a generator notes of itself",
     "type": "object",
     "required": ["generator", "seed"],
-    "maxProperties": MOST_ENTRIES,
+    "maxProperties": provenance.MOST_ENTRIES,
     "properties": {
         "generator": _TEXT | {"minLength": 1},
-        "seed": {"type": "integer", "minimum": 0, "maximum": LARGEST_SEED},
+        "seed": {"type": "integer", "minimum": 0, "maximum": provenance.LARGEST_SEED},
     },
     "additionalProperties": {
         "anyOf": [
             {"type": "number"},
             {"type": "boolean"},
             _TEXT,
-            {"type": "array", "items": {"type": "number"}, "maxItems": MOST_NUMBERS},
+            {"type": "array", "items": {"type": "number"}, "maxItems": provenance.MOST_NUMBERS},
         ]
     },
 }
 
 
 def _few_keys(raw: object) -> object:
-    if isinstance(raw, Mapping) and len(raw) > MOST_ENTRIES:
-        raise refusal(describe(raw), f"at most {MOST_ENTRIES} keys", "drop some")
+    if isinstance(raw, Mapping) and len(raw) > provenance.MOST_ENTRIES:
+        raise refusal(describe(raw), f"at most {provenance.MOST_ENTRIES} keys", "drop some")
     return raw
 
 
 Note = Annotated[
-    Mapping[Name, Any], Frozen(), BeforeValidator(_few_keys), AfterValidator(frozen_note), WithJsonSchema(_NOTE)
+    Mapping[Name, Any],
+    Frozen(),
+    BeforeValidator(_few_keys),
+    AfterValidator(provenance.frozen_note),
+    WithJsonSchema(_NOTE),
 ]
 
 
-# What the fields must satisfy together: one small function per rule, named for the rule.
-def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
+def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check the names of task types."""
     return repeats([each.name for each in task_types], ("task_types",), ("name",))
 
 
-def there_are_tasks(arriving: ArrivingTasks | ParallelTasks) -> Iterator[Fault]:
+def there_are_tasks(arriving: ArrivingTasks | ParallelTasks) -> Iterator[InputIssue]:
     """Check that some task arrives."""
     if not arriving.count:
-        yield Fault(("tasks",), "no tasks", "at least one task", "add a task")
+        yield InputIssue(("tasks",), "no tasks", "at least one task", "add a task")
 
 
 def utilities_are_known(
@@ -101,34 +81,34 @@ def utilities_are_known(
     urgencies: Mapping[str, object],
     utility_classes: Mapping[str, object],
     utility_functions: Mapping[str, object],
-) -> Iterator[Fault]:
-    """Check the names by which tasks tell their utility; the first task of each unknown one has the problem."""
+) -> Iterator[InputIssue]:
+    """Check the names that declare utilities; the first task of each unknown one has the problem."""
     known = dict(zip(KEY_OF, (priorities, urgencies, utility_classes, utility_functions), strict=True))
     for number, told in enumerate(arriving.told):
         for key, found, advice in unknown_names(told, known):
             n = arriving.utility_numbers.tolist().index(number)
-            yield Fault(("tasks", n, key), found, f"one of {KEY_OF[key]}", advice)
+            yield InputIssue(("tasks", n, key), found, f"one of {KEY_OF[key]}", advice)
 
 
-def generator_has_name_and_seed(made_by: Mapping[str, object] | None) -> Iterator[Fault]:
+def generator_has_name_and_seed(made_by: Mapping[str, object] | None) -> Iterator[InputIssue]:
     """Check the note of a generator."""
     if made_by is not None:
-        yield from broken_note(made_by, ("made_by",))
+        yield from provenance.broken_note(made_by, ("made_by",))
 
 
-def half_told(task: DayTaskType, machine: Column, k: int, place: Place, *, has_time: bool) -> Fault:
+def half_specified(task: DayTaskType, machine: Column, k: int, place: Place, *, has_time: bool) -> InputIssue:
     """Return the problem of a pair that has a time but no power, or the reverse."""
     pair = f"{quote(task.name)} on {quote(machine.name)}"
     pair += f" at {quote(machine.p_states[k])}" if machine.p_states is not None else ""
     has, lacks, word = ("time", "power", "watts") if has_time else ("power", "time", "seconds")
     do = f"give it {word}, or remove its {has}"
-    return Fault((word, *place), f"a {has} but no {lacks} for {pair}", "both or neither", do)
+    return InputIssue((word, *place), f"a {has} but no {lacks} for {pair}", "both or neither", do)
 
 
 class ArrivingInstance(Instance):
     """Tasks that arrive over time; what runs them, the subclasses say.
 
-    The utility of a task is a function of the seconds between its arrival and its end. It is told by levels
+    The utility of a task is a function of the seconds between its arrival and its end. It is declared by levels
     (priority, urgency, utility class: see `utility.py`), or by the name of one of the file's own functions.
     """
 
@@ -136,8 +116,8 @@ class ArrivingInstance(Instance):
     RULES: ClassVar[tuple[Rule, ...]] = (
         task_types_have_names_of_their_own,
         period_has_an_end,
-        classes_never_rise,
-        functions_never_rise,
+        utility.classes_never_rise,
+        utility.functions_never_rise,
         there_are_tasks,
         utilities_are_known,
         generator_has_name_and_seed,
@@ -146,10 +126,10 @@ class ArrivingInstance(Instance):
     name: Name
     task_types: Annotated[TaskTypes, Entries("task type", stand_in={})] = Field(description="a list of task types")
     period: Period = Field(default=WHOLE, kw_only=True)
-    priorities: Priorities = Field(default=NONE, kw_only=True)
-    urgencies: Urgencies = Field(default=NONE, kw_only=True)
-    utility_classes: UtilityClasses = Field(default=NONE, kw_only=True)
-    utility_functions: UtilityFunctions = Field(default=NONE, kw_only=True)
+    priorities: utility.Priorities = Field(default=utility.NONE, kw_only=True)
+    urgencies: utility.Urgencies = Field(default=utility.NONE, kw_only=True)
+    utility_classes: utility.UtilityClasses = Field(default=utility.NONE, kw_only=True)
+    utility_functions: utility.UtilityFunctions = Field(default=utility.NONE, kw_only=True)
     made_by: Note | None = Field(
         default=None, description="a mapping of generator, seed and options, if a generator made the file", kw_only=True
     )
@@ -173,8 +153,8 @@ class ArrivingInstance(Instance):
         raise NotImplementedError
 
     @field_serializer("utility_functions")
-    def _as_intervals(self, functions: Mapping[str, UtilityFunction]) -> dict[str, Any]:
-        return {name: written_function(each) for name, each in functions.items()}
+    def _as_intervals(self, functions: Mapping[str, utility.UtilityFunction]) -> dict[str, Any]:
+        return {name: utility.written_function(each) for name, each in functions.items()}
 
     @field_serializer("arriving", check_fields=False)
     def _as_rows(self, arriving: object) -> list[dict[str, Any]]:  # noqa: ARG002 - they are those of `self`
@@ -182,7 +162,7 @@ class ArrivingInstance(Instance):
 
     @field_serializer("made_by")
     def _as_note(self, note: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        return None if note is None else written_note(note)
+        return None if note is None else provenance.written_note(note)
 
     @property
     def tasks(self) -> int:
@@ -202,9 +182,9 @@ class ArrivingInstance(Instance):
         ]
 
     @cached_property
-    def levels(self) -> UtilityLevels:
+    def levels(self) -> utility.UtilityLevels:
         """What the names of levels stand for."""
-        return UtilityLevels.model_construct(
+        return utility.UtilityLevels.model_construct(
             priorities=self.priorities, urgencies=self.urgencies, utility_classes=self.utility_classes
         )
 
@@ -228,8 +208,8 @@ class ArrivingInstance(Instance):
         return math.fsum(first.values()) / len(first) if first else None
 
     @property
-    def functions(self) -> tuple[UtilityFunction, ...]:
-        """The utility functions that tasks have, each once for every way to tell it; none if none has one."""
+    def functions(self) -> tuple[utility.UtilityFunction, ...]:
+        """The utility functions that tasks have, each once for every declaration; none if none has one."""
         return self._functions[0]
 
     @property
@@ -237,12 +217,12 @@ class ArrivingInstance(Instance):
         """Which of `functions` each task has, as 64-bit numbers; empty if there are none."""
         return self._functions[1]
 
-    def utility_of(self, task: int) -> UtilityFunction:
+    def utility_of(self, task: int) -> utility.UtilityFunction:
         """Return the utility function of a task."""
         return self.functions[memoryview(self.function_numbers).cast("q")[task]]
 
     @cached_property
-    def _functions(self) -> tuple[tuple[UtilityFunction, ...], bytes]:
+    def _functions(self) -> tuple[tuple[utility.UtilityFunction, ...], bytes]:
         """Make a function for each pair of levels and tasks that run equally long, and for each own one."""
         told = self.arriving.told
         own = [isinstance(each, str) for each in told]
@@ -252,7 +232,9 @@ class ArrivingInstance(Instance):
         numbers = array("q", (number.setdefault((-1 if own[u] else i, u), len(number)) for i, u in pairs))
         return tuple(self._function(told[u], i, mean) for i, u in number), numbers.tobytes()
 
-    def _function(self, told: Told, alike: int, mean: Callable[[int], float | None]) -> UtilityFunction:
+    def _function(
+        self, told: DeclaredUtility, alike: int, mean: Callable[[int], float | None]
+    ) -> utility.UtilityFunction:
         if isinstance(told, str):
             return self.utility_functions[told]
         seconds = mean(alike)

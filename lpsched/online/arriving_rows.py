@@ -1,55 +1,46 @@
-"""Tasks that arrive, as they are in a file: rows inside it or beside it, checked column by column."""
+"""Arriving tasks as they are in a file: rows inside it or in a sidecar file, checked column by column."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from operator import le
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
-from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.base import INVALID, FieldReader
+from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
+from lpsched.model.base import INVALID, FieldReader, Reader
 from lpsched.model.fields import describe
 from lpsched.model.kinds import name_of
 from lpsched.model.problems import MOST_ADVISED, too_many
 from lpsched.model.table import in_a_file, table_file
-from lpsched.online.tasks import MOST_TASKS, TOLD, TYPE, ArrivingTasks, Levels, ParallelTasks, falling_arrival
+from lpsched.online import tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from pydantic import GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
 
-    from lpsched.errors import Place
-    from lpsched.model.base import Reader
     from lpsched.online.parts import DayTaskType
-    from lpsched.online.tasks import NumberColumn, Told
+    from lpsched.online.tasks import DeclaredUtility, NumberColumn
 
 
-# The tasks of a day or of clusters as they are in a file, in columns: packed, or everything that is wrong.
-#
-# Rows come in pieces, each a list of values for every column, so that a long file need not be in memory as a
-# whole. What is valid is looked at column by column, at the speed of a map; only a piece with a problem in it
-# is looked at row by row.
-KEY_OF: Final = dict(zip(TOLD, ("priorities", "urgencies", "utility_classes", "utility_functions"), strict=True))
-PIECE: Final = 10_000  # rows inside a file that are looked at together
+# Rows come in chunks, each a list of values for every column, so that a long file need not be in memory as a whole.
+# Valid chunks are checked column by column, at the speed of a map; only a chunk with a problem is checked row by row.
+KEY_OF: Final = dict(
+    zip(tasks.UTILITY_COLUMNS, ("priorities", "urgencies", "utility_classes", "utility_functions"), strict=True)
+)
+CHUNK_ROWS: Final = 10_000  # rows inside a file that are looked at together
 ALL_OR_NONE: Final = "a number for every task, or for none"
-Piece = dict[str, list[Any]]  # a list of equal length for every column; `None` where nothing is
-Known = Mapping[str, Mapping[str, object] | None]  # by columns of TOLD, the names that there are, if they are valid
+Chunk = dict[str, list[Any]]  # a list of equal length for every column; `None` where nothing is
+Known = Mapping[str, Mapping[str, object] | None]  # by utility column, the known names, if they are valid
 Why = tuple[str, str, str, str]  # column, found, needed, do
 
 
 class TaskRows:
-    """Gathers the rows of tasks; what the names must be is given, `None` where that itself has problems.
-
-    `numbers` are the columns of numbers, the arrival first; `worth` says whether tasks have a utility.
-    """
+    """Gathers rows of tasks; `numbers` are their columns of numbers; `worth`: whether they have a utility."""
 
     def __init__(
         self,
@@ -59,64 +50,64 @@ class TaskRows:
         *,
         worth: bool = True,
     ) -> None:
-        self.faults: list[Fault] = []
+        self.issues: list[InputIssue] = []
         self.numbers, self.worth = numbers, worth
         self._number_of = None if task_types is None else {task.name: i for i, task in enumerate(task_types)}
         self._known = known
-        self._told: dict[Told, int] = {}
-        self._told_numbers: dict[tuple[Any, ...], int] = {}  # of every valid set of names seen so far
+        self._declared: dict[DeclaredUtility, int] = {}
+        self._declared_numbers: dict[tuple[Any, ...], int] = {}  # of every valid set of names seen so far
         self._packed: dict[str, array[Any]] = {column.key: array(column.code) for column in numbers}
-        self._packed |= {TYPE: array("q"), "utility": array("q")}
+        self._packed |= {tasks.TYPE: array("q"), "utility": array("q")}
         self._given: dict[str, bool] = {}  # whether tasks have a number of a column that all have, or none
-        self._pieces: list[tuple[int, Sequence[int]]] = []  # of a file: first row, and lines
+        self._chunks: list[tuple[int, Sequence[int]]] = []  # of a file: first row, and lines
         self._file: str | None = None
         self._rows = 0
         self._falls = 0
-        self._first_fall: Fault | None = None
+        self._first_fall: InputIssue | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that a file may have."""
         first, *more = (column.key for column in self.numbers)
-        return (first, TYPE, *more, *TOLD)
+        return (first, tasks.TYPE, *more, *tasks.UTILITY_COLUMNS)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that it must have."""
         first, *more = (column.key for column in self.numbers if column.needed)
-        return (first, TYPE, *more)
+        return (first, tasks.TYPE, *more)
 
     @property
     def is_full(self) -> bool:
         """Whether there is no sense in reading on."""
-        return len(self.faults) >= MOST_FAULTS or self._rows > MOST_TASKS
+        return len(self.issues) >= MOST_ISSUES or self._rows > tasks.MOST_TASKS
 
-    def take(self, piece: Piece, *, lines: Sequence[int] | None = None, file: str | None = None) -> None:
+    def take(self, chunk: Chunk, *, lines: Sequence[int] | None = None, file: str | None = None) -> None:
         """Add rows; `lines` are theirs in `file`, for the places of problems."""
         self._file = file
-        count = len(piece[TYPE])
-        if self._rows + count > MOST_TASKS:
-            self.faults.append(too_many(("tasks",), self._rows + count, MOST_TASKS))
+        count = len(chunk[tasks.TYPE])
+        if self._rows + count > tasks.MOST_TASKS:
+            self.issues.append(too_many(("tasks",), self._rows + count, tasks.MOST_TASKS))
             self._rows += count
             return
-        piece = self._completed(piece)
-        found = {column.key: self._numbers(column, piece[column.key]) for column in self.numbers}
-        found |= {TYPE: self._type_numbers(piece), "utility": self._utility_numbers(piece)}
+        chunk = self._completed(chunk)
+        found = {column.key: self._numbers(column, chunk[column.key]) for column in self.numbers}
+        found |= {tasks.TYPE: self._type_numbers(chunk), "utility": self._utility_numbers(chunk)}
         valid = {key: column for key, column in found.items() if column is not None}
         pairs = [(each.at_least, each.key) for each in self.numbers if each.at_least is not None]
         if len(valid) < len(found) or not all(all(map(le, valid[low], valid[high])) for low, high in pairs):
-            self._look_at_rows(piece, lines, file)
+            self._look_at_rows(chunk, lines, file)
         else:
             self._note_falls(valid[self.numbers[0].key], lines, file)
             for key, column in valid.items():
                 self._packed[key] += column
         if lines is not None:
-            self._pieces.append((self._rows, lines))
+            self._chunks.append((self._rows, lines))
         self._rows += count
 
-    def _completed(self, piece: Piece) -> Piece:
-        """Return the piece with what empty cells stand for."""
-        full = dict(piece)
+    def _completed(self, chunk: Chunk) -> Chunk:
+        """Return the chunk with what empty cells stand for."""
+        full = dict(chunk)
         for column in self.numbers:
             values, empty = full[column.key], column.empty
             if empty is not None and None in values:
@@ -132,43 +123,40 @@ class TaskRows:
             return None
         return column.packed(values) if given else array(column.code)
 
-    def _look_at_rows(self, piece: Piece, lines: Sequence[int] | None, file: str | None) -> None:
-        """Note what is wrong with a piece, row by row."""
-        for n in range(len(piece[TYPE])):
-            row = {key: values[n] for key, values in piece.items()}
-            for key, found, needed, do in self._row_faults(row):
+    def _look_at_rows(self, chunk: Chunk, lines: Sequence[int] | None, file: str | None) -> None:
+        """Note what is wrong with a chunk, row by row."""
+        for n in range(len(chunk[tasks.TYPE])):
+            row = {key: values[n] for key, values in chunk.items()}
+            for key, found, needed, do in self._row_issues(row):
                 place: Place = ("tasks", self._rows + n, key) if key else ("tasks", self._rows + n)
                 line = lines[n] if lines is not None else None
-                self.faults.append(Fault(place, found, needed, do, line=line, file=file))
-            if len(self.faults) >= MOST_FAULTS:
+                self.issues.append(InputIssue(place, found, needed, do, line=line, file=file))
+            if len(self.issues) >= MOST_ISSUES:
                 break
-        assert self.faults, "a piece that is not valid has a problem"
+        assert self.issues, "a chunk that is not valid has a problem"
 
-    def placed(self, problem: Fault) -> Fault:
+    def placed(self, problem: InputIssue) -> InputIssue:
         """Return a problem of a task that a rule found with the line and the file of the task, if they are known."""
         match problem.path:
             case ("tasks", int(row), *_):
                 line = None
-                if self._pieces:
-                    first, lines = self._pieces[bisect_right(self._pieces, row, key=lambda piece: piece[0]) - 1]
+                if self._chunks:
+                    first, lines = self._chunks[bisect_right(self._chunks, row, key=lambda chunk: chunk[0]) - 1]
                     line = lines[row - first]
                 return replace(problem, line=line, file=self._file)
         return problem
 
-    def gathered(self) -> tuple[dict[str, bytes], tuple[Told, ...]] | None:
-        """Return the packed columns and the ways to tell a utility, if there was no problem.
-
-        The tasks that come after later ones are one problem.
-        """
+    def gathered(self) -> tuple[dict[str, bytes], tuple[DeclaredUtility, ...]] | None:
+        """Return the packed columns and the declared utilities; `None` if there was a problem."""
         if self._first_fall is not None:
             more = f", and {self._falls - 1:,} more such places" if self._falls > 1 else ""
-            self.faults.append(replace(self._first_fall, found=self._first_fall.found + more))
-        if self.faults or self._number_of is None or None in self._known.values():
+            self.issues.append(replace(self._first_fall, got=self._first_fall.got + more))
+        if self.issues or self._number_of is None or None in self._known.values():
             return None
-        return {key: column.tobytes() for key, column in self._packed.items()}, tuple(self._told)
+        return {key: column.tobytes() for key, column in self._packed.items()}, tuple(self._declared)
 
     def _note_falls(self, arrivals: array[float], lines: Sequence[int] | None, file: str | None) -> None:
-        """Count the tasks that come after later ones, and keep the first: they all have one cure."""
+        """Count the tasks that come after later ones, and keep the first."""
         gathered = self._packed[self.numbers[0].key]
         before = gathered[-1] if gathered else 0.0
         if not arrivals or (before <= arrivals[0] and all(map(le, arrivals, islice(arrivals, 1, None)))):
@@ -177,11 +165,11 @@ class TaskRows:
             if following < one:
                 self._falls += 1
                 if self._first_fall is None:
-                    fault = falling_arrival(self._rows + n, one, following)
-                    self._first_fall = replace(fault, line=lines[n] if lines is not None else None, file=file)
+                    issue = tasks.falling_arrival(self._rows + n, one, following)
+                    self._first_fall = replace(issue, line=lines[n] if lines is not None else None, file=file)
 
-    def _type_numbers(self, piece: Piece) -> array[int] | None:
-        names = piece[TYPE]
+    def _type_numbers(self, chunk: Chunk) -> array[int] | None:
+        names = chunk[tasks.TYPE]
         if not _are_names(names):
             return None
         if self._number_of is None:
@@ -191,40 +179,39 @@ class TaskRows:
         except KeyError:
             return None
 
-    def _utility_numbers(self, piece: Piece) -> array[int] | None:
-        columns = [piece[key] for key in TOLD]
+    def _utility_numbers(self, chunk: Chunk) -> array[int] | None:
+        columns = [chunk[key] for key in tasks.UTILITY_COLUMNS]
         if not self.worth:
             return array("q") if all(set(column) <= {None} for column in columns) else None
         if not all(_are_names(column, or_none=True) for column in columns):
             return None
         rows = list(zip(*columns, strict=True))
         for names in dict.fromkeys(rows):
-            if names in self._told_numbers:
+            if names in self._declared_numbers:
                 continue
-            if any(self._told_faults(dict(zip(TOLD, names, strict=True)))):
+            if any(self._reported_issues(dict(zip(tasks.UTILITY_COLUMNS, names, strict=True)))):
                 return None
-            told: Told = Levels(*names[:3]) if names[3] is None else names[3]
-            self._told_numbers[names] = self._told.setdefault(told, len(self._told))
-        return array("q", map(self._told_numbers.__getitem__, rows))
+            told: DeclaredUtility = tasks.Levels(*names[:3]) if names[3] is None else names[3]
+            self._declared_numbers[names] = self._declared.setdefault(told, len(self._declared))
+        return array("q", map(self._declared_numbers.__getitem__, rows))
 
-    def _row_faults(self, row: Mapping[str, Any]) -> Iterator[Why]:
-        """Return what is wrong with one row."""
+    def _row_issues(self, row: Mapping[str, Any]) -> Iterator[Why]:
         for column in self.numbers:
             try:
-                yield from self._number_faults(column, row)
+                yield from self._number_issues(column, row)
             except PydanticCustomError as refused:
                 why = refused.context or {}
-                yield column.key, why["found"], why["needed"], why["do"]
-        name = row[TYPE]
+                yield column.key, why["got"], why["expected"], why["hint"]
+        name = row[tasks.TYPE]
         if not isinstance(name, str):
             found = "nothing" if name is None else describe(name)
-            yield TYPE, found, "the name of a task type", "put it in quotes" if name else "add it"
+            yield tasks.TYPE, found, "the name of a task type", "put it in quotes" if name else "add it"
         elif self._number_of is not None and name not in self._number_of:
-            advice = nearest(name, self._number_of) if len(self.faults) < MOST_ADVISED else ""
-            yield TYPE, quote(name), "a task type of the file's list", advice or "correct or add it"
-        yield from self._told_faults({key: row[key] for key in TOLD})
+            advice = nearest(name, self._number_of) if len(self.issues) < MOST_ADVISED else ""
+            yield tasks.TYPE, quote(name), "a task type of the file's list", advice or "correct or add it"
+        yield from self._reported_issues({key: row[key] for key in tasks.UTILITY_COLUMNS})
 
-    def _number_faults(self, column: NumberColumn, row: Mapping[str, Any]) -> Iterator[Why]:
+    def _number_issues(self, column: NumberColumn, row: Mapping[str, Any]) -> Iterator[Why]:
         value, given = row[column.key], self._given.get(column.key)
         if value is None:
             if column.needed:
@@ -240,8 +227,8 @@ class TaskRows:
             found = f"{describe(value)}, below the {column.at_least} of {describe(other)}"
             yield column.key, found, f"at least the {column.at_least}", "raise it, or leave it out"
 
-    def _told_faults(self, names: Mapping[str, Any]) -> Iterator[Why]:
-        given = [key for key in TOLD if names[key] is not None]
+    def _reported_issues(self, names: Mapping[str, Any]) -> Iterator[Why]:
+        given = [key for key in tasks.UTILITY_COLUMNS if names[key] is not None]
         if not self.worth:
             for key in given:
                 needed = "no utility: tasks are judged by their waiting"
@@ -253,14 +240,14 @@ class TaskRows:
         by_levels = [key for key in given if key != "utility"]
         if not given:
             needed = "priority, urgency and utility_class, or utility"
-            yield "", "no utility", needed, "say what the task is worth"
+            yield "", "no utility", needed, "declare its utility"
         elif "utility" in given and by_levels:
             yield "utility", f"a utility besides a {by_levels[0]}", "the one or the other", "drop one"
-        elif by_levels and len(by_levels) < len(TOLD) - 1:
-            missing = next(key for key in TOLD if names[key] is None)
+        elif by_levels and len(by_levels) < len(tasks.UTILITY_COLUMNS) - 1:
+            missing = next(key for key in tasks.UTILITY_COLUMNS if names[key] is None)
             yield missing, "nothing", "priority, urgency and utility_class together", "add it"
         elif all(isinstance(names[key], str) for key in given):
-            told = names["utility"] if "utility" in given else Levels(*(names[key] for key in by_levels))
+            told = names["utility"] if "utility" in given else tasks.Levels(*(names[key] for key in by_levels))
             for key, found, advice in unknown_names(told, self._known):
                 yield key, found, f"a name of {KEY_OF[key]}", advice
 
@@ -270,9 +257,9 @@ def _are_names(values: list[Any], *, or_none: bool = False) -> bool:
     return set(map(type, values)) <= kinds or all(isinstance(each, tuple(kinds)) for each in values)
 
 
-def unknown_names(told: Told, known: Known) -> Iterator[tuple[str, str, str]]:
+def unknown_names(told: DeclaredUtility, known: Known) -> Iterator[tuple[str, str, str]]:
     """Return which of a task's names are unknown: column, what was found, advice."""
-    given = told._asdict() if isinstance(told, Levels) else {"utility": told}
+    given = told._asdict() if isinstance(told, tasks.Levels) else {"utility": told}
     for key, name in given.items():
         names = known[key]
         if names is not None and name not in names:
@@ -283,7 +270,7 @@ def unknown_names(told: Told, known: Known) -> Iterator[tuple[str, str, str]]:
 class Rows(FieldReader):
     """Metadata of tasks that arrive: a list inside the file, or ``{file: NAME}``."""
 
-    kind: type[ArrivingTasks | ParallelTasks]  # what is made of them
+    kind: type[tasks.ArrivingTasks | tasks.ParallelTasks]  # what is made of them
     judged_by: str | None = None  # the key that says how tasks without a utility are judged, if there is one
     sized_by: str | None = None  # the list whose sizes rules need: where it has problems, no rule sees the tasks
 
@@ -291,7 +278,7 @@ class Rows(FieldReader):
         """Return the tasks; `INVALID` if they, or the names that they use, have problems."""
         types = reader.valid.get("task_types")
         if isinstance(raw, self.kind):
-            found = list(islice(raw.problems(None if types is None else len(types)), MOST_FAULTS))
+            found = list(islice(raw.problems(None if types is None else len(types)), MOST_ISSUES))
             reader.problems += found
             return INVALID if found or self._lacks_sizes(reader) else raw
         worth = self.judged_by is None or reader.raw.get(self.judged_by) is None
@@ -299,7 +286,7 @@ class Rows(FieldReader):
         rows = TaskRows(self.kind.NUMBERS, types, known, worth=worth)
         self._gather(reader, raw, rows)
         gathered = rows.gathered()
-        reader.problems += rows.faults[:MOST_FAULTS]
+        reader.problems += rows.issues[:MOST_ISSUES]
         reader.places["tasks"] = rows.placed
         return INVALID if gathered is None or self._lacks_sizes(reader) else self.kind.of_columns(*gathered)
 
@@ -309,23 +296,23 @@ class Rows(FieldReader):
     def _gather(self, reader: Reader, raw: object, rows: TaskRows) -> None:
         file = table_file(raw)
         if isinstance(raw, list | tuple):
-            for first in range(0, len(raw), PIECE):
-                piece = raw[first : first + PIECE]
-                rows.faults += _strange_entries(piece, first, rows, reader.hint)
-                if all(isinstance(each, Mapping) for each in piece):
-                    rows.take({key: [each.get(key) for each in piece] for key in rows.columns})
+            for first in range(0, len(raw), CHUNK_ROWS):
+                chunk = raw[first : first + CHUNK_ROWS]
+                rows.issues += _strange_entries(chunk, first, rows, reader.hint)
+                if all(isinstance(each, Mapping) for each in chunk):
+                    rows.take({key: [each.get(key) for each in chunk] for key in rows.columns})
                 if rows.is_full:
                     break
         elif file is None:
-            rows.faults.append(Fault(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
+            rows.issues.append(InputIssue(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
         elif reader.context is None:
             do = f"read the {name_of(reader.model.FORMAT)} from a file"
-            rows.faults.append(Fault(("tasks", "file"), describe(file), "the tasks themselves", do))
+            rows.issues.append(InputIssue(("tasks", "file"), describe(file), "the tasks themselves", do))
         else:
             try:
                 cast("Any", reader.context).rows(file, "tasks", rows)  # tasks in a file of their own
             except InstanceError as error:
-                rows.faults += error.faults
+                rows.issues += error.issues
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Return the schema of tasks in both forms."""
@@ -335,12 +322,17 @@ class Rows(FieldReader):
         }
         row: dict[str, Any] = {
             "type": "object",
-            "required": [TYPE, *(each.key for each in self.kind.NUMBERS if each.needed)],
+            "required": [tasks.TYPE, *(each.key for each in self.kind.NUMBERS if each.needed)],
             "additionalProperties": False,
-            "properties": {TYPE: name} | numbers | {key: {"anyOf": [name, null]} for key in TOLD},
+            "properties": {tasks.TYPE: name}
+            | numbers
+            | {key: {"anyOf": [name, null]} for key in tasks.UTILITY_COLUMNS},
         }
         if self.judged_by is None:
-            row["anyOf"] = [{"required": list(TOLD[:-1])}, {"required": list(TOLD[-1:])}]
+            row["anyOf"] = [
+                {"required": list(tasks.UTILITY_COLUMNS[:-1])},
+                {"required": list(tasks.UTILITY_COLUMNS[-1:])},
+            ]
         return {
             "anyOf": [
                 {"description": "by never-falling arrival", "type": "array", "minItems": 1, "items": row},
@@ -349,21 +341,21 @@ class Rows(FieldReader):
         }
 
 
-def _strange_entries(piece: Sequence[Any], first: int, rows: TaskRows, hint: str) -> list[Fault]:
+def _strange_entries(chunk: Sequence[Any], first: int, rows: TaskRows, hint: str) -> list[InputIssue]:
     """Return the problems of rows that are no mappings, or have unknown keys."""
-    faults: list[Fault] = []
+    issues: list[InputIssue] = []
     known = set(rows.columns)
-    for n, entry in enumerate(piece, start=first):
+    for n, entry in enumerate(chunk, start=first):
         if not isinstance(entry, Mapping):
             needed = f"a mapping with {', '.join(rows.needed)}" + (" and its utility" if rows.worth else "")
-            faults.append(Fault(("tasks", n), describe(entry), needed, hint))
+            issues.append(InputIssue(("tasks", n), describe(entry), needed, hint))
         elif not known.issuperset(entry):
             for key in entry:
                 if key not in known:
-                    advice = nearest(str(key), rows.columns) if len(faults) < MOST_ADVISED else ""
+                    advice = nearest(str(key), rows.columns) if len(issues) < MOST_ADVISED else ""
                     needed = "one of " + ", ".join(rows.columns)
                     path = ("tasks", n, str(key))
-                    faults.append(Fault(path, "an unknown key", needed, advice or "remove it"))
-        if len(faults) >= MOST_FAULTS:
+                    issues.append(InputIssue(path, "an unknown key", needed, advice or "remove it"))
+        if len(issues) >= MOST_ISSUES:
             break
-    return faults
+    return issues

@@ -1,16 +1,16 @@
-"""Policies for parallel tasks on clusters, by name."""
+"""Policies for parallel tasks on clusters, by name. Sections are those of Machovec et al. (2016)."""
 
 from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
-from lpsched.online.nodes.greedy import best_first, free_of, present_of
+from lpsched.online.nodes.greedy import best_first, free_of, view_of
 from lpsched.online.nodes.reservations import as_tuples
-from lpsched.online.nodes.state import ClusterPolicy, Draft, Place, Placement
+from lpsched.online.nodes.state import ClusterPolicy, ClusterState, Draft, Place, Placement
 from lpsched.online.simulate.filters import resources
 from lpsched.plugins import Named
 
@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import ClusterArrays
-    from lpsched.online.nodes.state import ClusterState
 
 
-# What policies that come from homogeneous clusters look at: each cluster in its first P-state.
-#
-#     column    of a kind in a cluster: P-state 0, or the first in which that kind can run there
+# Policies from homogeneous clusters use each cluster in P-state 0, or the first in which a kind can run there (III.D).
 #     need      nodes of a kind in that column; more than there are where the cluster cannot run it
 #     planned   seconds of it there
-#
-# Source: Machovec et al. (2016), section III.D: the comparison heuristics always use P-state 0.
 STATES_MEMORY: Final = "first states"
 
 
@@ -42,7 +37,7 @@ class FirstStates(NamedTuple):
 
     @classmethod
     def of(cls, arrays: ClusterArrays) -> FirstStates:
-        """Look them up."""
+        """Find them."""
         can_run = ((first, arrays.can_run[:, first:end]) for first, end in pairwise(arrays.first_column))
         found = [np.where(each.any(axis=1), first + np.argmax(each, axis=1), -1) for first, each in can_run]
         column, kinds = np.stack(found, axis=1), np.arange(len(arrays.can_run))[:, np.newaxis]
@@ -52,7 +47,7 @@ class FirstStates(NamedTuple):
 
 
 class FirstToStart:
-    """Where tasks can start first; tasks of a kind are answered alike until something is taken."""
+    """Where tasks can start first; all tasks of a kind have one answer until something is taken."""
 
     def __init__(self, state: ClusterState) -> None:
         if STATES_MEMORY not in state.memory:  # looked up once in a day
@@ -97,37 +92,30 @@ class FirstToStart:
         return self.draft.take(place, column)
 
 
-# Conservative backfilling: in the order of arrival, each task where it can start first.
+# Conservative backfilling (III.D): in the order of arrival, each task where it can start first. One that cannot start
+# now gets a permanent reservation, so that later tasks do not delay it; those that fit into a gap before it may start.
+# What cannot start before the day ends waits.
 #
-# A task that cannot start now gets a permanent reservation, so that nobody who came later delays it; whoever
-# fits into a gap before it is let in. What cannot start before the day ends waits.
-#
-# This is not the published conservative backfilling (Mu'alem and Feitelson 2001). That reserves numbers of
-# nodes, and chooses the nodes when a task starts; here a reservation holds particular nodes from the moment
-# it is made, and tasks may wait that the published algorithm would start.
-#
-# Source: Machovec et al. (2016), section III.D.
+# This is not the published conservative backfilling (Mu'alem and Feitelson 2001). That reserves numbers of nodes, and
+# chooses the nodes when a task starts; here a reservation holds particular nodes from the moment it is made, and tasks
+# may wait that the published algorithm would start.
 def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event."""
+    """Place tasks by conservative backfilling."""
     firsts = FirstToStart(state)
     for place in range(len(state.tasks)):
         firsts.place(place)
     return firsts.draft.placements
 
 
-# EASY backfilling: one permanent reservation; whoever does not delay it may start at once.
+# EASY backfilling (III.D): in the order of arrival, a task that can start now does, in the first cluster where it can.
+# The first that cannot gets a permanent reservation where it can start first, if there is none yet; nothing that starts
+# now delays it.
 #
-# In the order of arrival: a task that can start now does, in the first cluster where it can. The first that
-# cannot gets a reservation where it can start first, if there is none yet. The reservation is in the profile,
-# hence nothing that starts now delays it.
-#
-# This is not the published EASY (Lifka 1995). That reserves a number of nodes from a time on, and chooses the
-# nodes when the task starts; here the reservation holds particular nodes from the moment it is made. A task
-# may therefore wait for nodes that are held, though as many others would be free for the reservation in time.
-#
-# Source: Machovec et al. (2016), section III.D.
+# This is not the published EASY (Lifka 1995), which reserves a number of nodes from a time on, and chooses the nodes
+# when the task starts; here the reservation holds particular nodes from the moment it is made. A task may therefore
+# wait for nodes that are reserved, though as many others would be free for the reservation in time.
 def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event."""
+    """Place tasks by EASY backfilling."""
     firsts = FirstToStart(state)
     looked_at, reserved = 0, state.reservations > 0
     while not reserved and looked_at < len(state.tasks):
@@ -138,19 +126,13 @@ def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     return firsts.draft.placements
 
 
-# First come, first served with multiple queues: small, medium and large tasks take turns.
-#
-#   resources   of a task: planned seconds times cores allocated, the mean over the clusters that can run it,
-#               each in its first P-state
-#   queues      small: below 30 % of the resources of the kind that needs most; large: above 60 %; medium: the
-#               rest; each in the order of arrival
-#   cycle       at most one large task, then at most four medium ones, then at most eight small ones; again,
-#               until all have been looked at
-#
-# Each task is placed as by our conservative backfilling, whose reservations hold particular nodes. One that
-# cannot be placed does not count.
-#
-# Source: Machovec et al. (2016), section III.D.
+# First come, first served with multiple queues (III.D):
+#   resources   of a task: planned seconds times cores allocated, the mean over the clusters that can run it
+#   queues      small: below 30 % of the resources of the kind that needs most; large: above 60 %; medium: the rest;
+#               each in the order of arrival
+#   cycle       at most one large task, then at most four medium ones, then at most eight small ones; again, until all
+#               have been looked at
+# Each task is placed as by our conservative backfilling. One that cannot be placed does not count.
 SMALL: Final = 0.3
 LARGE: Final = 0.6
 TURNS: Final = (1, 4, 8)  # large, medium, small
@@ -158,7 +140,7 @@ QUEUES_MEMORY: Final = "queues"
 
 
 def multiple_queues(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event."""
+    """Place tasks of three queues in turn."""
     firsts = FirstToStart(state)
     if QUEUES_MEMORY not in state.memory:
         state.memory[QUEUES_MEMORY] = queues_of_kinds(state.arrays, firsts.first)
@@ -179,7 +161,7 @@ def queues_of_kinds(arrays: ClusterArrays, first: FirstStates) -> Integers:
 
 
 def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
-    """Place at most so many tasks of a queue; tell whether there may be more in it."""
+    """Place at most `most` tasks of a queue; return whether there may be more in it."""
     for place in places:
         if firsts.place(place) is not None:
             most -= 1
@@ -188,14 +170,11 @@ def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
     return False
 
 
-# Random: in the order of arrival, each task in a random cluster and P-state that can run it.
-#
-# It starts there as early as it can, reserved for good. What cannot start there before the day ends, or has
-# no energy left there, waits, and draws again at the next mapping event.
-#
-# Source: Machovec et al. (2016), section III.D.
+# Random (III.D): in the order of arrival, each task in a random cluster and P-state that can run it, as early as it can
+# start there, permanently reserved. What cannot start there before the day ends, or has no energy left there, waits,
+# and draws again at the next scheduling event.
 def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Placement]:
-    """Answer at a mapping event."""
+    """Place tasks at random."""
     draft = Draft(state)
     by_kind: dict[int, list[list[int]]] = state.memory.setdefault("columns", {})  # where it can run, by cluster
     for place, (cluster, p_state) in enumerate(rng.random((len(state.tasks), 2)).tolist()):
@@ -212,7 +191,6 @@ def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Pla
 
 
 # Max Util, Max UPT, Max UPR, Max UPE: of all tasks and columns the highest objective first; then the next.
-#
 #     s, d, q     earliest start in the column's cluster, planned seconds and nodes of a task there
 #     u           cores per node; w  watts of all q nodes
 #     U           the task's utility at s + d, as planned
@@ -221,35 +199,28 @@ def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Pla
 #     Max UPT     U / d            (equation 3)
 #     Max UPR     U / (d q u)      (equation 4)
 #     Max UPE     U / (w d)        (equation 5)
-#
 # A task may start only before the day ends, and only if its energy until then is left. Of equal objectives the lowest
-# column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE. A task that would
-# earn nothing is not placed (the source does not say): it waits, since it can only be in others' way.
-#
-# What starts later than `state.until` may be left out: with place-holders it would be forgotten before.
-#
-# Source: Machovec et al. (2016), sections III.E and III.F, algorithm 1.
+# column is taken, then the lowest task. What takes no energy has an infinite objective for Max UPE. A task that would
+# earn nothing waits (the source does not say): it can only be in the way. What starts later than `state.until` may be
+# left out: as a place-holder it would be dropped before.
+# Source: sections III.E and III.F, algorithm 1.
 def _highest_first(per: Callable[[ClusterArrays], Floats]) -> Place:
     """Return the rule that places the highest utility first, divided by this (K x C)."""
 
     def place(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
         if not len(state.tasks):
             return []
-        places, columns, starts, nodes = best_first(present_of(state, per(state.arrays)), *free_of(state))
+        places, columns, starts, nodes = best_first(view_of(state, per(state.arrays)), *free_of(state))
         tasks = state.tasks[places].tolist()
         return list(map(Placement, tasks, columns.tolist(), starts.tolist(), map(as_tuples, nodes)))
 
     return place
 
 
-# The policies for clusters by name: ours, those that others register, those of installed packages (`docs/policies.md`).
-#
-# What a policy uses is said when it is registered (see `ClusterPolicy`); one that a package announces says it by
-# attributes of these names, where it differs from what is usual.
-#
-# Max Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say;
-# `:placeholders` or `:reservations` behind the name says it too, and has the last word. The engine checks
-# every placement of every policy.
+# The policies for clusters by name: built-in ones, registered ones, those of installed packages (`docs/policies.md`).
+# What a policy uses is given at its registration (see `ClusterPolicy`); by a package as attributes of these names. Max
+# Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say; `:placeholders` or
+# `:reservations` behind the name overrides them. The engine checks every placement.
 COMPARED: Final[dict[str, Place]] = {
     "random": random_cluster,
     "conservative": conservative,
@@ -274,7 +245,15 @@ POLICIES: Final[Named[Place]] = Named(
 )
 
 
-USES: Final = ("placeholders", "drops", "filtered", "needs_utility")  # see `ClusterPolicy`
+class Uses(TypedDict, total=False):
+    """Options of a registered policy, as in `ClusterPolicy`."""
+
+    placeholders: bool
+    drops: bool
+    filtered: bool
+    needs_utility: bool
+
+
 _registered: Final[dict[str, ClusterPolicy]] = {}
 
 cluster_policy_names = POLICIES.names
@@ -298,38 +277,20 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
         shown = f"{plain}:{PLACEHOLDERS}" if held else plain
         filtered = plain != ENERGY_AWARE
         return ClusterPolicy(shown, place, placeholders=held, filtered=filtered, needs_utility=True)
-    announced = {use: bool(getattr(place, use)) for use in USES if hasattr(place, use)}
+    announced = {use: bool(getattr(place, use)) for use in Uses.__annotations__ if hasattr(place, use)}
     return _registered.get(plain) or ClusterPolicy(plain, place, **announced)
 
 
 @overload
-def register(
-    name: str, *, placeholders: bool = False, drops: bool = True, filtered: bool = True, needs_utility: bool = False
-) -> Callable[[Place], Place]: ...
+def register(name: str, **uses: Unpack[Uses]) -> Callable[[Place], Place]: ...
 
 
 @overload
-def register(
-    name: str,
-    function: Place,
-    *,
-    placeholders: bool = False,
-    drops: bool = True,
-    filtered: bool = True,
-    needs_utility: bool = False,
-) -> Place: ...
+def register(name: str, function: Place, **uses: Unpack[Uses]) -> Place: ...
 
 
-def register(  # noqa: PLR0913 - options are keyword-only
-    name: str,
-    function: Place | None = None,
-    *,
-    placeholders: bool = False,
-    drops: bool = True,
-    filtered: bool = True,
-    needs_utility: bool = False,
-) -> Place | Callable[[Place], Place]:
-    """Let a policy be known by a name, in this process; without a function, as a decorator.
+def register(name: str, function: Place | None = None, **uses: Unpack[Uses]) -> Place | Callable[[Place], Place]:
+    """Register a policy under a name, in this process; without a function, as a decorator; see `ClusterPolicy`.
 
     Raises
     ------
@@ -339,13 +300,13 @@ def register(  # noqa: PLR0913 - options are keyword-only
 
     def registered(place: Place) -> Place:
         POLICIES.register(name, place)
-        _registered[name] = ClusterPolicy(name, place, placeholders, drops, filtered, needs_utility)
+        _registered[name] = ClusterPolicy(name, place, **uses)
         return place
 
     return registered if function is None else registered(function)
 
 
 def forget(name: str) -> None:
-    """Take back what was registered under a name in this process, if anything was."""
+    """Remove what was registered under a name in this process, if anything was."""
     POLICIES.forget(name)
     _registered.pop(name, None)

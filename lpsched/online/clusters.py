@@ -10,8 +10,7 @@
 A task is worth a utility, as in a day (`day.py`), or costs what it waits (`online/utility.py`); then there is no
 utility, all tasks count, and all have to run. Tasks of one *kind* agree in type, cores, work and request.
 
-Clusters are immutable and valid: whoever holds them need not check them again. This module imports no NumPy;
-`arrays.py` does.
+`Clusters` are immutable and validated on construction. This module imports no NumPy; `arrays.py` does.
 
 Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-Constrained
 Heterogeneous Environment" (2016), section II.
@@ -26,11 +25,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 
 from pydantic import Field, field_serializer
 
-from lpsched.errors import Fault, quote
-from lpsched.model.base import Entries, FieldReader, Rule
+from lpsched.errors import InputIssue, quote
+from lpsched.model.base import Entries, FieldReader, Reader, Rule
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts
 from lpsched.model.table import labels_differ
-from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_told
+from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.curves import Curves, NodeCurves, written_curves
 from lpsched.online.parts import WHOLE, Cluster, DayTaskType, Period
@@ -40,7 +39,6 @@ from lpsched.online.utility import WaitingCost, waiting_has_what_its_measure_nee
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lpsched.model.base import Reader
 
 __all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks", "clusters_from_dict"]
 
@@ -49,10 +47,9 @@ MOST_PARTS: Final = 100_000  # clusters, or task types
 ClusterList = tuple[Cluster, ...]
 
 
-# Whether every task finds a cluster that is large enough, and curves that speak of its number of nodes.
-#
-# What tasks need is looked at once for each pair of a type and a number of cores; rows are looked for only
-# where something is wrong. Of each type (and cluster) one problem is told, at the first task that has it.
+# Whether every task finds a cluster that is large enough, and curves for its number of nodes: checked once for each
+# pair of a type and a number of cores. Of each type (and cluster) one problem is reported, at the first task that has
+# it.
 @dataclass(frozen=True, slots=True)
 class _Needs:
     """Clusters and what tasks ask of them."""
@@ -63,33 +60,30 @@ class _Needs:
     key: str  # seconds or watts
     curves: NodeCurves
 
-    def problems(self) -> Iterator[Fault]:
-        """Return the problems of tasks that no cluster can run, or whose nodes no curve tells."""
+    def problems(self) -> Iterator[InputIssue]:
+        """Return the problems of tasks that no cluster can run, or for whose nodes a curve has no value."""
         cores: dict[int, set[int]] = {}  # that tasks of each type need
         for i, count in set(zip(self.tasks.type_numbers, self.tasks.core_counts, strict=True)):
             cores.setdefault(i, set()).add(count)
         for i in sorted(cores):
             if self.key == "seconds":
-                most = max(
-                    (cluster.cores for cluster, cells in self.curves.by_cluster(i, self.clusters) if any(cells)),
-                    default=0,
-                )
-                yield from self._too_large(i, {count for count in cores[i] if count > most}, most)
+                sizes = [each.cores for each, cells in self.curves.by_cluster(i, self.clusters) if any(cells)]
+                yield from self._too_large(i, cores[i], max(sizes, default=0))
             yield from self._untold(i, cores[i])
 
-    def _too_large(self, i: int, cores: set[int], most: int) -> Iterator[Fault]:
-        if not cores:
+    def _too_large(self, i: int, cores: set[int], most: int) -> Iterator[InputIssue]:
+        if not (wrong := {count for count in cores if count > most}):
             return
-        n, count, more = self._first(i, cores)
+        n, count, more = self._first(i, wrong)
         name = quote(self.types[i].name)
         needed = f"at most {most:,}, as the largest cluster has that can run it"
         do = "lower it, or add nodes"
         if not most:
             needed, do = "a curve of seconds for it on some cluster", "add one, or drop such tasks"
         found = f"{count:,} cores for task type {name}{more}, which no cluster can run"
-        yield Fault(("tasks", n, "cores"), found, needed, do)
+        yield InputIssue(("tasks", n, "cores"), found, needed, do)
 
-    def _untold(self, i: int, cores: set[int]) -> Iterator[Fault]:
+    def _untold(self, i: int, cores: set[int]) -> Iterator[InputIssue]:
         for cluster, cells in self.curves.by_cluster(i, self.clusters):
             for k, points in enumerate(cells):
                 if points is None:
@@ -103,8 +97,8 @@ class _Needs:
                     name, nodes = quote(cluster.name), cluster.nodes_for(count)
                     where = f"{quote(self.types[i].name)} on {name}{state}"
                     found = f"{count:,} cores, that is {nodes:,} nodes of {name}{more}"
-                    needed = f"{lowest:,} to {highest:,} nodes, for which {self.key} of {where} are told"
-                    yield Fault(("tasks", n, "cores"), found, needed, f"extend {self.key}, or drop such tasks")
+                    needed = f"{lowest:,} to {highest:,} nodes, for which {self.key} of {where} are given"
+                    yield InputIssue(("tasks", n, "cores"), found, needed, f"extend {self.key}, or drop such tasks")
                     break
 
     def _first(self, i: int, cores: set[int]) -> tuple[int, int, str]:
@@ -117,19 +111,19 @@ class _Needs:
 
 def every_task_finds_its_nodes(
     clusters: ClusterList, task_types: TaskTypes, seconds: NodeCurves, arriving: ParallelTasks
-) -> Iterator[Fault]:
-    """Check that clusters are large enough, and that seconds are told for the nodes of tasks."""
+) -> Iterator[InputIssue]:
+    """Check that clusters are large enough, and that seconds are given for the nodes of tasks."""
     return _Needs(clusters, task_types, arriving, "seconds", seconds).problems()
 
 
 def every_task_finds_its_watts(
     clusters: ClusterList, task_types: TaskTypes, watts: NodeCurves | None, arriving: ParallelTasks
-) -> Iterator[Fault]:
-    """Check that watts, where there are any, are told for the nodes of tasks."""
+) -> Iterator[InputIssue]:
+    """Check that watts, if any, are given for the nodes of tasks."""
     return iter(()) if watts is None else _Needs(clusters, task_types, arriving, "watts", watts).problems()
 
 
-def runs_are_neither_too_long_nor_too_short(seconds: NodeCurves, arriving: ParallelTasks) -> Iterator[Fault]:
+def runs_are_neither_too_long_nor_too_short(seconds: NodeCurves, arriving: ParallelTasks) -> Iterator[InputIssue]:
     """Check the product of work and curves, which are each valid."""
     tasks = arriving
     bounds = [_bounds(row) for row in seconds.cells]
@@ -145,7 +139,7 @@ def runs_are_neither_too_long_nor_too_short(seconds: NodeCurves, arriving: Paral
         if work * low < SMALLEST or requested * high > LARGEST:
             found = f"work that makes {work * low:g} to {requested * high:g} seconds"
             needed = f"{SMALLEST:g} to {LARGEST:g} seconds"
-            yield Fault(("tasks", n, "work"), found, needed, "correct the unit")
+            yield InputIssue(("tasks", n, "work"), found, needed, "correct the unit")
 
 
 def _bounds(row: Sequence[tuple[tuple[int, float], ...] | None]) -> tuple[float, float] | None:
@@ -155,21 +149,21 @@ def _bounds(row: Sequence[tuple[tuple[int, float], ...] | None]) -> tuple[float,
 
 
 # What else the fields of clusters must satisfy together, besides what `ArrivingInstance` asks: a function per rule.
-def clusters_can_be_told_apart(clusters: ClusterList) -> Iterator[Fault]:
+def clusters_can_be_told_apart(clusters: ClusterList) -> Iterator[InputIssue]:
     """Check the names of clusters and of their P-states."""
     return labels_differ(clusters, "clusters", "cluster")
 
 
-def cores_can_be_counted(clusters: ClusterList) -> Iterator[Fault]:
+def cores_can_be_counted(clusters: ClusterList) -> Iterator[InputIssue]:
     """Check that the number of cores is exact in a double."""
     total = sum(cluster.cores for cluster in clusters)
     if total > MOST:
-        yield Fault(("clusters",), f"{total:,} cores in total", "at most 10^15", "scale the instance down")
+        yield InputIssue(("clusters",), f"{total:,} cores in total", "at most 10^15", "scale the instance down")
 
 
 def times_and_powers_go_together(
     seconds: NodeCurves, watts: NodeCurves | None, clusters: ClusterList, task_types: TaskTypes
-) -> Iterator[Fault]:
+) -> Iterator[InputIssue]:
     """Check that pairs have both curves, or none."""
     if watts is None:
         return
@@ -177,22 +171,22 @@ def times_and_powers_go_together(
     for i, task in enumerate(task_types):
         for (c, k), time, power in zip(places, seconds.cells[i], watts.cells[i], strict=True):
             if (time is None) != (power is None):
-                yield half_told(task, clusters[c], k, (i, c), has_time=power is None)
+                yield half_specified(task, clusters[c], k, (i, c), has_time=power is None)
 
 
-def energy_is_known(period: Period, watts: NodeCurves | None) -> Iterator[Fault]:
+def energy_is_known(period: Period, watts: NodeCurves | None) -> Iterator[InputIssue]:
     """Check that there are watts where energy is limited."""
     if period.energy_constraint_joules is not None and watts is None:
         place = ("period", "energy_constraint_joules")
         do = "add the key 'watts', or drop the constraint"
-        yield Fault(place, "an energy constraint", "watts, for energy to be known", do)
+        yield InputIssue(place, "an energy constraint", "watts, for energy to be known", do)
 
 
-def tasks_are_judged_once(waiting: WaitingCost | None, arriving: ParallelTasks) -> Iterator[Fault]:
+def tasks_are_judged_once(waiting: WaitingCost | None, arriving: ParallelTasks) -> Iterator[InputIssue]:
     """Check that tasks have a utility, or waiting judges them."""
     if waiting is None and not arriving.told and arriving.count:
-        do = "say what tasks are worth, or add the key 'waiting'"
-        yield Fault(("tasks",), "tasks without a utility, and no cost of waiting", "the one or the other", do)
+        do = "declare their utility, or add the key 'waiting'"
+        yield InputIssue(("tasks",), "tasks without a utility, and no cost of waiting", "the one or the other", do)
     if waiting is not None and arriving.told:
         yield _besides("tasks", "utilities")
 
@@ -210,9 +204,9 @@ class _JudgesAlone(FieldReader):
         return reader.validated(key, raw)
 
 
-def _besides(key: str, words: str) -> Fault:
+def _besides(key: str, words: str) -> InputIssue:
     found = f"{words} besides a cost of waiting"
-    return Fault((key,), found, "the one or the other", "drop it, or the key 'waiting'")
+    return InputIssue((key,), found, "the one or the other", "drop it, or the key 'waiting'")
 
 
 class Kind(NamedTuple):
@@ -286,12 +280,6 @@ class Clusters(ArrivingInstance):
     def _as_curves(self, curves: NodeCurves | None) -> dict[str, Any] | None:
         return None if curves is None else written_curves(curves, self.clusters, self.task_types)
 
-    def __repr__(self) -> str:
-        """Name the clusters and their size; the whole would fill the screen."""
-        size = f"{self.tasks} tasks on {self.nodes} nodes"
-        kinds = f"{len(self.task_types)} task types, {len(self.clusters)} clusters"
-        return f"Clusters({self.name!r}: {size}; {kinds})"
-
     @property
     def nodes(self) -> int:
         """How many nodes there are in all."""
@@ -356,11 +344,11 @@ class Clusters(ArrivingInstance):
         return None if run is None else kind.work * run.seconds
 
     def requested_seconds_of(self, kind: Kind, column: int) -> float | None:
-        """Return how long a scheduler is told that a kind runs there; `None` where it cannot run."""
+        """Return how long a kind is requested to run there; `None` where it cannot run."""
         return self.seconds_of(kind._replace(work=kind.requested), column)
 
     def watts_of(self, kind: Kind, column: int) -> float | None:
-        """Return the power of all its nodes; `None` where it cannot run, or nobody knows."""
+        """Return the power of all its nodes; `None` where it cannot run, or the power is not known."""
         run = self.runs(kind.task_type, kind.cores)[column]
         return None if run is None else run.watts
 
@@ -378,16 +366,12 @@ class Clusters(ArrivingInstance):
         return memoryview(self.kind_numbers).cast("q"), lambda number: self.mean_seconds(self.kinds[number])
 
     def _said(self) -> dict[str, Any]:
-        later = {} if self.waiting is None else {"waiting": self.waiting.model_dump()}
-        return (
-            super()._said()
-            | later
-            | {
-                "clusters": [each.model_dump() for each in self.clusters],
-                "seconds": self.seconds.said(),
-                "watts": None if self.watts is None else self.watts.said(),
-            }
-        )
+        own = {
+            "clusters": [each.model_dump() for each in self.clusters],
+            "seconds": self.seconds.said(),
+            "watts": None if self.watts is None else self.watts.said(),
+        }
+        return super()._said() | own | ({} if self.waiting is None else {"waiting": self.waiting.model_dump()})
 
     def _packed(self) -> Iterator[tuple[str, bytes]]:
         tasks = self.arriving
@@ -416,6 +400,6 @@ def clusters_from_dict(raw: object, *, source: str = "clusters") -> Clusters:
     ...     "clusters": [{"name": "all", "nodes": 4}], "task_types": [{"name": "job"}],
     ...     "seconds": {"job": {"all": {1: 60.0, 4: 20.0}}},
     ...     "tasks": [{"arrival_seconds": 0, "task_type": "job", "cores": 3}]})
-    Clusters('c': 1 tasks on 4 nodes; 1 task types, 1 clusters)
+    <Clusters 'c': 1 task on 4 nodes with 4 cores (1 task type, 1 cluster)>
     """
     return Clusters.read(raw, source)

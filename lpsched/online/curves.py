@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
-from lpsched.model.base import INVALID
+from lpsched.errors import MOST_ISSUES, InputIssue, Place, nearest, quote
+from lpsched.model.base import INVALID, Reader
 from lpsched.model.fields import MOST, Amount, describe
 from lpsched.model.problems import MOST_ADVISED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from pydantic import GetJsonSchemaHandler
-    from pydantic_core import CoreSchema
 
-    from lpsched.errors import Place
-    from lpsched.model.base import Reader
     from lpsched.online.parts import Cluster, DayTaskType
 
 Points: TypeAlias = tuple[tuple[int, float], ...]  # (nodes, value), by rising nodes
 
 
-# Seconds or watts by task type, cluster, P-state and number of nodes: a curve in each cell.
-#
-# A cell tells values for some numbers of nodes, rising. Between two of them the value is on the straight line
-# (the double nearest to it); outside them nobody knows, and nothing is guessed. A pair without a cell cannot
-# run.
-#
-# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-# Constrained Heterogeneous Environment" (2016), section II.B and figure 2.
+# Seconds or watts by task type, cluster, P-state and number of nodes. A cell has values for some numbers of nodes,
+# rising. Between two of them the value is on the straight line (the double nearest to it); outside them it is not
+# known. A pair without a cell cannot run.
+# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-Constrained
+# Heterogeneous Environment" (2016), section II.B and figure 2.
 @dataclass(frozen=True, slots=True)
 class NodeCurves:
     """Cells by task type i and column (cluster and P-state); `None` where a pair cannot run.
@@ -81,13 +73,11 @@ class NodeCurves:
 
 
 # Curves as they stand in a file: by task type, cluster and number of nodes.
-#
 #     seconds:
 #       flow:
 #         thin: {1: 800, 4: 200, 8: 120}                 # a cluster without P-states
-#         fat: {1: [300, 500], 2: [180, null]}           # with two; null: not told for this number of nodes
+#         fat: {1: [300, 500], 2: [180, null]}           # with two; null: not given for this number of nodes
 #         any: 60                                        # the same for any number of nodes the cluster has
-#
 # What is not named cannot run.
 MOST_CURVE_POINTS: Final = 100_000  # of one cell
 MOST_DIGITS: Final = 16
@@ -103,18 +93,18 @@ class Curves:
         """Return the curves; `INVALID` if they or their lists have problems."""
         clusters, types = reader.valid.get("clusters"), reader.valid.get("task_types")
         if clusters is None or types is None:
-            return INVALID  # the problems of the lists are told; without names curves say nothing
+            return INVALID  # the lists have problems, which are reported; without names curves mean nothing
         if isinstance(raw, NodeCurves):
             shape = len(types), sum(cluster.modes for cluster in clusters)
-            found = list(islice(_problems_of(raw, key, shape, self.check), MOST_FAULTS))
+            found = list(islice(_problems_of(raw, key, shape, self.check), MOST_ISSUES))
             reader.problems += found
             return INVALID if found else raw
         cells = _Cells(self.check, reader.hint)
         rows = cells.rows(raw, key, clusters, types)
-        reader.problems += cells.faults
-        return INVALID if cells.faults else NodeCurves(tuple(rows))
+        reader.problems += cells.issues
+        return INVALID if cells.issues else NodeCurves(tuple(rows))
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+    def as_written(self, problem: InputIssue, raw: Mapping[str, Any]) -> InputIssue:
         """Return a problem that a rule found with the names that the file uses, instead of numbers."""
         match problem.path:
             case (str(key), int(i), int(c), *more) if isinstance(raw.get(key), Mapping):
@@ -148,21 +138,21 @@ class _Cells:
 
     def __init__(self, check: Amount, hint: str) -> None:
         self.check, self.hint = check, hint
-        self.faults: list[Fault] = []
+        self.issues: list[InputIssue] = []
 
     def rows(
         self, raw: object, key: str, clusters: Sequence[Cluster], types: Sequence[DayTaskType]
     ) -> list[tuple[Points | None, ...]]:
         if not isinstance(raw, Mapping):
             needed = "a mapping from task types to clusters to numbers of nodes"
-            self._fault((key,), describe(raw), needed, self.hint)
+            self._issue((key,), describe(raw), needed, self.hint)
             return []
         self._known(raw, (key,), [task.name for task in types], "task type")
         return [self._row(raw.get(task.name), (key, task.name), clusters) for task in types]
 
     def _row(self, raw: object, place: Place, clusters: Sequence[Cluster]) -> tuple[Points | None, ...]:
         if raw is not None and not isinstance(raw, Mapping):
-            self._fault(place, describe(raw), "a mapping from clusters to numbers of nodes", self.hint)
+            self._issue(place, describe(raw), "a mapping from clusters to numbers of nodes", self.hint)
             return ()
         own = raw if raw is not None else {}
         self._known(own, place, [cluster.name for cluster in clusters], "cluster")
@@ -170,7 +160,6 @@ class _Cells:
         return tuple(chain.from_iterable(cells))
 
     def _cells(self, raw: object, place: Place, cluster: Cluster) -> list[Points | None]:
-        """Return the curves of each P-state of a cluster."""
         if raw is None:
             return [None] * cluster.modes
         if not isinstance(raw, Mapping):
@@ -179,17 +168,17 @@ class _Cells:
             return [None if each is None else tuple((n, each) for n in ends) for each in constant]
         if not 1 <= len(raw) <= MOST_CURVE_POINTS:
             needed = f"1 to {MOST_CURVE_POINTS:,} numbers of nodes"
-            self._fault(place, describe(raw), needed, "leave it out if the pair cannot run")
+            self._issue(place, describe(raw), needed, "leave it out if the pair cannot run")
             return []
         points: dict[int, list[float | None]] = {}
         for key, value in raw.items():
-            if len(self.faults) >= MOST_FAULTS:
+            if len(self.issues) >= MOST_ISSUES:
                 return []
             nodes = self._nodes(key, place)
             if nodes and nodes in points:
-                self._fault((*place, str(key)), f"{nodes:,} nodes once more", "each number once", "drop one")
+                self._issue((*place, str(key)), f"{nodes:,} nodes once more", "each number once", "drop one")
             points[nodes] = self._values(value, (*place, str(key)), cluster)
-        if self.faults:
+        if self.issues:
             return []
         counts = sorted(points)
         curves = [
@@ -202,18 +191,17 @@ class _Cells:
         whole = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
         if isinstance(key, bool) or not whole or not 1 <= int(text) <= MOST:
             needed = "a whole number of nodes from 1 to 10^15"
-            self._fault((*place, text), f"{quote(text)} as a number of nodes", needed, "correct it")
+            self._issue((*place, text), f"{quote(text)} as a number of nodes", needed, "correct it")
             return 0
         return int(text)
 
     def _values(self, raw: object, place: Place, cluster: Cluster) -> list[float | None]:
-        """Return one value for each P-state."""
         if cluster.p_states is None:
             return [self._value(raw, place)]
         if isinstance(raw, list | tuple) and len(raw) == cluster.modes:
             return [None if each is None else self._value(each, (*place, k)) for k, each in enumerate(raw)]
         needed = f"a list of {cluster.modes}, one number per P-state of {quote(cluster.name)}"
-        self._fault(place, describe(raw), needed, "write null where it is not told")
+        self._issue(place, describe(raw), needed, "write null where it is not known")
         return [None] * cluster.modes
 
     def _value(self, raw: object, place: Place) -> float | None:
@@ -221,30 +209,30 @@ class _Cells:
             return self.check(raw)
         except PydanticCustomError as refused:
             why = refused.context or {}
-            self._fault(place, why["found"], why["needed"], f"{why['do']}; leave it out if it is not told")
+            self._issue(place, why["got"], why["expected"], f"{why['hint']}; leave it out if it is not known")
             return None
 
     def _known(self, entries: Mapping[str, object], place: Place, names: Sequence[str], kind: str) -> None:
         known = set(names)
         for name in entries:
-            if len(self.faults) >= MOST_FAULTS:
+            if len(self.issues) >= MOST_ISSUES:
                 break
             if name not in known:
-                advice = nearest(str(name), names) if len(self.faults) < MOST_ADVISED else ""
+                advice = nearest(str(name), names) if len(self.issues) < MOST_ADVISED else ""
                 needed, do = f"a {kind} of the file's list", advice or "correct or remove it"
-                self._fault((*place, str(name)), f"no {kind} of that name", needed, do)
+                self._issue((*place, str(name)), f"no {kind} of that name", needed, do)
 
-    def _fault(self, place: Place, found: str, needed: str, do: str) -> None:
-        if len(self.faults) < MOST_FAULTS:
-            self.faults.append(Fault(place, found, needed, do))
+    def _issue(self, place: Place, found: str, needed: str, do: str) -> None:
+        if len(self.issues) < MOST_ISSUES:
+            self.issues.append(InputIssue(place, found, needed, do))
 
 
-def _problems_of(curves: NodeCurves, key: str, shape: tuple[int, int], check: Amount) -> Iterator[Fault]:
+def _problems_of(curves: NodeCurves, key: str, shape: tuple[int, int], check: Amount) -> Iterator[InputIssue]:
     """Return the problems of curves that no file holds: their shape, and what cells say."""
     widths = {len(row) for row in curves.cells}
     if len(curves.cells) != shape[0] or widths - {shape[1]}:
         found = f"cells of {len(curves.cells)} x {max(widths, default=0)}"
-        yield Fault((key,), found, f"{shape[0]} x {shape[1]}, task types x columns", "mend its shape")
+        yield InputIssue((key,), found, f"{shape[0]} x {shape[1]}, task types x columns", "fix its shape")
         return
     for i, row in enumerate(curves.cells):
         for column, cell in enumerate(row):
@@ -252,32 +240,32 @@ def _problems_of(curves: NodeCurves, key: str, shape: tuple[int, int], check: Am
                 yield from problems_of_cell(cell, (key, i, column), check)
 
 
-def problems_of_cell(points: object, place: Place, check: Amount) -> Iterator[Fault]:
+def problems_of_cell(points: object, place: Place, check: Amount) -> Iterator[InputIssue]:
     """Return the problems of one cell, whatever it is."""
     if not isinstance(points, tuple) or not 1 <= len(points) <= MOST_CURVE_POINTS:
         needed = f"1 to {MOST_CURVE_POINTS:,} pairs of nodes and a value"
-        yield Fault(place, describe(points), needed, "leave it out if the pair cannot run")
+        yield InputIssue(place, describe(points), needed, "leave it out if the pair cannot run")
         return
-    bad = [fault for k, point in enumerate(points) for fault in _problems_of_point(point, (*place, k), check)]
+    bad = [issue for k, point in enumerate(points) for issue in _problems_of_point(point, (*place, k), check)]
     yield from bad
     for k, ((nodes, _), (more, _)) in enumerate([] if bad else pairwise(points), start=1):
         if more <= nodes:
             found = f"{more:,} nodes after {nodes:,}"
-            yield Fault((*place, k), found, "numbers of nodes that rise", "sort or join them")
+            yield InputIssue((*place, k), found, "numbers of nodes that rise", "sort or join them")
 
 
-def _problems_of_point(point: object, place: Place, check: Amount) -> Iterator[Fault]:
+def _problems_of_point(point: object, place: Place, check: Amount) -> Iterator[InputIssue]:
     if not isinstance(point, tuple) or len(point) != 2:  # noqa: PLR2004 - a pair
-        yield Fault(place, describe(point), "a pair of nodes and a value", "complete it")
+        yield InputIssue(place, describe(point), "a pair of nodes and a value", "complete it")
         return
     nodes, value = point
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MOST:
         needed = "a whole number of nodes from 1 to 10^15"
-        yield Fault(place, describe(nodes), needed, "correct it")
+        yield InputIssue(place, describe(nodes), needed, "correct it")
     try:
         check(value)
     except PydanticCustomError as refused:
-        yield Fault(place, **(refused.context or {}))
+        yield InputIssue(place, **(refused.context or {}))
 
 
 def written_curves(

@@ -4,8 +4,8 @@
     m_j           machines of type j, each running one task at a time; idle ones take no energy
     e_ijk, a_ijk  seconds and watts of a task of type i on machine type j in P-state k; absent = cannot run
 
-Of all this a period counts (`online/parts.py`), by default the whole. A day is immutable and valid: whoever holds one
-need not check it again. This module imports no NumPy; the array views that the numerics use are in `arrays.py`.
+Of all this a period counts (`online/parts.py`), by default the whole. A `Day` is immutable and validated on
+construction. This module imports no NumPy; the array views that the numerics use are in `arrays.py`.
 
 Source: Friese, thesis of 2015, chapters 2 and 5.
 """
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import Field, field_serializer
 
-from lpsched.errors import MOST_FAULTS, Fault, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, quote
 from lpsched.model.base import Entries, Rule
 from lpsched.model.fields import MOST, check_seconds, check_watts
 from lpsched.model.table import Axes, Cells, Table, labels_differ, rows_of
-from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_told
+from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.tasks import ArrivingTasks, Levels
@@ -38,20 +38,20 @@ MachineTypes = tuple[DayMachineType, ...]
 
 
 # What the fields of a day must satisfy together, besides what `ArrivingInstance` asks: a function per rule.
-def machine_types_can_be_told_apart(machine_types: MachineTypes) -> Iterator[Fault]:
+def machine_types_can_be_told_apart(machine_types: MachineTypes) -> Iterator[InputIssue]:
     """Check the names of machine types and of their P-states."""
     return labels_differ(machine_types, "machine_types", "machine type")
 
 
-def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[Fault]:
+def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[InputIssue]:
     """Check that the number of machines is exact in a double."""
     total = sum(each.count for each in machine_types)
     if total > MOST:
         found = f"{total:,} machines in total"
-        yield Fault(("machine_types",), found, "at most 10^15", "scale the instance down")
+        yield InputIssue(("machine_types",), found, "at most 10^15", "scale the instance down")
 
 
-def every_task_can_run(seconds: Table, task_types: TaskTypes, arriving: ArrivingTasks) -> Iterator[Fault]:
+def every_task_can_run(seconds: Table, task_types: TaskTypes, arriving: ArrivingTasks) -> Iterator[InputIssue]:
     """Check that each task type of which there are tasks has a time."""
     idle = _idle(seconds)
     of_type = Counter(arriving.type_numbers.tolist()) if idle else Counter[int]()
@@ -59,7 +59,7 @@ def every_task_can_run(seconds: Table, task_types: TaskTypes, arriving: Arriving
         if of_type[i]:
             name = quote(task_types[i].name)
             found = f"no machine type that can run task type {name} ({of_type[i]:,} tasks)"
-            yield Fault(("seconds", i), found, "at least one time", "give one a time, or drop its tasks")
+            yield InputIssue(("seconds", i), found, "at least one time", "give one a time, or drop its tasks")
 
 
 def _idle(seconds: Table) -> list[int]:
@@ -70,14 +70,14 @@ def _idle(seconds: Table) -> list[int]:
 
 def times_and_powers_go_together(
     seconds: Table, watts: Table, machine_types: MachineTypes, task_types: TaskTypes
-) -> Iterator[Fault]:
+) -> Iterator[InputIssue]:
     """Check that the tables have the same cells."""
     places = [(j, k) for j, machine in enumerate(machine_types) for k in range(machine.modes)]
-    for flat in islice(sorted(set(seconds.absent()) ^ set(watts.absent())), MOST_FAULTS):
+    for flat in islice(sorted(set(seconds.absent()) ^ set(watts.absent())), MOST_ISSUES):
         i, column = divmod(flat, len(places))
         j, k = places[column]
         place = (i, j) if machine_types[j].p_states is None else (i, j, k)
-        yield half_told(task_types[i], machine_types[j], k, place, has_time=seconds[i, column] is not None)
+        yield half_specified(task_types[i], machine_types[j], k, place, has_time=seconds[i, column] is not None)
 
 
 class Day(ArrivingInstance):
@@ -99,7 +99,7 @@ class Day(ArrivingInstance):
     >>> day = Day(name="two", machine_types=(DayMachineType("cpu", 1),), task_types=(DayTaskType("render"),),
     ...     seconds=Table.of([[40.0]]), watts=Table.of([[100.0]]), tasks=tasks, utility_functions={"soon": soon})
     >>> day, day.utility_of(1).at(59.0)
-    (Day('two': 2 tasks on 1 machines; 1 task types, 1 machine types), 8.0)
+    (<Day 'two': 2 tasks on 1 machine (1 task type, 1 machine type)>, 8.0)
     >>> Day.model_validate(day.model_dump()) == day
     True
     """
@@ -129,11 +129,6 @@ class Day(ArrivingInstance):
     @field_serializer("seconds", "watts")
     def _table_rows(self, table: Table) -> list[list[Any]]:
         return rows_of(table, self.machine_types)
-
-    def __repr__(self) -> str:
-        """Name the day and its size; the whole would fill the screen."""
-        kinds = f"{len(self.task_types)} task types, {len(self.machine_types)} machine types"
-        return f"Day({self.name!r}: {self.tasks} tasks on {self.machines} machines; {kinds})"
 
     @property
     def machines(self) -> int:
@@ -179,6 +174,6 @@ def day_from_dict(raw: object, *, source: str = "day") -> Day:
     ...     "task_types": [{"name": "zip"}], "seconds": [[2.0]], "watts": [[50.0]],
     ...     "utility_functions": {"film": [{"after_seconds": 0, "starts_at": 3}]},
     ...     "tasks": [{"arrival_seconds": 0, "task_type": "zip", "utility": "film"}]})
-    Day('d': 1 tasks on 1 machines; 1 task types, 1 machine types)
+    <Day 'd': 1 task on 1 machine (1 task type, 1 machine type)>
     """
     return Day.read(raw, source)

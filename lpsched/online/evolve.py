@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.errors import Fault
-from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
+from lpsched.errors import InputIssue
+from lpsched.evolve.genes import Genes, GeneSamples, Numbers, Pairs, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled, compiled_inside
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import task_draws
+from lpsched.model.risk import Draws, RiskOptions, task_draws
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
 from lpsched.online.day import ArrivingTasks, Day
@@ -25,20 +25,16 @@ from lpsched.online.utility import Curves, Interval, UtilityFunction, compiled_u
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.risk import Draws, RiskOptions
 
 utility = compiled_utility()
 
 
-# From a schedule of a day to a chromosome, and back.
-#
-# Machines of a type are alike, so the way there numbers those that work in the order of their first mention.
 def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     """Return the chromosome of N genes that runs tasks where a schedule does, in the order of their starts.
 
-    Tasks that are not placed come last, each where it takes the least energy: a chromosome leaves none out.
+    Machines of a type that work are numbered in the order of their first mention. Tasks that are not placed come last,
+    each where it takes the least energy: a chromosome leaves none out.
     """
     arrays = day_arrays(day)
     tasks = len(arrays.arrivals)
@@ -75,18 +71,13 @@ def to_day_schedule(day: Day, genes: Genes, starts: Floats) -> DaySchedule:
     return schedule_of_columns(day, rows)
 
 
-# What a chromosome of a day takes and earns: energy and utility. Compiled.
-#
-#     e, a      seconds and watts of a task in its column
+# Energy and utility of a chromosome, with seconds e and watts a of a task in its column:
 #     start     max(arrival, end of the machine's last task),  end  =  start + e
-#     utility   sum of U(end - arrival)
-#     energy    sum e a
-#
-# A task that would earn less than `drop_below` is skipped: it takes neither time nor energy. Tasks are sorted
-# by their orders, 0 to N - 1, by counting; since only the order among the tasks of one machine matters, one
-# pass over all machines at once does the rest: O(N + machines) for a chromosome.
-#
-# Source: Friese, thesis of 2015, sections 5.4.2 and 7.3.3.
+#     utility   sum of U(end - arrival),  energy  =  sum e a
+# A task that would earn less than `drop_below` is skipped: it takes neither time nor energy. Tasks are sorted by their
+# orders, 0 to N - 1, by counting; since only the order among the tasks of one machine matters, one pass over all
+# machines at once does the rest: O(N + machines) for a chromosome. Source: Friese, thesis of 2015, sections 5.4.2 and
+# 7.3.3.
 class DayTables(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """What the loops need to know of a day; the letters are those of `DayArrays`."""
 
@@ -113,7 +104,7 @@ def sort_tasks(orders: Numbers, place: Integers, in_turn: Integers) -> None:
 
 
 @compiled
-def run_day(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+def run_day(  # noqa: PLR0913, PLR0917 - compiled
     tables: DayTables, machines: Numbers, columns: Numbers, orders: Numbers, drop_below: float, starts: Floats
 ) -> tuple[float, float]:
     """Return energy and utility of one chromosome, and write when its tasks start (NaN: dropped)."""
@@ -179,12 +170,12 @@ class DayProblem:
         self.name, self.tasks, self.content_hash = day.name, day.tasks, day.content_hash
         self.machine_counts = [machine.count for machine in day.machine_types]
 
-    def faults(self) -> Iterator[Fault]:
+    def issues(self) -> Iterator[InputIssue]:
         """Return what keeps NSGA-II from running on it."""
         require_whole(self.name, self.day.period, "NSGA-II")
         below = self.drop_below
         if below is not None and not (math.isfinite(below) and below >= 0.0):
-            yield Fault(("drop_below",), str(below), "a utility from 0 up", "correct it")
+            yield InputIssue(("drop_below",), str(below), "a utility from 0 up", "correct it")
 
     def pairs(self) -> Pairs:
         """Return which machine can run which task."""
@@ -202,7 +193,7 @@ class DayProblem:
     def genes(self, schedule: object) -> Genes:
         """Return the chromosome of a schedule."""
         if not isinstance(schedule, DaySchedule):
-            raise ValueError(f"it is a {type(schedule).__name__}")  # noqa: TRY004 - one kind of refusal
+            raise ValueError(f"it is a {type(schedule).__name__}")  # noqa: TRY004 - one kind of error
         return genes_of_day(self.day, schedule)
 
     def schedule(self, genes: Genes) -> DaySchedule:
@@ -225,23 +216,16 @@ class DayProblem:
         return cls(day)
 
 
-# What a day's chromosomes take and earn in all samples at once: energy and utility, compiled.
+# Energy and utility of chromosomes in all samples at once. A chromosome's tasks are sorted once, and for each of them
+# all S samples are done before the next: the machine's S free moments, the S draws of the task and the bins of its pair
+# lie side by side in the first-level cache. The rules are those of `run_day`, with each task's own seconds and watts
+# (`model/risk.py`); tasks are dropped as `online/risk.py` says.
 #
-# A chromosome's tasks are sorted once. Then they are taken in turn, and for each of them all S samples are done
-# before the next: the machine's S free moments, the S draws of the task and the bins of its pair lie side by
-# side in the first-level cache. The rules are those of `run_day`, with each task's own seconds and watts
-# (`model/risk.py`); tasks are dropped as `online/risk.py` says:
-#
-#     start = max(arrival, end before)      energy = sum of seconds x watts      utility = sum U(end - arrival)
-#
-# Utility is added up in short loops over the samples, each doing one thing, which a processor does for several
-# samples at a time: which interval, how far into it, the exponential, what it is worth. Exponentials are
-#
+# Utility is added up in short loops over the samples, each doing one thing, which a processor does for several samples
+# at a time: which interval, how far into it, the exponential, the utility. Exponentials are
 #     exp(-x)  =  E[m] exp(-r),      m = the whole part of 64 x,    r = x - m / 64 < 1 / 64
-#
-# with a table E and exp(-r) up to its third power: right to 3e-9, and several times as fast as the library's.
-#
-# Source: Friese, thesis of 2015, sections 7.2.2.2 and 7.3.3.
+# with a table E and exp(-r) up to its third power: right to 3e-9, and several times as fast as the library's. Source:
+# Friese, thesis of 2015, sections 7.2.2.2 and 7.3.3.
 STEPS: Final = 64  # of the table of exponentials, for each 1 of x
 PART: Final = 1.0 / STEPS
 LONGEST: Final = 40.0 * STEPS  # exp(-40) is nothing beside 1
@@ -270,7 +254,7 @@ class SampledDay(NamedTuple):  # a tuple, because that is what compiled function
 
 
 @compiled
-def add_utility(  # noqa: C901, PLR0913, PLR0917 - plain loops; compiled functions take no options by name
+def add_utility(  # noqa: C901, PLR0913, PLR0917 - compiled
     since: Floats, intervals: Floats, exponentials: Floats, which: Draws, steps: Numbers, decay: Floats, earned: Floats
 ) -> None:
     """Add what a task earns in each sample; `since` its arrival, below 0 where it does not run."""

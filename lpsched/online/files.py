@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.io.content import load_arrow
+from lpsched.io import instance_files
+from lpsched.io.content import csv_bytes, load_arrow
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import (
-    Contents,
-    TableForm,
-    instance_of,
-    table_files,
-    usual_form,
-    write_document,
-    written_tables,
-)
+from lpsched.io.instance_files import Contents, TableForm, instance_of
 from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
 from lpsched.model.table import Axes
-from lpsched.online.clusters import CLUSTERS_FORMAT, Clusters
+from lpsched.online.clusters import Clusters
 from lpsched.online.curves import written_curves
-from lpsched.online.day import FORMAT, Day
+from lpsched.online.day import Day
 from lpsched.online.tasks import ParallelTasks
 from lpsched.online.utility import written_function
 
@@ -33,21 +24,10 @@ if TYPE_CHECKING:
     from lpsched.online.arriving import ArrivingInstance
 
 
-# Tasks that arrive in a file of their own, `.csv` or `.parquet`: one row per task, by arrival.
-#
-# Columns: arrival_seconds, task_type; then priority, urgency and utility_class, or utility, the name of one
-# of the file's own functions. A column that no task uses may be missing; an empty cell is none. Tasks of
-# clusters have some more: cores; work where it is not always 1, requested_work where it is not the work, job
-# where tasks have such a number.
-def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
-    """Return tasks as CSV; a number has all its digits."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue().encode()
-
-
+# Tasks in a file of their own, `.csv` or `.parquet`: one row per task, by arrival. Columns: arrival_seconds, task_type;
+# then priority, urgency and utility_class, or utility, the name of a function of the file. A column that no task uses
+# may be missing; an empty cell is none. Tasks of clusters also have cores; work where it is not always 1,
+# requested_work where it is not the work, job where tasks have such a number.
 def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     """Return tasks as Parquet."""
     pa, pq = load_arrow("writing Parquet")
@@ -60,11 +40,9 @@ def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
     return content
 
 
-# Day files: YAML and JSON, with tables and tasks inside or beside them.
 FEW_TASKS: Final = 1_000  # up to here tasks are written inside the file
-
-
 read_day: Final = Day.from_file
+read_clusters: Final = Clusters.from_file
 
 
 def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -78,37 +56,40 @@ def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> t
         all tasks where tables are beside the file, are in a `.csv` beside it, or in a `.parquet` if the
         tables are.
     """
-    path, form = Path(path), form if form is not None else usual_form(day.seconds)
+    path, form = Path(path), form if form is not None else instance_files.usual_form(day.seconds)
     held = {"seconds": day.seconds, "watts": day.watts}
     axes = Axes(day.task_types, day.machine_types)
-    contents = table_files(held, axes, path, form) | _task_file(day, path, form)
-    return write_document(path, contents, lambda files: day_as_dict(day, form, files))
+    contents = instance_files.table_files(held, axes, path, form) | _task_file(day, path, form)
+    return instance_files.write_document(path, contents, lambda files: day_as_dict(day, form, files))
 
 
 def _task_file(instance: ArrivingInstance, path: Path, form: TableForm) -> Contents:
     """Return the file of tasks beside the one at `path`; none where they are few, and tables inside it."""
     if form in {TableForm.NAMES, TableForm.MATRIX} and instance.tasks <= FEW_TASKS:
         return {}
-    ending, make = ("parquet", parquet_bytes) if form is TableForm.PARQUET else ("csv", csv_bytes)
-    return {path.with_name(f"{path.name}.tasks.{ending}"): (make(instance.task_columns()), ("tasks",))}
+    columns, packed = instance.task_columns(), form is TableForm.PARQUET
+    content = parquet_bytes(columns) if packed else csv_bytes(columns, zip(*columns.values(), strict=True))
+    return {path.with_name(f"{path.name}.tasks.{'parquet' if packed else 'csv'}"): (content, ("tasks",))}
 
 
 def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
     """Return the day as a mapping with the keys of a day file; what is in `files` is named only."""
     files = files if files is not None else {}
-    raw: dict[str, Any] = {"format": FORMAT, "name": day.name}
-    raw["machine_types"] = [each.model_dump(mode="json", exclude_defaults=True) for each in day.machine_types]
-    raw["task_types"] = [{"name": task.name} for task in day.task_types]
     axes = Axes(day.task_types, day.machine_types)
-    raw |= written_tables({"seconds": day.seconds, "watts": day.watts}, axes, form, files)
-    return raw | _in_common(day, files.get("tasks"))
+    tables = instance_files.written_tables({"seconds": day.seconds, "watts": day.watts}, axes, form, files)
+    return _as_dict(day, "machine_types", tables, files.get("tasks"))
 
 
-def _in_common(instance: Day | Clusters, task_file: str | None) -> dict[str, Any]:
-    """Return the keys that days and clusters have at their end; defaults are left out."""
+def _as_dict(instance: Day | Clusters, machines: str, tables: dict[str, Any], task_file: str | None) -> dict[str, Any]:
+    """Return an instance as a mapping with the keys of its file; defaults are left out."""
     waiting = instance.waiting if isinstance(instance, Clusters) else None
     functions = {name: written_function(each) for name, each in instance.utility_functions.items()}
     said = {
+        "format": instance.FORMAT,
+        "name": instance.name,
+        machines: [each.model_dump(mode="json", exclude_defaults=True) for each in instance.runs_on()],
+        "task_types": [{"name": task.name} for task in instance.task_types],
+        **tables,
         "period": None if instance.period.is_whole else instance.period.model_dump(exclude_none=True),
         "waiting": None
         if waiting is None
@@ -119,10 +100,6 @@ def _in_common(instance: Day | Clusters, task_file: str | None) -> dict[str, Any
         "made_by": None if instance.made_by is None else written_note(instance.made_by),
     }
     return {key: each for key, each in said.items() if each is not None}
-
-
-# Clusters files: YAML and JSON, with curves inside them, and tasks inside or beside them.
-read_clusters: Final = Clusters.from_file
 
 
 def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -136,18 +113,18 @@ def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | No
     """
     path = Path(path)
     contents = _task_file(clusters, path, form if form is not None else TableForm.NAMES)
-    return write_document(path, contents, lambda files: clusters_as_dict(clusters, files.get("tasks")))
+    return instance_files.write_document(path, contents, lambda files: clusters_as_dict(clusters, files.get("tasks")))
 
 
 def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[str, Any]:
     """Return the clusters as a mapping with the keys of their file; tasks that have a file are named only."""
-    raw: dict[str, Any] = {"format": CLUSTERS_FORMAT, "name": clusters.name}
-    raw["clusters"] = [each.model_dump(mode="json", exclude_defaults=True) for each in clusters.clusters]
-    raw["task_types"] = [{"name": task.name} for task in clusters.task_types]
-    for key, curves in (("seconds", clusters.seconds), ("watts", clusters.watts)):
-        if curves is not None:
-            raw[key] = written_curves(curves, clusters.clusters, clusters.task_types)
-    return raw | _in_common(clusters, task_file)
+    curves = {"seconds": clusters.seconds, "watts": clusters.watts}
+    written = {
+        key: written_curves(each, clusters.clusters, clusters.task_types)
+        for key, each in curves.items()
+        if each is not None
+    }
+    return _as_dict(clusters, "clusters", written, task_file)
 
 
 def read_arriving(path: Path | str) -> Day | Clusters:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from lpsched.online.arrays import day_arrays
-from lpsched.online.schedule import schedule_of_columns
+from lpsched.online.arrays import DayArrays, day_arrays
+from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.utility import utilities
 from lpsched.plugins import Named
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.arrays import DayArrays
     from lpsched.online.day import Day
-    from lpsched.online.schedule import DaySchedule
 
 
 class DayHeuristic(Protocol):
@@ -29,14 +27,10 @@ class DayHeuristic(Protocol):
         """Return a schedule; a task that would earn less than `drop_below` is dropped."""
 
 
-# What would a task take and earn now, on every column? The one step that all heuristics of days share.
-#
-# On a machine that is free at R, a task that arrives at A and takes e seconds there ends at max(A, R) + e and
-# earns U(end - A). Of the machines of one type none is better than the one that is free first; `Machines`
-# says which of several that are free is taken.
-#
-# Of choices with the same score the one of more utility wins, then the one of less energy, then the one that
-# ends earlier, then the lowest task, then the lowest column.
+# What a task would take and earn now, on every column: on a machine that is free at R, a task that arrives at A and
+# takes e seconds there ends at max(A, R) + e and earns U(end - A). Of the machines of one type none is better than the
+# one that is free first. Of choices with the same score the one of more utility wins, then less energy, then the
+# earlier end, then the lowest task, then the lowest column.
 class Offers(NamedTuple):
     """What a task would take and earn, one number for each column."""
 
@@ -100,17 +94,12 @@ def _per_joule(offer: Offers) -> Floats:
     return _ratio(offer.utility, offer.joules)
 
 
-# Which machine of a type runs a task, and when is a type free? Machines that nobody has used are not listed.
-#
-# Machines of a type are numbered from 1, and all are free at 0. Where several are free when a task starts, it
-# is given to the one that became free last (ties: the lowest number), so that those that have been free for
-# longer stay free for tasks that came earlier and are mapped later. Machines that have never run anything
-# come last, by number. So 10^12 machines cost no more than the tasks there are.
+# Machines of a type are numbered from 1, and all are free at 0. Where several are free when a task starts, it is given
+# to the one that became free last (ties: the lowest number), so that those that have been free for longer stay free for
+# tasks that came earlier and are mapped later. Machines that have never run anything come last, by number, and are not
+# listed: 10^12 machines cost no more than the tasks there are.
 class Machines:
-    """When the machines are free, and what they run; `ready` has, for each column, when the first of its type is free.
-
-    A task that never runs is dropped.
-    """
+    """What the machines run; `ready` has, for each column, when the first machine of its type is free."""
 
     def __init__(self, day: Day) -> None:
         self.day, self.arrays = day, day_arrays(day)
@@ -140,11 +129,8 @@ class Machines:
         return schedule_of_columns(self.day, sorted(self.placed))
 
 
-# One stage: tasks in the order of their arrival, each for good on what scores best for it at that time.
-#
-# A queue is never changed afterwards. With `drop_below`, a task that would earn less than that where it is
-# sent is dropped, and takes no machine's time.
-#
+# One stage: tasks in the order of their arrival, each for good on what scores best for it at that time. With
+# `drop_below`, a task that would earn less than that there is dropped, and takes no machine's time.
 # Source: Friese, thesis of 2015, section 5.5.2; 2.4.4 for dropping.
 def one_stage(score: Score) -> DayHeuristic:
     """Return the rule that sends each task, as it arrives, where a score is highest."""
@@ -160,11 +146,9 @@ def one_stage(score: Score) -> DayHeuristic:
     return place
 
 
-# Random: each task, as it arrives, on any machine that can run it, in any of its P-states.
-#
-# Every machine is as likely as any other, not every machine type; so are a machine's P-states that can run
-# the task. This is what the first population of a genetic algorithm is made of, and what a rule must beat.
-#
+# Random: each task, as it arrives, on any machine that can run it, in any P-state of that machine that can, all equally
+# likely (machines, not machine types). The first population of a genetic algorithm is made of this, and it is what a
+# rule must beat.
 # Source: Friese, thesis of 2015, section 2.4.2.1.
 def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return a schedule by chance; the queues are in the order of arrival."""
@@ -187,91 +171,56 @@ def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | No
     return schedule_of_columns(day, placed)
 
 
-# Min-min completion time: of all tasks of the day, the one that can end first, there; then the next.
+# Min-min completion time: of all tasks of the day, the one that can end first, there; then the next. Two stages: each
+# task's earliest end over all machines and P-states, and the earliest of these ends. No task starts before it arrives.
 #
-# Two stages: each task's earliest end over all machines and P-states, and the earliest of these ends. All
-# arrivals are known, and no task starts before it arrives.
-#
-# Of one task type only the first task that is not mapped can be next: on a machine that is free at R, a task
-# that arrives at A ends at max(A, R) + e, which never falls as A rises. So a step compares one task of each
-# type, whatever the number of tasks. Ties go to less energy, then to the lowest task, then to the lowest
-# column. With `drop_below`, a task chosen that would earn less than that is dropped.
-#
+# Of one task type only the first task that is not mapped can be next: on a machine that is free at R, a task that
+# arrives at A ends at max(A, R) + e, which never falls as A rises. So a step compares one task of each type. Ties go to
+# less energy, then to the lowest task, then to the lowest column. With `drop_below`, a chosen task that would earn less
+# is dropped.
 # Source: Friese, thesis of 2015, section 5.5.2.4.
 def min_min(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the earliest end first."""
     machines = Machines(day)
-    firsts = _Firsts(machines.arrays)
+    arrays = machines.arrays
+    seconds, joules = np.where(arrays.can_run, arrays.seconds, np.inf), arrays.seconds * arrays.watts
+    queues = [iter(np.flatnonzero(arrays.task_type == kind).tolist()) for kind in range(len(seconds))]
+    firsts = [next(queue, -1) for queue in queues]  # the first task of each type that is not mapped; -1: none
+    arrivals = np.array([np.inf if task < 0 else arrays.arrivals[task] for task in firsts])
+    ends = np.maximum(arrivals[:, np.newaxis], machines.ready) + seconds
     for _ in range(day.tasks):
-        kind, column = firsts.best()
-        task, end = firsts.tasks[kind], float(firsts.ends[kind, column])
-        if drop_below is None or day.utility_of(task).at(end - float(machines.arrays.arrivals[task])) >= drop_below:
-            used = machines.run(task, column)
-            firsts.look_again(machines.columns[used], machines.ready)
-        firsts.move_on(kind, machines.ready)
+        kinds, columns = np.nonzero(ends == ends.min())
+        if len(kinds) > 1:
+            least = joules[kinds, columns] == joules[kinds, columns].min()
+            kinds, columns = kinds[least], columns[least]
+        place = min(range(len(kinds)), key=lambda each: firsts[kinds[each]])
+        kind, column = int(kinds[place]), int(columns[place])
+        task, elapsed = firsts[kind], float(ends[kind, column] - arrivals[kind])
+        if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
+            own = machines.columns[machines.run(task, column)]
+            ends[:, own] = np.maximum(arrivals[:, np.newaxis], machines.ready[own]) + seconds[:, own]
+        firsts[kind] = next(queues[kind], -1)
+        arrivals[kind] = np.inf if firsts[kind] < 0 else arrays.arrivals[firsts[kind]]
+        ends[kind] = np.maximum(arrivals[kind], machines.ready) + seconds[kind]
     return machines.schedule()
 
 
-class _Firsts:
-    """Of each task type its first task that is not mapped, and when that would end on every column."""
-
-    def __init__(self, arrays: DayArrays) -> None:
-        self.arrays = arrays
-        types = len(arrays.can_run)
-        by_type = np.argsort(arrays.task_type, kind="stable")
-        edges = np.searchsorted(arrays.task_type[by_type], np.arange(1, types))
-        self._queues = [iter(own.tolist()) for own in np.split(by_type, edges)]
-        self._seconds = np.where(arrays.can_run, arrays.seconds, np.inf)
-        self._joules = arrays.seconds * arrays.watts
-        self._arrivals = np.full(types, np.inf)  # never, where no task is left
-        self.tasks = [-1] * types
-        self.ends = np.full(arrays.can_run.shape, np.inf)
-        for kind in range(types):
-            self.move_on(kind, np.zeros(len(arrays.mode_type)))
-
-    def move_on(self, kind: int, ready: Floats) -> None:
-        """Take the next task of a type."""
-        task = next(self._queues[kind], None)
-        self.tasks[kind] = -1 if task is None else task
-        self._arrivals[kind] = np.inf if task is None else self.arrays.arrivals[task]
-        self.ends[kind] = np.maximum(self._arrivals[kind], ready) + self._seconds[kind]
-
-    def look_again(self, columns: slice, ready: Floats) -> None:
-        """Find the ends on one machine type anew."""
-        starts = np.maximum(self._arrivals[:, None], ready[None, columns])
-        self.ends[:, columns] = starts + self._seconds[:, columns]
-
-    def best(self) -> tuple[int, int]:
-        """Return type and column of the earliest end; ties as said above."""
-        kinds, columns = np.nonzero(self.ends == self.ends.min())
-        if len(kinds) > 1:
-            joules = self._joules[kinds, columns]
-            thrifty = joules == joules.min()
-            kinds, columns = kinds[thrifty], columns[thrifty]
-        place = min(range(len(kinds)), key=lambda each: self.tasks[kinds[each]])
-        return int(kinds[place]), int(columns[place])
-
-
-# Two stages: minute by minute, the pair of task and machine that scores best of all that have come.
+# Two stages, minute by minute: the first finds for each waiting task the machine and P-state of the highest score, the
+# second the task whose score is highest of all. It is mapped, its machine's ready time moves on, and both stages begin
+# again, until no task waits, or every machine that one of them can run on has work until the minute is over. The others
+# wait for the next minute, when better tasks that come later may overtake them. With `drop_below`, a chosen task that
+# would earn less is dropped.
 #
-# The first stage finds for each waiting task the machine and P-state of the highest score, the second the
-# task whose score is highest of all. It is mapped, its machine's ready time moves on, and both stages begin
-# again, until no task waits, or every machine that one of them can run on has work until the minute is over.
-# The others wait for the next minute, when worthier tasks that come later may overtake them. With
-# `drop_below`, a task that is chosen and would earn less than that is dropped.
+# Tasks of one type with one utility function differ only in their arrival. Of those that wait, the last to arrive earns
+# the most everywhere, so it represents its class; and of those that would earn as much as it does where it is best, the
+# first to arrive is taken. Between classes, ties go to more utility, then less energy, then the class that came first.
 #
-# Tasks of one type with one utility function are alike but for their arrival. Of those that wait, the last to
-# arrive earns the most everywhere, so it speaks for its class; and of those that would earn as much as it
-# does where it is best, the first to arrive is taken. Between classes, ties go to more utility, then less
-# energy, then the class that came first.
+# No score rises as machines get busier or tasks leave. So a class's best choice stays the best until its machine type,
+# or the class itself, has a task mapped. After that it may be overestimated, and is looked at again if it comes out on
+# top: however many tasks are alike, a step looks at few classes.
 #
-# No score rises as machines get busier or tasks leave. So a class's best choice stays the best until its
-# machine type, or the class itself, has a task mapped. After that it may be overestimated, and is looked at
-# again if it comes out on top. However many tasks are alike, a step looks at few classes.
-#
-# The thesis has these heuristics from its online simulator, where all tasks that wait are mapped anew each
-# minute, but for the next one of each machine. Here what is mapped stays mapped.
-#
+# The thesis has these heuristics from its online simulator, where all waiting tasks are mapped anew each minute, but
+# for the next one of each machine. Here what is mapped stays mapped.
 # Source: Friese, thesis of 2015, section 7.3.4; 2.7.1 for the minute.
 MINUTE: Final = 60.0
 
@@ -311,7 +260,7 @@ class _Waiting:
         self.overestimated = np.zeros(count, dtype=bool)  # maybe: its machine type was given a task since
 
     def begin_a_minute(self, ready: Floats) -> bool:
-        """Let in the tasks of the next minute in which anything can start; tell whether any task waits."""
+        """Add the tasks of the next minute in which anything can start; return whether any task waits."""
         arrivals, first = self.arrays.arrivals, self.come
         if self.of_type.any():
             now = float(ready[self.wanted()].min())
@@ -369,10 +318,8 @@ def _classes(arrays: DayArrays) -> Integers:
     return place[number]
 
 
-# The heuristics for days, by name: ours, those that others register, those of installed packages (`docs/days.md`).
-#
-# Sections are those of Friese, thesis of 2015. Whatever a heuristic hands back is checked by the verifier
-# before anybody sees a number of it. Heuristics for bags have a registry of their own.
+# The heuristics for days, by name: built-in ones, registered ones, those of installed packages (`docs/days.md`).
+# Sections are those of Friese, thesis of 2015. The verifier checks every schedule before a number of it is shown.
 OF_DAYS: Final[Named[DayHeuristic]] = Named(
     "day",
     "lpsched.day_heuristics",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.base import Part
 from lpsched.model.fields import SMALLEST, Amount, Count, Name, OneOf, PStates, WithPStates
 
@@ -13,21 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# The period that counts: of all the time that a day covers, what is judged, and how its edges are cut.
-#
+# The period that counts, and how its edges are cut:
 #    w, L        warm-up before the period, and its length, in seconds; without a length it never ends
 #    begin, end  w and w + L (the double nearest to it)
-#    E           joules that may be taken in the period; none: as many as anybody likes. Sums of doubles may be
-#                above it by a billionth; whoever proves a bound must grant that (`most_joules`)
+#    E           joules that may be taken in the period; none: no limit. Sums of doubles may be above it by a billionth;
+#                bounds must grant that (`most_joules`)
 #    share       which part of a task that runs from s to f counts:
 #                `prorated`    the part of its run within the period, (min(f, end) - max(s, begin)) / (f - s)
 #                `completed`   all of a task that ends in the period, begin < f <= end; nothing of any other
-#
-# Utility and energy of a task count by its share. Nothing may start at `end` or later: that is another day's
-# business.
-#
-# Sources: Friese, thesis of 2015, 2.6.4 and 2.7.1 (26 hours, tasks that complete), 3.2.2 and 3.5.1
-# (prorated).
+# Utility and energy of a task count by its share. Nothing may start at `end` or later. Sources: Friese, thesis of 2015,
+# 2.6.4 and 2.7.1 (26 hours, tasks that complete), 3.2.2 and 3.5.1 (prorated).
 PRORATED: Final = "prorated"
 COMPLETED: Final = "completed"
 EDGES: Final = (PRORATED, COMPLETED)
@@ -84,23 +79,23 @@ WHOLE: Final = Period()
 
 
 def require_whole(name: str, period: Period, what: str) -> None:
-    """Refuse a day of which only a part counts, for something that knows of no such thing."""
+    """Raise an error if only a part of a day counts, for methods that do not support a period."""
     if not period.is_whole:
         needed = f"a day that counts as a whole: {what} can do no other"
         do = "remove the key 'period', or see 'lpsched simulate'"
-        raise InstanceError(name, (Fault(("period",), "a period that counts", needed, do),))
+        raise InstanceError(name, (InputIssue(("period",), "a period that counts", needed, do),))
 
 
-def period_has_an_end(period: Period) -> Iterator[Fault]:
+def period_has_an_end(period: Period) -> Iterator[InputIssue]:
     """Check the length of a period: the rule of days and of clusters."""
     if period.length_seconds is None:
         if period.edge == COMPLETED:
             needed = "a length, since tasks count that end before the period does"
-            yield Fault(("period", "length_seconds"), "nothing", needed, "add it, or let the edge be prorated")
+            yield InputIssue(("period", "length_seconds"), "nothing", needed, "add it, or let the edge be prorated")
     elif period.ends_at <= period.begins_at:
         found = f"{period.length_seconds!r} s after a warm-up of {period.warm_up_seconds!r} s"
-        needed = "an end that can be told from the begin"
-        yield Fault(("period", "length_seconds"), found, needed, "lengthen it, or shorten the warm-up")
+        needed = "an end after the begin, in doubles"
+        yield InputIssue(("period", "length_seconds"), found, needed, "lengthen it, or shorten the warm-up")
 
 
 class DayMachineType(WithPStates, Part):
@@ -140,5 +135,5 @@ class Cluster(WithPStates, Part):
         return self.nodes * self.cores_per_node
 
     def nodes_for(self, cores: int) -> int:
-        """Return how many nodes a task of so many cores takes."""
+        """Return how many nodes a task with these cores takes."""
         return -(-cores // self.cores_per_node)

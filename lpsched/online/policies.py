@@ -1,8 +1,8 @@
-"""Policies for arriving tasks, by name: ours, those that others register, those of installed packages.
+"""Policies for arriving tasks, by name: built-in ones, registered ones, those of installed packages.
 
-Of equals they take: of a task's choices the earliest end, then the lowest column; of tasks the lowest number; of the
-machines of one type the one that is ready first, then the lowest number. A task that fits nowhere waits.
-`docs/policies.md` says what else the sources leave open.
+Ties: of a task's choices the earliest end, then the lowest column; of tasks the lowest number; of the machines of one
+type the one that is ready first, then the lowest number. A task that fits nowhere waits. `docs/policies.md` says what
+else the sources leave open.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from lpsched.jit import require_compiler
 from lpsched.online.price_policy import NAME as PRICES
-from lpsched.online.simulate.board import ScoreTables, assignments_of, frozen, of_fastest_types, present_of
+from lpsched.online.simulate.mapping import ScoreTables, StateView, assignments_of, frozen, of_fastest_types, view_of
 from lpsched.online.simulate.pairs import best_one_by_one, best_pairs_first
-from lpsched.online.simulate.state import Choose, Draft, Policy
+from lpsched.online.simulate.state import Assignment, Assignments, Choose, Draft, Policy, State, System
 from lpsched.online.simulate.turns import drawn_one_by_one, ready_one_by_one, worst_sufferers_first
 from lpsched.plugins import Named
 
@@ -25,27 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Integers, Mask
-    from lpsched.online.simulate.board import Present
-    from lpsched.online.simulate.state import Assignment, Assignments, State, System
 
 Scores: TypeAlias = "Callable[[System], ScoreTables]"
 Order: TypeAlias = "Callable[[State], Integers]"
 
 
-# The orders in which tasks get their turn, and the P-states of those who know only the first.
-#
-# Of tasks that arrived at the same time, the lowest number comes first, whether the first or the last
-# arrivals go first. A task's priority is the utility that it begins with. P-state 0 is the first of a machine
-# type; where a pair is absent in it, the machine is no choice for policies that know no other.
-#
+# The orders of tasks. Of tasks that arrived at the same time, the lowest number comes first, whether the first or the
+# last arrivals go first. A task's priority is the utility that it begins with. Some policies use only P-state 0, the
+# first of a machine type; where a pair is absent in it, they cannot use the machine.
 # Source: Friese, thesis of 2015, section 4.3.4.
 def first_come(state: State) -> Integers:
-    """Return the places of the tasks, those that came first first."""
+    """Return the places of the tasks, the first arrivals first."""
     return np.arange(len(state.tasks), dtype=np.int64)
 
 
 def last_come(state: State) -> Integers:
-    """Return the places of the tasks, those that came last first."""
+    """Return the places of the tasks, the last arrivals first."""
     order: Integers = np.argsort(-state.arrivals, kind="stable")
     return order
 
@@ -57,8 +52,7 @@ def by_priority(state: State, order: Integers) -> Integers:
     return order[np.argsort(-priorities, kind="stable")]
 
 
-# How good is a pair of task and column? Numbers for the loops that map the best pair first (`simulate/pairs.py`).
-#
+# Scores of a pair of task and column, for the loops that map the best pair first (`simulate/pairs.py`).
 #     score   weight U(end) / per / scale - cost          the higher, the better
 #
 #     rule            per       scale          weight   cost
@@ -69,13 +63,11 @@ def by_priority(state: State, order: Integers) -> Integers:
 #     weighted, by w  1         U+             1 - w    w joules / joules+       (equation 3)
 #                     seconds   U+ / seconds-  1 - w    likewise                 (equation 4)
 #                     joules    U+ / joules-   1 - w    likewise                 (equation 5)
-#
 # U+ is the largest utility that any function of the day begins with; seconds-, joules- and joules+ are the least and
-# the most of all pairs that can run. A pair whose weighted score is below 0 is not mapped: its energy weighs more than
-# its utility. (The text does not say so, but its figures 3.5 to 3.7 come out only so: with all tasks mapped, no weight
+# the most of all pairs that can run (joules- of those that are not 0). A pair whose weighted score is below 0 is not
+# mapped. (The text does not say so, but only so its figures 3.5 to 3.7 come out: with all tasks mapped, no weight
 # leaves energy over as in print.) A pair that takes no energy has an infinite utility per energy if it earns anything,
-# and 0 if it earns nothing; joules- is the least of those that are not 0.
-#
+# else 0.
 # Source: Friese, thesis of 2015, sections 2.4.3 and 3.3.2.
 def by_end(system: System) -> ScoreTables:
     """Return the rule of the earliest end."""
@@ -101,23 +93,21 @@ def by_utility(per: Literal["seconds", "joules"] | None = None, weight: float | 
     return tables
 
 
-# From a state to assignments, by one of the compiled loops.
-#
-# Policies of batch mode stop as soon as nothing more can get unmovable before the next mapping event. What
-# policies of immediate mode map stays mapped, so they map all that they are asked about.
+# From a state to assignments, by the compiled loops. Policies of batch mode stop as soon as nothing more can become
+# unmovable before the next scheduling event; those of immediate mode map every task that they are called with.
 SCORES: Final = "scores"  # in the policy's memory: they do not change while a day runs
 COLUMNS: Final = {"first": 0, "fastest": 1, "drawn": 2}
 
 
-def _present(state: State, fastest_types: int | None = None, usable: Mask | None = None) -> Present:
-    """Return what loops need; of `fastest_types`, a task may only use so many, those where it is fastest."""
+def _view(state: State, fastest_types: int | None = None, usable: Mask | None = None) -> StateView:
+    """Return what the loops need; with `fastest_types`, of the machine types where a task is fastest only."""
     require_compiler("the policies of simulated days", "simulate")
-    present = present_of(state, usable)
+    view = view_of(state, usable)
     if fastest_types is None:
-        return present
-    pairs = present.pairs
-    few = of_fastest_types(pairs.usable, pairs.seconds, pairs.first_column, present.types, fastest_types)
-    return present._replace(pairs=pairs._replace(usable=frozen(few)))
+        return view
+    pairs = view.pairs
+    few = of_fastest_types(pairs.usable, pairs.seconds, pairs.first_column, view.types, fastest_types)
+    return view._replace(pairs=pairs._replace(usable=frozen(few)))
 
 
 def _tables(state: State, scores: Scores) -> ScoreTables:
@@ -129,69 +119,67 @@ def _tables(state: State, scores: Scores) -> ScoreTables:
 
 
 def _in_turn(scores: Scores, fastest_types: int | None = None) -> Choose:
-    """Each task as it comes, where it scores best; on so many machine types only, those where it is fastest."""
+    """Map each task as it comes, where it scores best, on the `fastest_types` machine types where it is fastest."""
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        present = _present(state, fastest_types)._replace(until=math.inf)
-        return assignments_of(state, best_one_by_one(present, _tables(state, scores), first_come(state)))
+        view = _view(state, fastest_types)._replace(until=math.inf)
+        return assignments_of(state, best_one_by_one(view, _tables(state, scores), first_come(state)))
 
     return choose
 
 
 def _drawn_in_turn(column: Literal["first", "fastest"], fastest_types: int | None = None) -> Choose:
-    """Each task as it comes, on a machine that is drawn."""
+    """Map each task as it comes to a machine that is drawn."""
 
     def choose(state: State, rng: np.random.Generator, /) -> Assignments:
-        present = _present(state, fastest_types)._replace(until=math.inf)
+        view = _view(state, fastest_types)._replace(until=math.inf)
         draws = rng.random((len(state.tasks), 2))
-        return assignments_of(state, drawn_one_by_one(present, first_come(state), draws, COLUMNS[column]))
+        return assignments_of(state, drawn_one_by_one(view, first_come(state), draws, COLUMNS[column]))
 
     return choose
 
 
 def _best_first(scores: Scores, fastest_types: int | None = None) -> Choose:
-    """Of all pairs of waiting task and column the one that scores best; then the next."""
+    """Map the pair of waiting task and column that scores best; then the next."""
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return assignments_of(state, best_pairs_first(_present(state, fastest_types), _tables(state, scores)))
+        return assignments_of(state, best_pairs_first(_view(state, fastest_types), _tables(state, scores)))
 
     return choose
 
 
 def _ready_first(order: Order, *, all_states: bool = False) -> Choose:
-    """Tasks in an order, each on the machine that is ready first; in the first P-state, or the first that fits."""
+    """Map tasks in an order, each to the machine that is ready first, in the first P-state, or the first that fits."""
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
         usable = np.full(len(state.system.column_type), all_states)
         usable[state.system.first_column[:-1]] = True
-        return assignments_of(state, ready_one_by_one(_present(state, usable=state.allowed & usable), order(state)))
+        return assignments_of(state, ready_one_by_one(_view(state, usable=state.allowed & usable), order(state)))
 
     return choose
 
 
 def sufferage(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Map, round by round, the task that would suffer most of those that prefer a machine."""
-    return assignments_of(state, worst_sufferers_first(_present(state)))
+    """Map, round by round, the task that would lose most of those that prefer a machine."""
+    return assignments_of(state, worst_sufferers_first(_view(state)))
 
 
 def random_batch(state: State, rng: np.random.Generator, /) -> Assignments:
     """Map tasks in an order that is drawn, each to a machine and a column that are drawn."""
     order, draws = rng.permutation(len(state.tasks)), rng.random((len(state.tasks), 2))
-    return assignments_of(state, drawn_one_by_one(_present(state), order, draws, COLUMNS["drawn"]))
+    return assignments_of(state, drawn_one_by_one(_view(state), order, draws, COLUMNS["drawn"]))
 
 
-# Round-Robin: each task as it comes, on the next machine that can take it, in an order drawn once a day.
-#
-# After a task, the machine behind its own is asked first; machines that cannot take a task are passed over. A
-# task runs in the first P-state that fits, for the thesis has no P-states there.
-#
+# Round-Robin: each task as it comes, on the next machine that can take it, in an order drawn once a day, from the
+# machine behind that of the last task on. A task runs in the first P-state that fits, since the thesis has no P-states
+# there.
 # Source: Friese, thesis of 2015, section 2.4.2.1.
 ORDER: Final = "order"  # in the policy's memory: machines
 NEXT: Final = "next"  # likewise: the place in that order that is asked first
 
 
 def round_robin(state: State, rng: np.random.Generator, /) -> list[Assignment]:
-    """Answer as a task arrives."""
+    """Map each arriving task."""
     if ORDER not in state.memory:
         state.memory.update({ORDER: rng.permutation(len(state.ready)).tolist(), NEXT: 0})
     draft, memory, system = Draft(state), state.memory, state.system
@@ -209,10 +197,9 @@ def round_robin(state: State, rng: np.random.Generator, /) -> list[Assignment]:
 
 
 def k_best_types(count: float = 1) -> Choose:
-    """Each task as it comes, on the K machine types where it is fastest, where it ends soonest.
+    """Map each task as it comes, on the K machine types where it is fastest, where it ends soonest.
 
-    A machine type is as fast as the fastest of its P-states that is allowed. K = 1 is MET-Max Util, all types are Max
-    Util.
+    A machine type is as fast as its fastest allowed P-state. K = 1 is MET-Max Util, all types are Max Util.
     """
     return _in_turn(by_end, fastest_types=int(count))
 
@@ -223,13 +210,11 @@ UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day
 UPE_USUAL: Final = 0.05  # likewise
 
 
-# The policies by name: ours, those that others register, those of installed packages (`docs/policies.md`).
-#
-# Registered with `immediate=True`, a policy is asked at each arrival, and what it maps stays mapped; one that a package
-# announces has an attribute `immediate` that is true. Some of ours take a number after a colon: `weighted-util:0.4`,
-# `k-best-types:2`. The engine checks every answer of every policy.
+# The policies by name. Registered with `immediate=True`, a policy is called at each arrival, and what it maps stays
+# mapped; one of a package has an attribute `immediate` that is true. Some built-in ones take a number after a colon:
+# `weighted-util:0.4`, `k-best-types:2`. The engine checks every decision.
 
-# Of immediate mode: asked about each task as it comes. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
+# Immediate mode: called with each task as it arrives. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
 # and 2.4.2.2. The thesis has no P-states there: random and round-robin take the first one that fits.
 IMMEDIATE: Final[dict[str, Choose]] = {
     "random": _drawn_in_turn("first"),  # any machine that may take the task
@@ -241,19 +226,18 @@ IMMEDIATE: Final[dict[str, Choose]] = {
     "k-best-types": k_best_types(),
 }
 
-# Of batch mode: asked at mapping events about all that waits. Source: Friese, thesis of 2015; sections behind each.
+# Batch mode: called at scheduling events with all waiting tasks. Source: Friese, thesis of 2015; sections behind each.
 #
-# Max-max-util takes the machine of min-min, for a task earns most where it ends soonest; which task goes first differs.
-# Met-max-util-max-upt lets a task use only the machine type of the column of the least seconds among those that are
-# allowed. A pair that takes no energy comes before all others in max-max-upe if it earns anything, else it is worth 0.
+# Max-max-util takes the machine of min-min, since a task earns most where it ends soonest; which task goes first
+# differs. Met-max-util-max-upt lets a task use only the machine type of its allowed column of the fewest seconds. A
+# pair that takes no energy comes before all others in max-max-upe if it earns anything, else it scores 0.
 #
-# Sufferage: in a round every waiting task names the machine where it ends soonest, and suffers by what it would earn
-# less on the second-best machine; nothing there, if there is no other. Each machine that is named takes the task that
-# suffers most of those that name it; these are mapped, who suffers most first, and the next round begins. A machine
-# offers the fastest P-state that fits. Of a machine type the first machine to be ready takes the task; the second
-# counts as second-best.
+# Sufferage: in a round every waiting task names the machine where it ends soonest, and its sufferage is what it would
+# earn less on the second-best machine; all, if there is no other. Each named machine takes the task of the largest
+# sufferage; these are mapped in that order, and the next round begins. A machine offers the fastest P-state that fits.
+# Of a machine type the first machine to be ready takes the task; the second counts as second-best.
 #
-# Of FCFS and its kin a task that fits nowhere is passed over.
+# FCFS and its variants skip a task that fits nowhere.
 BATCH: Final[dict[str, Choose]] = {
     "min-min": _best_first(by_end),  # 2.4.3 and 3.3.2: Min-Min Comp
     "sufferage": sufferage,  # 2.4.3
@@ -281,7 +265,7 @@ class _Knob(NamedTuple):
 
     make: Callable[[float], Choose]
     read: Callable[[str], float] = float
-    is_sound: Callable[[float], bool] = lambda weight: 0.0 <= weight <= 1.0
+    is_valid: Callable[[float], bool] = lambda weight: 0.0 <= weight <= 1.0
     needed: str = "a weight of energy from 0 to 1"
 
 
@@ -328,7 +312,7 @@ def register(name: str, function: Choose, *, immediate: bool = False) -> Choose:
 def register(
     name: str, function: Choose | None = None, *, immediate: bool = False
 ) -> Choose | Callable[[Choose], Choose]:
-    """Let a policy be known by a name, in this process; without a function, as a decorator.
+    """Register a policy under a name, in this process; without a function, as a decorator.
 
     Raises
     ------
@@ -343,13 +327,13 @@ def register(
 
 
 def forget(name: str) -> None:
-    """Take back what was registered under a name in this process, if anything was."""
+    """Remove what was registered under a name in this process, if anything was."""
     POLICIES.forget(name)
     _immediate.discard(name)
 
 
 def _turned(name: str, number: str) -> Choose:
-    """Return a policy for a number that was given to it."""
+    """Return a policy with a number of its own."""
     found = repr(f"{name}:{number}")
     if name not in KNOBS:
         raise POLICIES.refusal(found, "a number only for " + ", ".join(KNOBS), f"write {name}")
@@ -358,6 +342,6 @@ def _turned(name: str, number: str) -> Choose:
         amount = knob.read(number)
     except ValueError:
         amount = math.nan
-    if not knob.is_sound(amount):
+    if not knob.is_valid(amount):
         raise POLICIES.refusal(found, f"{knob.needed} after the colon", f"write, for example, {name}:1")
     return knob.make(amount)

@@ -9,34 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.model.fields import column_numbers
-from lpsched.model.risk import Risk, task_draws, told
-from lpsched.online.arrays import day_arrays
+from lpsched.model.risk import Risk, RiskOptions, TaskDraws, risk_of_samples, task_draws
+from lpsched.online.arrays import DayArrays, day_arrays
 from lpsched.online.parts import require_whole
 from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.risk import RiskOptions, TaskDraws
-    from lpsched.online.arrays import DayArrays
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule
     from lpsched.online.verify.day import DayMeasurement
 
 
-# When a task is given up: how late it may be expected to end and still earn enough.
-#
-# A task is dropped when it would earn less than a limit d. Whoever decides knows when the machine is free in
-# this sample, but not how long the task will take: the decision is by the table's mean seconds, start + e.
-# The thesis does not say how it decides. Utility never rises, so U(t) >= d exactly for all t below one
-# moment. The first interval k whose values fall below d has it: at once if its start s_k < d, at
-# t_k + log((s_k - f_k) / (d - f_k)) / r_k if it falls below d before its end, else at its end.
-#
+# When a task is dropped: if it would earn less than a limit d. When the machine is free is known in a sample, but not
+# how long the task will take: the decision is by the table's mean seconds, start + e (the thesis does not say how it
+# decides). Utility never rises, so U(t) >= d exactly for all t below one moment. The first interval k whose values fall
+# below d has it: at once if its start s_k < d, at t_k + log((s_k - f_k) / (d - f_k)) / r_k if it falls below d before
+# its end, else at its end.
 # Source: Friese, thesis of 2015, section 7.3.3.
 def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
-    """Return for each utility function the seconds since arrival from which on it earns too little.
-
-    Infinite where it always earns enough: also where nothing is ever dropped.
-    """
+    """Return for each utility function the seconds since arrival from which on it earns too little; else infinite."""
     functions = len(arrays.first_interval) - 1
     if drop_below is None:
         return np.full(functions, math.inf)
@@ -59,17 +51,12 @@ def _falls_below(curves: DayArrays, function: int, limit: float) -> float:
     return math.inf
 
 
-# What a schedule of a day takes, drawn again and again: utility, energy, makespan and dropped tasks.
-#
-# A machine runs its tasks in the order of their planned starts, each as soon as it has arrived and the
-# machine is free: nobody waits for a planned start that luck has made too late or too early.
-#
+# Samples of a schedule: a machine runs its tasks in the order of their planned starts, each as soon as it has arrived
+# and the machine is free, whatever its planned start.
 #     start  =  max(arrival, end of the machine's task before)          end  =  start + drawn seconds
 #     utility  =  sum U(end - arrival)       energy  =  sum of drawn seconds x drawn watts
-#
-# A task that is not placed is dropped in all samples; one that is placed, in those in which it is expected to
-# earn less than a limit (above). One pass over the tasks, all samples at once.
-#
+# A task that is not placed is dropped in all samples; one that is placed, in those in which it is expected to earn less
+# than a limit (above). One pass over the tasks, all samples at once.
 # Source: Friese, thesis of 2015, section 7.4.
 @dataclass(frozen=True, slots=True, eq=False)
 class DaySamples:
@@ -127,4 +114,4 @@ def day_risk(  # noqa: PLR0913 - what was asked
         "makespan_seconds": (planned.makespan_seconds, drawn.makespan_seconds),
         "dropped_tasks": (float(planned.dropped), drawn.dropped_tasks.astype(float)),
     }
-    return told(quantities, {}, options, seed)
+    return risk_of_samples(quantities, {}, options, seed)

@@ -6,24 +6,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
-from pydantic_core import core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
-from lpsched.model.fields import Checked, describe
+from lpsched.model.fields import Checked, Message, describe
+from lpsched.model.results import brief, placed_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pydantic_core import CoreSchema
-
-    from lpsched.model.fields import Message
     from lpsched.online.day import Day
 
 
-# A schedule of a day: which machine runs which task, in which P-state, and from when on.
-#
-# Tasks are numbered from 0 in the order of the day's file, machines of a type from 1. A task that is not
-# placed is dropped: it earns nothing and takes no energy.
+# In schedules tasks are numbered from 0 in the order of the file, machines of a type and nodes of a cluster from 1. A
+# task that is not placed is dropped: it earns nothing and takes no energy.
 @dataclass(frozen=True, slots=True)
 class PlacedTask(Piece):
     """One task on one machine; the P-state is `None` where the machine type has none."""
@@ -40,6 +36,7 @@ class DaySchedule:
     """All tasks that run, in any order."""
 
     placed: tuple[PlacedTask, ...]
+    __repr__, _repr_html_ = brief, placed_html
 
 
 def schedule_of_columns(day: Day, rows: Iterable[tuple[int, int, int, float]]) -> DaySchedule:
@@ -51,10 +48,6 @@ def schedule_of_columns(day: Day, rows: Iterable[tuple[int, int, int, float]]) -
     return DaySchedule(tuple(placed))
 
 
-# A schedule of clusters: which nodes run which task, in which P-state, and from when on.
-#
-# Tasks are numbered from 0 in the order of the file, nodes of a cluster from 1. A task that is not placed is
-# dropped: it earns nothing and takes no energy. How long a task runs, the instance says.
 Nodes: TypeAlias = tuple[tuple[int, int], ...]  # first and last node of each range
 RANGE: Final = re.compile(r"\s*([0-9]{1,18})\s*(?:-\s*([0-9]{1,18})\s*)?")
 BETWEEN: Final = re.compile("[;,]")
@@ -109,6 +102,7 @@ class ClustersSchedule:
     """All tasks that run, in any order."""
 
     placed: tuple[PlacedOnNodes, ...]
+    __repr__, _repr_html_ = brief, placed_html
 
 
 def written_nodes(nodes: Nodes) -> str:
@@ -130,7 +124,7 @@ class Ran:
     start_seconds: float
     end_seconds: float
     run_seconds: float
-    joules: float | None  # of its whole run; `None` if nobody knows
+    joules: float | None  # of its whole run; `None` if not known
     earned: float  # what counts of its utility, or minus what its waiting costs
 
     @property
@@ -140,8 +134,8 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTask:
-    """A task, what was asked for it, and how it ran; a task that was dropped never did."""
+class TaskRecord:
+    """A task, its request, and how it ran; `ran` is `None` of a dropped task."""
 
     task: int
     job: int | None  # the number that it has elsewhere
@@ -153,7 +147,7 @@ class ToldTask:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldPlace:
+class PlaceRecord:
     """A cluster, or a type of machines that run one task each."""
 
     name: str
@@ -162,9 +156,9 @@ class ToldPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldSystem:
+class SystemRecord:
     """What tasks ran on, and the names of their types."""
 
     name: str
-    places: tuple[ToldPlace, ...]
+    places: tuple[PlaceRecord, ...]
     task_types: tuple[str, ...]

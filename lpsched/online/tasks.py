@@ -6,24 +6,24 @@ from array import array
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import le, ne
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault
+from lpsched.errors import InputIssue
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, Amount, check_count, describe, refusal
 from lpsched.model.problems import too_many
+from lpsched.model.results import brief
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
 
-# Columns of numbers of tasks, as they are in a file: one per task, packed where all of them are valid.
 MOST_TASKS: Final = 10_000_000
 MOST_JOB: Final = 2**63 - 1
 TYPE: Final = "task_type"
-TOLD: Final = ("priority", "urgency", "utility_class", "utility")  # the columns that tell a utility
+UTILITY_COLUMNS: Final = ("priority", "urgency", "utility_class", "utility")  # the columns that declare a utility
 
 
 def check_job(value: object) -> int:
@@ -57,14 +57,14 @@ class NumberColumn:
         return {"type": "number" if self.code == "d" else "integer", "minimum": self.least, "maximum": self.most}
 
     def are_valid(self, values: Sequence[float]) -> bool:
-        """Tell quickly whether all numbers are valid; whole ones may be written as 4.0."""
+        """Return quickly whether all numbers are valid; whole ones may be written as 4.0."""
         if self.code == "d":
-            is_sound = not any(map(ne, values, values))  # no NaN
+            is_valid = not any(map(ne, values, values))  # no NaN
         else:
-            is_sound = set(map(type, values)) <= {int} or all(
+            is_valid = set(map(type, values)) <= {int} or all(
                 isinstance(each, int) or each.is_integer() for each in values
             )
-        if not is_sound:
+        if not is_valid:
             return False
         some, least = (values, self.least) if self.least else (list(filter(None, values)), SMALLEST)
         return not some or least <= min(some) <= max(some) <= self.most
@@ -83,13 +83,13 @@ class NumberColumn:
         except PydanticCustomError:
             return None
 
-    def problems(self, values: Sequence[float]) -> Iterator[Fault]:
+    def problems(self, values: Sequence[float]) -> Iterator[InputIssue]:
         """Return a problem for each number that is not valid."""
         for n, each in enumerate(() if self.are_valid(values) else values):
             try:
                 self.check(each)
             except PydanticCustomError as refused:
-                yield Fault(("tasks", n, self.key), **(refused.context or {}))
+                yield InputIssue(("tasks", n, self.key), **(refused.context or {}))
 
 
 _WORK: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
@@ -100,17 +100,17 @@ REQUESTED: Final = NumberColumn("requested_work", _WORK, "d", SMALLEST, LARGEST,
 JOB: Final = NumberColumn("job", check_job, "q", -MOST_JOB, MOST_JOB)
 
 
-# How the utility of a task is told: by three levels, or by the name of a utility function of the file's own. Few of
-# these differ among many tasks, so each task has a number of one of them.
+# The utility of a task is declared by three levels, or by the name of a utility function of the file. Few of these
+# differ among many tasks, so each task has a number of one of them.
 class Levels(NamedTuple):
-    """A utility told by levels: how much, how urgent, and how it falls."""
+    """A utility declared by levels: how much, how urgent, and how it falls."""
 
     priority: str
     urgency: str
     utility_class: str
 
 
-Told: TypeAlias = Levels | str
+DeclaredUtility: TypeAlias = Levels | str
 
 _IN_COMMON: Final = {ARRIVAL.key: "arrivals", TYPE: "types", "utility": "utilities"}
 
@@ -127,10 +127,10 @@ class ArrivingColumns:
         arrivals: bytes
         types: bytes
         utilities: bytes
-        told: tuple[Told, ...]
+        told: tuple[DeclaredUtility, ...]
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> Self:
+    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[DeclaredUtility, ...]) -> Self:
         """Return the tasks that columns of a file make, packed and checked."""
         held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field != "jobs"}
         return cls(told=told, **held)  # type: ignore[call-arg]
@@ -139,6 +139,10 @@ class ArrivingColumns:
     def count(self) -> int:
         """How many tasks there are."""
         return len(self.arrival_seconds)
+
+    def headline(self) -> str:
+        """Return the number of tasks."""
+        return counted(self.count, "task")
 
     @property
     def arrival_seconds(self) -> memoryview[float]:
@@ -152,7 +156,7 @@ class ArrivingColumns:
 
     @property
     def utility_numbers(self) -> memoryview[int]:
-        """Which of `told` each has."""
+        """The number of the declared utility of each."""
         return memoryview(self.utilities).cast("q")
 
     def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
@@ -162,7 +166,7 @@ class ArrivingColumns:
         cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
         told = {
             key: [cells[u][place] for u in self.utility_numbers]
-            for place, key in enumerate(TOLD)
+            for place, key in enumerate(UTILITY_COLUMNS)
             if any(each[place] is not None for each in cells)
         }
         return columns | types | self._more_columns() | told
@@ -170,43 +174,45 @@ class ArrivingColumns:
     def _more_columns(self) -> dict[str, list[Any]]:
         return {}
 
-    def problems(self, task_types: int | None) -> Iterator[Fault]:
+    def problems(self, task_types: int | None) -> Iterator[InputIssue]:
         """Return what is wrong with the columns, quickly where nothing is; `task_types`: how many, if it is known."""
         held = {field: getattr(self, field) for field in self._HELD.values()}
         lengths = {len(each) for field, each in held.items() if each or field not in self._MAY_LACK}
         if len(lengths) > 1 or any(each % 8 for each in lengths):
-            yield Fault(("tasks",), "columns of different lengths", f"{self._NEEDED} of each task", "complete them")
+            yield InputIssue(
+                ("tasks",), "columns of different lengths", f"{self._NEEDED} of each task", "complete them"
+            )
             return
         if self.count > MOST_TASKS:
             yield too_many(("tasks",), self.count, MOST_TASKS)
             return
         arrivals = self.arrival_seconds.tolist()
-        unsound = list(ARRIVAL.problems(arrivals))
-        yield from unsound
-        if not unsound and not all(map(le, arrivals, islice(arrivals, 1, None))):
+        invalid = list(ARRIVAL.problems(arrivals))
+        yield from invalid
+        if not invalid and not all(map(le, arrivals, islice(arrivals, 1, None))):
             first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
             yield falling_arrival(first, arrivals[first - 1], arrivals[first])
         numbers, told = self.utility_numbers.tolist(), self.told
         if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
-            needed = "each way to tell a utility once, by first use"
+            needed = "each declared utility once, by first use"
             do = f"use {type(self).__name__}.of"
-            yield Fault(("tasks",), "numbers of utilities in another order", needed, do)
+            yield InputIssue(("tasks",), "numbers of utilities in another order", needed, do)
         types = self.type_numbers.tolist()
         if task_types is not None and types and not 0 <= min(types) <= max(types) < task_types:
             for n, i in enumerate(types):
                 if not 0 <= i < task_types:
                     needed = f"a number from 0 to {task_types - 1}, of a task type"
-                    yield Fault(("tasks", n, TYPE), str(i), needed, "correct it")
+                    yield InputIssue(("tasks", n, TYPE), str(i), needed, "correct it")
         yield from self._more_problems()
 
-    def _more_problems(self) -> Iterator[Fault]:
+    def _more_problems(self) -> Iterator[InputIssue]:
         yield from ()
 
 
-def falling_arrival(task: int, before: float, arrival: float) -> Fault:
+def falling_arrival(task: int, before: float, arrival: float) -> InputIssue:
     """Return the problem of a task that comes after a later one."""
     place, found = ("tasks", task, ARRIVAL.key), f"{arrival!r} s after {before!r} s"
-    return Fault(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")
+    return InputIssue(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")
 
 
 def _doubles(values: Iterable[float]) -> bytes:
@@ -214,9 +220,9 @@ def _doubles(values: Iterable[float]) -> bytes:
     return array("d", (each + 0.0 for each in values)).tobytes()
 
 
-def _numbered(utilities: Iterable[Told]) -> tuple[bytes, tuple[Told, ...]]:
+def _numbered(utilities: Iterable[DeclaredUtility]) -> tuple[bytes, tuple[DeclaredUtility, ...]]:
     """Return the number of each utility, packed, and what the numbers stand for, in the order of first use."""
-    number: dict[Told, int] = {}
+    number: dict[DeclaredUtility, int] = {}
     numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
     return numbers.tobytes(), tuple(number)
 
@@ -233,26 +239,25 @@ class ArrivingTasks(ArrivingColumns):
     NUMBERS: ClassVar = (ARRIVAL,)
     _HELD: ClassVar = _IN_COMMON
     _NEEDED: ClassVar = "arrival, type and utility"
+    __repr__ = brief
 
     arrivals: bytes = field(repr=False)  # doubles: seconds, never falling
     types: bytes = field(repr=False)  # 64-bit numbers of task types
-    utilities: bytes = field(repr=False)  # 64-bit numbers into `told`
-    told: tuple[Told, ...]  # in the order of first use
+    utilities: bytes = field(repr=False)  # 64-bit numbers of declared utilities
+    told: tuple[DeclaredUtility, ...]  # in the order of first use
 
     @classmethod
-    def of(cls, arrivals: Iterable[float], types: Iterable[int], utilities: Iterable[Told]) -> ArrivingTasks:
+    def of(cls, arrivals: Iterable[float], types: Iterable[int], utilities: Iterable[DeclaredUtility]) -> ArrivingTasks:
         """Pack columns of equal length; a day that holds them checks them."""
         return cls(_doubles(arrivals), array("q", types).tobytes(), *_numbered(utilities))
 
 
-# Tasks that arrive and take many nodes, packed: one number of each column per task.
-#
-# cores       how many a task needs: in a cluster with c cores per node it takes ceil(cores / c) nodes
-# work        how many times the seconds of its type's table it runs; in traces, whose tables say 1 second,
-# the seconds themselves
-# requested   what was asked for in place of `work`: schedulers see it, and end a task that lasts longer
-# never, for it is at least `work`
-# job         the number that a task has elsewhere, for instance in the trace it is from
+# Columns of parallel tasks:
+#     cores       in a cluster with c cores per node a task takes ceil(cores / c) nodes
+#     work        how many times the seconds of its type's table it runs; in traces, whose tables say 1 second, its
+#                 seconds
+#     requested   the work that was requested, at least `work`: schedulers plan with it
+#     job         the number that a task has elsewhere, for instance in the trace it is from
 @dataclass(frozen=True, slots=True)
 class ParallelTasks(ArrivingColumns):
     """Columns of one number per task, by arrival; doubles and 64-bit numbers.
@@ -266,14 +271,15 @@ class ParallelTasks(ArrivingColumns):
     _HELD: ClassVar = _IN_COMMON | {CORES.key: "cores", WORK.key: "work", REQUESTED.key: "requested", JOB.key: "jobs"}
     _MAY_LACK: ClassVar = ("utilities", "jobs")
     _NEEDED: ClassVar = "arrival, type, cores, work and request"
+    __repr__ = brief
 
     arrivals: bytes = field(repr=False)  # seconds, never falling
     types: bytes = field(repr=False)
     cores: bytes = field(repr=False)
     work: bytes = field(repr=False)
     requested: bytes = field(repr=False)
-    utilities: bytes = field(repr=False)  # numbers into `told`; nothing if tasks are judged by their waiting
-    told: tuple[Told, ...]  # in the order of first use
+    utilities: bytes = field(repr=False)  # numbers of declared utilities; nothing if waiting has a cost
+    told: tuple[DeclaredUtility, ...]  # in the order of first use
     jobs: bytes | None = field(default=None, repr=False)
 
     @classmethod
@@ -285,10 +291,10 @@ class ParallelTasks(ArrivingColumns):
         *,
         work: Sequence[float] | None = None,
         requested: Sequence[float] | None = None,
-        utilities: Iterable[Told] = (),
+        utilities: Iterable[DeclaredUtility] = (),
         jobs: Iterable[int] | None = None,
     ) -> ParallelTasks:
-        """Pack columns of equal length; whoever holds them checks them."""
+        """Pack columns of equal length; the clusters that hold them check them."""
         numbers, told = _numbered(utilities)
         work = work if work is not None else [1.0] * len(cores)
         return cls(
@@ -313,7 +319,7 @@ class ParallelTasks(ArrivingColumns):
             columns[JOB.key] = self.job_numbers.tolist()
         return columns
 
-    def _more_problems(self) -> Iterator[Fault]:
+    def _more_problems(self) -> Iterator[InputIssue]:
         work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
         found = [*CORES.problems(self.core_counts.tolist()), *WORK.problems(work), *REQUESTED.problems(requested)]
         yield from found
@@ -321,7 +327,7 @@ class ParallelTasks(ArrivingColumns):
             for n, (low, high) in enumerate(zip(work, requested, strict=True)):
                 if high < low:
                     words = f"{high!r}, below the work of {low!r}"
-                    yield Fault(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
+                    yield InputIssue(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
 
     @property
     def core_counts(self) -> memoryview[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import pairwise
@@ -13,15 +13,12 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic import model_validator as validator
 from pydantic_core import InitErrorDetails
 
-from lpsched.errors import Fault
+from lpsched.errors import InputIssue, Place
 from lpsched.model.base import Part
 from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Seconds, Several, describe, refusal
 from lpsched.model.problems import problems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpsched.errors import Place
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.tasks import Levels
 
@@ -30,16 +27,13 @@ if TYPE_CHECKING:
 #
 # A utility function is a list of intervals of the time t since the task's arrival. Within interval k, that is
 # for t_k <= t < t_(k+1), utility falls from s_k towards f_k at the rate r_k:
-#
 #     U(t)  =  f_k  +  (s_k - f_k) exp(-r_k (t - t_k))
-#
 # The first interval begins at 0, the last never ends. A rate of 0 keeps utility where it is; a last interval
 # that starts at 0 is a hard deadline. Utility never rises: s_k >= f_k >= s_(k+1) >= 0.
-#
 # Source: Friese, thesis of 2015, equation 1, where f_k = s_(k+1).
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A stretch of time since arrival in which utility decays at one rate."""
+    """An interval of time since arrival in which utility decays at one rate."""
 
     after_seconds: float
     starts_at: float
@@ -59,7 +53,7 @@ class UtilityFunction:
     intervals: tuple[Interval, ...]
 
     def at(self, seconds: float) -> float:
-        """Return the utility of a task that ends so many seconds after its arrival."""
+        """Return the utility of a task that ends `seconds` after its arrival."""
         now = self.intervals[0]
         for interval in self.intervals:
             if interval.after_seconds > seconds:
@@ -73,10 +67,8 @@ def decayed(starts_at: float, falls_to: float, rate_per_second: float, since: fl
     return falls_to + (starts_at - falls_to) * math.exp(-rate_per_second * since)
 
 
-# Many utility functions as arrays: for one task at a time, for NumPy, and for compiled loops.
-#
-# Days, clusters and what is made of them have the arrays of their functions as `UtilityArrays`; compiled loops take
-# them as `Curves`. This file loads neither NumPy nor a compiler, for checkers use it: who needs one has it loaded.
+# Many utility functions as arrays: `UtilityArrays` of days, clusters and what is made of them, `Curves` for compiled
+# loops. This file loads neither NumPy nor a compiler, since checkers use it.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtilityArrays:
     """F utility functions with P intervals in all."""
@@ -122,10 +114,7 @@ def compiled_utility() -> Callable[[Curves, int, float], float]:
 
 
 def utilities(curves: UtilityArrays, functions: int | Integers, elapsed: Floats) -> Floats:
-    """Return utilities at many times since arrival; the shapes of functions and times are broadcast.
-
-    One function at many times takes a quarter of the time that an array of one function would.
-    """
+    """Return utilities at many times since arrival; shapes are broadcast. One function is quickest as an int."""
     now = intervals_at(curves, functions, elapsed)
     starts_at, falls_to, rates = curves.starts_at[now], curves.falls_to[now], curves.rate_per_second[now]
     return decayed_arrays(starts_at, falls_to, rates, elapsed - curves.after_seconds[now])
@@ -156,8 +145,7 @@ def intervals_at(curves: UtilityArrays, functions: int | Integers, elapsed: Floa
     return now
 
 
-# Utility told by levels: priority, urgency and utility class make a utility function of equation 1.
-#
+# Utility declared by levels: priority, urgency and utility class make a utility function of equation 1.
 #   pi        the most utility: that of the priority
 #   rho       how fast it decays, per minute: that of the urgency
 #   F         how long it stays at its most: the urgency's `steady_share` of the mean seconds of the task type
@@ -165,10 +153,8 @@ def intervals_at(curves: UtilityArrays, functions: int | Integers, elapsed: Floa
 #
 #   U(t)  =  pi                                                                           for t < F + a_1
 #   U(t)  =  pi psi_(k+1) + pi (psi_k - psi_(k+1)) exp(-delta_k rho (t - F - a_k))        within interval k
-#
 # with psi = 0 after the last interval. The mean is over the machine types that can run the task type, each in
 # its first P-state that can: usually the fastest.
-#
 # Source: Friese, thesis of 2015, equation 1 and appendices B and C. There all classes begin with a_1 = 0.
 SECONDS_PER_MINUTE: Final = 60
 MOST_INTERVALS: Final = 100
@@ -231,7 +217,7 @@ class UtilityLevels(Part):
     utility_classes: UtilityClasses = NONE
 
     def function(self, levels: Levels, mean_seconds: float) -> UtilityFunction:
-        """Return the utility function of a task whose type takes so many seconds on average.
+        """Return the utility function of a task whose type takes `mean_seconds` on average.
 
         >>> from lpsched.online.tasks import Levels
         >>> decay = (ClassInterval(0.0, 1.0), ClassInterval(5.0, 0.0))
@@ -252,8 +238,7 @@ class UtilityLevels(Part):
         return UtilityFunction(tuple(found[1:] if found[1].after_seconds == 0 else found))
 
 
-# What a utility function must satisfy: it begins at 0, its intervals follow each other, it never rises.
-def classes_never_rise(utility_classes: Mapping[str, tuple[ClassInterval, ...]]) -> Iterator[Fault]:
+def classes_never_rise(utility_classes: Mapping[str, tuple[ClassInterval, ...]]) -> Iterator[InputIssue]:
     """Check the order and the shares of the intervals of utility classes."""
     for name, intervals in utility_classes.items():
         place = ("utility_classes", name)
@@ -261,33 +246,33 @@ def classes_never_rise(utility_classes: Mapping[str, tuple[ClassInterval, ...]])
         for k, (one, following) in enumerate(pairwise(intervals), start=1):
             if following.share > one.share:
                 found = f"{following.share:g}, above the {one.share:g} of the one before"
-                yield Fault((*place, k, "share"), found, "utility that never rises", "lower it")
+                yield InputIssue((*place, k, "share"), found, "utility that never rises", "lower it")
 
 
-def functions_never_rise(utility_functions: Mapping[str, UtilityFunction]) -> Iterator[Fault]:
+def functions_never_rise(utility_functions: Mapping[str, UtilityFunction]) -> Iterator[InputIssue]:
     """Check the order and the utilities of the intervals of own utility functions."""
     for name, function in utility_functions.items():
         place, intervals = ("utility_functions", name), function.intervals
         if intervals[0].after_seconds != 0:
             found = f"a first interval that begins at {intervals[0].after_seconds:g} s"
-            yield Fault((*place, 0, "after_seconds"), found, "0, the arrival", "begin with one that does")
+            yield InputIssue((*place, 0, "after_seconds"), found, "0, the arrival", "begin with one that does")
         yield from _not_rising([each.after_seconds for each in intervals], place, "after_seconds")
         for k, each in enumerate(intervals):
             if each.falls_to > each.starts_at:
                 found = f"{each.falls_to:g}, above the {each.starts_at:g} at which the interval starts"
-                yield Fault((*place, k, "falls_to"), found, "utility that never rises", "lower it")
+                yield InputIssue((*place, k, "falls_to"), found, "utility that never rises", "lower it")
         for k, (one, following) in enumerate(pairwise(intervals), start=1):
             if following.starts_at > one.falls_to:
                 found = f"{following.starts_at:g}, above the {one.falls_to:g} to which the one before falls"
-                yield Fault((*place, k, "starts_at"), found, "utility that never rises", "lower it")
+                yield InputIssue((*place, k, "starts_at"), found, "utility that never rises", "lower it")
 
 
-def _not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[Fault]:
+def _not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[InputIssue]:
     """Return the problems of intervals that do not begin after the one before."""
     for k, (one, following) in enumerate(pairwise(begins), start=1):
         if following <= one:
             found = f"{following:g}, not after the {one:g} of the one before"
-            yield Fault((*place, k, key), found, "intervals by rising begin", "sort or join them")
+            yield InputIssue((*place, k, key), found, "intervals by rising begin", "sort or join them")
 
 
 class WrittenInterval(Part):
@@ -316,7 +301,7 @@ def _function(raw: Sequence[object]) -> UtilityFunction:
             each = WrittenInterval.model_validate(asdict(entry) if isinstance(entry, Interval) else entry)
         except ValidationError as error:
             errors += [
-                InitErrorDetails(type=refusal(found.found, found.needed, found.do), loc=(k, *found.path), input=None)
+                InitErrorDetails(type=refusal(found.got, found.expected, found.hint), loc=(k, *found.path), input=None)
                 for found in problems_of(error, WrittenInterval, (), "")
             ]
         else:
@@ -355,7 +340,6 @@ def written_function(function: UtilityFunction) -> list[dict[str, float]]:
 
 
 # What waiting costs, where tasks have no utility and all of them have to run: traces of real systems.
-#
 #   d       how long a task waits: from its arrival to its start, in seconds
 #   f       its run: the fewest seconds that it takes on any cluster and P-state that can run it
 #   weight  1, the task's cores, or its core-seconds (cores times f)
@@ -364,8 +348,8 @@ def written_function(function: UtilityFunction) -> list[dict[str, float]]:
 #               weight * (1 + d / f)                  `slowdown`
 #               weight * max(1, (d + f) / max(f, b))  `bounded-slowdown`, by default with b = 10
 #               weight * line through `points`        of (seconds waited, cost); never falling, the last slope
-#                                                     goes on for ever
-# Each is continuous, never falls, and consists of straight pieces; its negative is what a schedule earns.
+#                                                     continues
+# Each is continuous, never falls, and consists of straight segments; its negative is what a schedule earns.
 SECONDS: Final = "seconds"
 SLOWDOWN: Final = "slowdown"
 BOUNDED: Final = "bounded-slowdown"
@@ -380,8 +364,8 @@ MOST_POINTS: Final = 100
 POINT: Final = "[seconds waited, cost]"
 
 
-class CostPiece(NamedTuple):
-    """From `after_seconds` of waiting on, the cost rises from `cost` by so much a second."""
+class CostSegment(NamedTuple):
+    """From `after_seconds` of waiting on, the cost rises from `cost` by `per_second`."""
 
     after_seconds: float
     cost: float
@@ -391,7 +375,7 @@ class CostPiece(NamedTuple):
 class WaitingCost(Part):
     """How the waiting of a task is judged.
 
-    >>> [tuple(piece) for piece in WaitingCost().pieces(4.0, cores=2)]
+    >>> [tuple(segment) for segment in WaitingCost().segments(4.0, cores=2)]
     [(0.0, 1.0, 0.0), (6.0, 1.0, 0.1)]
     >>> WaitingCost("points", "cores", points=((0.0, 0.0), (60.0, 3.0))).cost(120.0, 4.0, cores=2)
     12.0
@@ -411,20 +395,20 @@ class WaitingCost(Part):
         _from(0, MOST_POINTS, f"a list of at most {MOST_POINTS} points, {POINT} each"),
     ] = ()
 
-    def pieces(self, fastest_seconds: float, *, cores: int) -> tuple[CostPiece, ...]:
+    def segments(self, fastest_seconds: float, *, cores: int) -> tuple[CostSegment, ...]:
         """Return the cost of a task by rising `after_seconds`, the first 0."""
         weight = {TASK: 1.0, CORES: float(cores), CORE_SECONDS: cores * fastest_seconds}[self.weight]
         shape = self._shape(fastest_seconds)
-        return tuple(CostPiece(after, weight * cost, weight * slope) for after, cost, slope in shape)
+        return tuple(CostSegment(after, weight * cost, weight * slope) for after, cost, slope in shape)
 
     def cost(self, waited_seconds: float, fastest_seconds: float, *, cores: int) -> float:
         """Return what a task costs that waited so long."""
-        pieces = self.pieces(fastest_seconds, cores=cores)
-        now = [piece for piece in pieces if piece.after_seconds <= waited_seconds][-1]
+        segments = self.segments(fastest_seconds, cores=cores)
+        now = [segment for segment in segments if segment.after_seconds <= waited_seconds][-1]
         return now.cost + now.per_second * (waited_seconds - now.after_seconds)
 
     def _shape(self, fastest: float) -> list[tuple[float, float, float]]:
-        """Return the pieces for a weight of 1."""
+        """Return the segments for a weight of 1."""
         if self.measure == SECONDS:
             return [(0.0, 0.0, 1.0)]
         if self.measure == SLOWDOWN:
@@ -437,28 +421,28 @@ class WaitingCost(Part):
         return [(after, cost, slope) for (after, cost), slope in zip(self.points, slopes, strict=True)]
 
 
-def waiting_has_what_its_measure_needs(waiting: WaitingCost | None) -> Iterator[Fault]:
+def waiting_has_what_its_measure_needs(waiting: WaitingCost | None) -> Iterator[InputIssue]:
     """Check that a cost of waiting has the keys of its measure, and points that rise."""
     if waiting is None:
         return
     place = ("waiting",)
     if waiting.measure != BOUNDED and waiting.at_least_seconds != LEAST_SECONDS:
         found = f"{waiting.at_least_seconds!r} s, besides the measure {waiting.measure}"
-        yield Fault((*place, "at_least_seconds"), found, f"the measure {BOUNDED}", "drop it")
+        yield InputIssue((*place, "at_least_seconds"), found, f"the measure {BOUNDED}", "drop it")
     if waiting.measure != POINTS:
         if waiting.points:
             found = f"{len(waiting.points)} points, besides the measure {waiting.measure}"
-            yield Fault((*place, "points"), found, f"the measure {POINTS}", "drop them")
+            yield InputIssue((*place, "points"), found, f"the measure {POINTS}", "drop them")
         return
     if not waiting.points:
-        yield Fault((*place, "points"), "no points", "at least one, at 0 seconds", "add it")
+        yield InputIssue((*place, "points"), "no points", "at least one, at 0 seconds", "add it")
     elif waiting.points[0][0] != 0:
         found = f"a first point at {waiting.points[0][0]!r} s"
-        yield Fault((*place, "points", 0), found, "0, the arrival", "begin with one there")
-    for k, ((after, cost), (later, dearer)) in enumerate(pairwise(waiting.points), start=1):
+        yield InputIssue((*place, "points", 0), found, "0, the arrival", "begin with one there")
+    for k, ((after, cost), (later, higher)) in enumerate(pairwise(waiting.points), start=1):
         if later <= after:
             found = f"{later!r} s, not after the {after!r} s of the one before"
-            yield Fault((*place, "points", k), found, "points by rising seconds", "sort or join them")
-        if dearer < cost:
-            found = f"a cost of {dearer!r}, below the {cost!r} of the one before"
-            yield Fault((*place, "points", k), found, "a cost that never falls", "raise it")
+            yield InputIssue((*place, "points", k), found, "points by rising seconds", "sort or join them")
+        if higher < cost:
+            found = f"a cost of {higher!r}, below the {cost!r} of the one before"
+            yield InputIssue((*place, "points", k), found, "a cost that never falls", "raise it")

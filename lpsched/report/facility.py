@@ -1,9 +1,8 @@
-"""Facilities and benches in tables: what `lpsched show` prints of a file, and what was found."""
+"""Facilities and benches in tables: what `lpsched show` prints of a file, and results."""
 
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
 from dataclasses import asdict
 from itertools import groupby
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.facility.result import UNIT, FacilityResult, FacilityValidation, FacilityWorth, MethodResult
+from lpsched.facility.result import PER_SECOND, FacilityResult, FacilityValidation, FacilityWorth, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import Bench, BenchSize, size_of
-from lpsched.report.tables import UNFINISHED, compared_tables, table
-from lpsched.units import number, percent
+from lpsched.model.results import without_empty
+from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, table
+from lpsched.units import counted, duration, number, percent, power_text
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
     from rich.table import Table
 
     from lpsched.facility.model import Facility
@@ -26,46 +27,48 @@ if TYPE_CHECKING:
 # What is in a facility, for `lpsched show`.
 #
 # pairs, pairs_in_time   of task types and P-states: how many can run, and how many of those meet their deadline
-# idle_watts             what all nodes draw when no core is busy, cooling not counted
+# idle_watts             power of all nodes when no core is busy, without cooling
 # recirculation          the share of the air drawn in by nodes that left nodes; unknown for a recirculation matrix
-WIDTH = 100  # characters of a line of the description
 
 
-def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
+def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what is in a facility, as JSON and in tables."""
     facts = _facility_facts(facility)
     mixing = f"{facts['mixing']}, {facts['mixing_entries']:,} entries"
     if facts["recirculation"] is not None:
-        mixing += f"; {percent(facts['recirculation'])} of the nodes' air left nodes"
+        mixing += f"; {percent(facts['recirculation'])} of the air that nodes take in comes from nodes"
+    nodes_of = f"{counted(facts['nodes'], 'node')} of {counted(len(facility.node_types), 'type')}"
     rows = [
         ("facility", facility.name),
+        ("size", f"{nodes_of}, {counted(facility.cores, 'core')}, {counted(facts['crac_units'], 'CRAC unit')}"),
+        ("power cap", f"{power_text(facility.power_cap_watts)}; idle nodes take {power_text(facts['idle_watts'])}"),
+        ("offered", f"{number(facts['offered_reward_rate'])} {PER_SECOND}, if every arriving task were done"),
+        ("pairs", f"{facts['pairs']:,} can run, {facts['pairs_in_time']:,} of them by their deadline"),
+        ("air", mixing),
+        ("memory classes", ", ".join(facility.memory_classes) or "none"),
         ("hash", facility.content_hash),
-        ("nodes", f"{facts['nodes']:,} of {len(facility.node_types):,} types, {facility.cores:,} cores"),
-        ("CRAC units", f"{facts['crac_units']:,}"),
-        ("pairs", f"{facts['pairs']:,} can run, {facts['pairs_in_time']:,} of them in time"),
-        ("power cap", f"{number(facility.power_cap_watts)} W; idle nodes draw {number(facts['idle_watts'])} W"),
-        ("mixing", mixing),
-        ("degradation", ", ".join(facility.memory_classes) or "none"),
     ]
     nodes, tasks = [], []
     for kind in facility.node_types:
         counts = f"{facts['nodes_of_types'][kind.name]:,}", f"{kind.cores:,}"
-        numbers = map(number, (kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius))
-        nodes.append((kind.name, *counts, *numbers, f"{kind.modes:,}" if kind.p_states is not None else "-"))
+        air = map(number, (kind.airflow_m3_per_second, kind.redline_celsius))
+        states = "-" if kind.p_states is None else f"{kind.modes:,}"
+        nodes.append((kind.name, *counts, power_text(kind.overhead_watts), *air, states))
     for task, row in zip(facility.task_types, facility.speeds, strict=True):
         quickest = 1.0 / max(cell for cell in row if cell is not None)
-        numbers = map(number, (task.arrivals_per_second, task.reward, task.deadline_seconds, quickest))
-        tasks.append((task.name, *numbers, task.memory_class or "-"))
-    of_nodes = ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states")
-    of_tasks = ("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class")
-    made: list[Table | Text] = [
-        table(("", ""), rows),
-        table(of_nodes, nodes, numbers=range(1, 7)),
-        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _file_units(facility), numbers=(1, 2, 4)),
-        table(of_tasks, tasks, numbers=range(1, 5)),
-    ]
+        numbers = map(number, (task.arrivals_per_second, task.reward))
+        times = map(duration, (task.deadline_seconds, quickest))
+        tasks.append((task.name, *numbers, *times, task.memory_class or "-"))
+    of_nodes = ("node type", "nodes", "cores", "overhead", "m3/s", "redline, °C", "P-states")
+    of_units = ("CRAC units", "number", "m3/s", "outlet, °C", "redline, °C")
+    of_tasks = ("task type", "arrivals/s", "reward", "deadline", "fastest", "class")
+    several = ((of_nodes, nodes), (of_units, _file_units(facility)), (of_tasks, tasks))
+    made: list[ConsoleRenderable] = [table(("", ""), rows)]
+    for headers, cells in several:
+        kept, full = without_empty(headers, cells)
+        made += cut_table(kept, full, numbers=range(1, len(kept)))
     if facility.description:
-        made.append(Text(textwrap.fill(facility.description, WIDTH)))
+        made.append(fitted(facility.description))
     return facts, made
 
 
@@ -86,6 +89,7 @@ def _facility_facts(facility: Facility) -> dict[str, Any]:
         "task_types": {task.name: task.arrivals_per_second for task in facility.task_types},
         "pairs": sum(map(len, speeds)),
         "pairs_in_time": len(in_time),
+        "offered_reward_rate": sum(task.arrivals_per_second * task.reward for task in facility.task_types),
         "power_cap_watts": facility.power_cap_watts,
         "idle_watts": sum(facility.node_types[j].overhead_watts for j in facility.nodes),
         "mixing": facility.mixing.form,
@@ -108,7 +112,7 @@ def _recirculation(facility: Facility) -> float | None:
 
 
 def _file_units(facility: Facility) -> list[tuple[str, ...]]:
-    """Return a row for each run of units that are alike but in name."""
+    """Return a row for each sequence of units that differ only in name."""
     rows: list[tuple[str, ...]] = []
     for (flow, outlets, _, redline), units in groupby(
         facility.crac_units,
@@ -120,12 +124,12 @@ def _file_units(facility: Facility) -> list[tuple[str, ...]]:
     return rows
 
 
-# What a bench asks for, for `lpsched show`: what will run, how often, and with which meters.
+# What a bench specifies, for `lpsched show`: what will run, how often, and with which meters.
 LONGEST_COMMAND = 100  # characters that are shown
 
 
 def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
-    """Return what a bench asks for, as JSON and in tables: the bench, its settings, its applications."""
+    """Return what a bench specifies, as JSON and in tables: the bench, its settings, its applications."""
     repeats, size = bench.repeats, size_of(bench)
     content = {
         "machine_type": bench.machine_type,
@@ -150,11 +154,11 @@ def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
         ("warm-ups", f"{repeats.warm_ups} of each program"),
         ("energy", _energy(bench)),
         ("cache misses", "where perf may count them" if bench.counters == "auto" else "not counted"),
-        ("time limit", "none" if bench.limit_seconds is None else f"{number(bench.limit_seconds)} s in all"),
+        ("time limit", "none" if bench.limit_seconds is None else f"{duration(bench.limit_seconds)} in all"),
     ]
     headers = ("application", "tasks", "time limit", "folder", "command")
     rows = [
-        (each.name, f"{each.count:,}", f"{number(each.timeout_seconds)} s", each.folder or ".", _shown(each.command))
+        (each.name, f"{each.count:,}", duration(each.timeout_seconds), each.folder or ".", _shown(each.command))
         for each in bench.applications
     ]
     return content, [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]
@@ -162,18 +166,18 @@ def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
 
 def _energy(bench: Bench) -> str:
     energy = bench.energy
-    ways = {
+    sources = {
         "auto": "RAPL where it can be read",
         "rapl": "RAPL",
         "none": "not measured",
         "command": f"'{_shown(energy.program)}' every {number(energy.every_seconds)} s",
         "stream": f"lines of '{_shown(energy.program)}'",
     }
-    return ways[energy.kind] + (f" ({energy.covers})" if energy.covers else "")
+    return sources[energy.kind] + (f" ({energy.covers})" if energy.covers else "")
 
 
 def _settings(bench: Bench, size: BenchSize) -> Table:
-    """Return settings by kind, with a word on what it depends on whether they run."""
+    """Return the number of settings of each kind, and under which condition they run."""
     metered = bench.energy.kind in {"command", "stream"}
     misses = "" if bench.companions != "auto" else "only where misses cannot be counted"
     rows = [
@@ -181,7 +185,7 @@ def _settings(bench: Bench, size: BenchSize) -> Table:
         ("pairs", f"{size.pairs:,}", ""),
         ("groups", f"{size.groups:,}", ""),
         ("until all have ended", f"{size.batches:,}", "" if metered else "only where energy is measured"),
-        ("beside companions", f"{size.companions:,}", misses),
+        ("interference probes", f"{size.companions:,}", misses),
         ("settings in all", _range(size.least_settings, size.most_settings), ""),
         ("runs in all", _range(size.least_runs, size.most_runs), "warm-ups counted"),
     ]
@@ -198,74 +202,85 @@ def _shown(command: tuple[str, ...]) -> str:
     return text if len(text) <= LONGEST_COMMAND else text[:LONGEST_COMMAND] + "..."
 
 
-# The answer for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
+# The result for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
-ONE_MORE: Final = "marginal value of one more (LP)"
+MARGINAL: Final = "marginal value (LP)"
 SMALL_CHANGES: Final = (
-    "(LP): derivatives of the linear program's bound, for small changes; a whole one more may bring far less."
+    f"Marginal value (LP): derivative of the linear program's bound, in {PER_SECOND} per kW of the cap, K of all node "
+    "redlines, or node, and in reward per task. It holds for small changes; a whole one more may bring far less."
 )
 
 
-def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[Table | Text]:
-    """Return value and bound, outlets and heat of the CRAC units, and marginal values where there are any."""
+def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[ConsoleRenderable]:
+    """Return the headline, value and bound, the CRAC units, and marginal values where there are any."""
     counts = ((len(instance.nodes), "node"), (instance.cores, "core"), (len(instance.crac_units), "CRAC unit"))
-    sizes = ", ".join(f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counts)
+    sizes = ", ".join(counted(count, word) for count, word in counts)
     worth, limits = result.worth if isinstance(result, FacilityResult) else None, []
     if worth is not None:
-        kilowatt = ("kilowatt", number(worth.kilowatt), "under the cap")
-        kelvin = ("kelvin", number(worth.redline_kelvin), "at every node's redline")
-        limits.append(table(("", f"{ONE_MORE}, {UNIT}", ""), (kilowatt, kelvin), numbers=(1,)))
+        rows = (("power cap, kW", number(worth.kilowatt)), ("redlines, K", number(worth.redline_kelvin)))
+        limits.append(table(("limit", MARGINAL), rows, numbers=(1,)))
     return [
+        fitted(result.headline()),
         Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(result),
         *limits,
-        _nodes(instance, result, worth),
-        _tasks(instance, result, worth),
-        *([Text(UNFINISHED if worth is None else SMALL_CHANGES)] if isinstance(result, FacilityResult) else []),
+        *_nodes(instance, result, worth),
+        *_tasks(instance, result, worth),
+        *([fitted(UNFINISHED if worth is None else SMALL_CHANGES)] if isinstance(result, FacilityResult) else []),
     ]
 
 
-def methods_tables(result: FacilityValidation) -> list[Table | Text]:
-    """Return each method or allocation beside the bound, why some found nothing, and the rules broken."""
-    name, cap = result.provenance.instance_name, number(result.cap_watts)
-    heading = f"{name}: allocations against the bound, {UNIT}; cap {cap} W, seed {result.seed}"
-    ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries]
-    told = [each for each in ended if each[1]]
-    notes = [table(("method", "how it ended"), told)] if told else []
+def methods_tables(result: FacilityValidation) -> list[ConsoleRenderable]:
+    """Return each method or allocation with its gap, how some ended, and the rules broken."""
+    cap = power_text(result.cap_watts)
+    heading = f"{result.provenance.instance_name}: allocations; cap {cap}, seed {result.seed}"
+    ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries if entry.failure or entry.ended]
+    notes: list[ConsoleRenderable] = [fitted(WITHOUT), *([table(("method", "how it ended"), ended)] if ended else [])]
     return compared_tables(result, heading, *notes, what="allocation")
+
+
+WITHOUT: Final = f"Without co-location: {PER_SECOND} of the same allocation if cores did not slow each other."
 
 
 def _units(result: FacilityResult | MethodResult) -> Table | Text:
     measured, outlets = result.measured, result.allocation.outlets_celsius
     if len(outlets) > MOST_UNITS:
-        span = f"{number(min(outlets), 4)} to {number(max(outlets), 4)} C"
-        return Text(f"{len(outlets)} CRAC units blow at {span} (--json has all)")
-    columns = outlets, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
-    numbers = zip(*([number(each, 5) for each in column] for column in columns), strict=True)
-    rows = [(name, *several) for name, several in zip(result.unit_names, numbers, strict=True)]
-    return table(("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=range(1, 5))
+        span = f"{number(min(outlets))} to {number(max(outlets))} °C"
+        return Text(f"{len(outlets)} CRAC units: outlets {span} (--json has all)")
+    rows = [
+        (name, number(outlet), number(inlet), power_text(heat), power_text(watts))
+        for name, outlet, inlet, heat, watts in zip(
+            result.unit_names,
+            outlets,
+            measured.crac_inlets_celsius,
+            measured.heat_removed_watts,
+            measured.cooling_watts,
+            strict=True,
+        )
+    ]
+    return table(("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power"), rows, numbers=range(1, 5))
 
 
-def _nodes(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
-    watts = result.measured.node_watts
-    rows = []
+def _nodes(
+    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None
+) -> list[Table | Text]:
+    watts, rows = result.measured.node_watts, []
     for j, kind in enumerate(instance.node_types):
         own = [each for v, each in enumerate(watts) if instance.nodes[v] == j]
-        mean = number(sum(own) / len(own), 5) if own else "-"
-        brings = () if worth is None else (number(worth.node_types.get(kind.name)),)
-        rows.append((kind.name, f"{len(own):,}", number(kind.overhead_watts), mean, *brings))
-    last = () if worth is None else (f"{ONE_MORE}, {UNIT}",)
-    headers = ("node type", "nodes", "overhead, W", "mean power, W", *last)
-    return table(headers, rows, numbers=(1, 2, 3, 4))
+        mean = power_text(sum(own) / len(own) if own else None)
+        marginal = "" if worth is None else number(worth.node_types.get(kind.name))
+        rows.append((kind.name, f"{len(own):,}", power_text(kind.overhead_watts), mean, marginal))
+    headers, kept = without_empty(("node type", "nodes", "overhead", "mean power", MARGINAL), rows)
+    return cut_table(headers, kept, numbers=range(1, 5))
 
 
-def _tasks(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
+def _tasks(
+    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None
+) -> list[Table | Text]:
     rows = []
     for task, rate in zip(instance.task_types, result.rates, strict=True):
-        numbers = (number(each, 5) for each in (task.arrivals_per_second, rate, task.reward))
-        brings = () if worth is None else (number(worth.task_types[task.name]),)
-        rows.append((task.name, *numbers, *brings))
-    last = () if worth is None else (f"{ONE_MORE}, reward",)
-    headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", *last)
-    return table(headers, rows, numbers=(1, 2, 3, 4))
+        marginal = "" if worth is None else number(worth.task_types[task.name])
+        rows.append((task.name, *map(number, (task.arrivals_per_second, rate, task.reward)), marginal))
+    headers, kept = without_empty(("task type", "arrivals/s", "done/s", "reward", MARGINAL), rows)
+    return cut_table(headers, kept, numbers=range(1, 5))

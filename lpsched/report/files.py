@@ -1,14 +1,13 @@
-"""What `lpsched show` prints of days and clusters: sizes and sums, as JSON and in tables.
+"""Days and clusters in tables, for `lpsched show`: sizes, load and utility, as JSON and in tables.
 
-load               how busy the machines would be while tasks arrive; above 1 they fall behind, and without a span
-                   there is none (`None`)
+load               the work that arrives as a share of the machines' time while tasks arrive; `None` without a span
                    day: the tasks' mean seconds, over the machine types that can run them, by the number of machines
                    clusters: of each task its nodes, with all their cores, for its seconds where it is fastest, by the
                    cores there are; until the period's end where it has one, and without tasks that arrive later
-utility_at_most    the sum of what the tasks would be worth if all ended on arrival; `None` where waiting is judged
-told               how many tasks tell their utility in each way: by levels, or the name of an own function
-waiting, period    how waiting is judged and what counts, by the keys of the file; `None` where the file says nothing
-made_by            what the generator notes, if one made the file
+utility_at_most    the sum of the tasks' utilities if all ended on arrival; `None` where waiting has a cost
+told               tasks with each utility specification: levels, or the name of an own function
+waiting, period    the cost of waiting and the period, by the keys of the file; `None` where they are absent
+made_by            the options of the generator, if one made the file
 cores_asked        the least, the median and the most cores that a task asks for
 kinds              how many tasks differ in type, cores, work or request
 requested_per_run  how many times its real run the median task asks for
@@ -23,10 +22,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.provenance import written_note
+from lpsched.model.results import without_empty
 from lpsched.online.parts import PRORATED, Period
 from lpsched.online.utility import BOUNDED, TASK, WaitingCost
 from lpsched.report.tables import cut_table, table
-from lpsched.units import MEGA, number, percent, upper_text
+from lpsched.units import counted, duration, energy_text, number, percent, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
 
-MOST_ROWS: Final = 50  # of one table
+MOST_ROWS: Final = 30  # of one table
+MOST_FUNCTIONS: Final = 12
 
 
 def day_shown(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
@@ -45,14 +46,16 @@ def day_shown(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
     facts = _day_facts(day)
     rows = [
         ("day", day.name),
-        ("hash", day.content_hash),
-        ("tasks", f"{day.tasks:,} of {len(day.task_types):,} types"),
-        ("machines", f"{day.machines:,} of {len(day.machine_types):,} types"),
-        ("pairs", f"{facts['pairs']:,} can run"),
+        ("tasks", f"{day.tasks:,} of {counted(len(day.task_types), 'type')}"),
+        (
+            "machines",
+            f"{day.machines:,} of {counted(len(day.machine_types), 'type')}; {facts['pairs']:,} pairs can run",
+        ),
         ("arrivals", _span(facts)),
         ("load", f"{percent(facts['load'])} of the machines' time while tasks arrive"),
         ("utility", _utility(facts)),
         *_counted(day.period, facts),
+        ("hash", day.content_hash),
     ]
     machines = [
         (machine.name, f"{machine.count:,}", f"{machine.modes:,}" if machine.p_states is not None else "-")
@@ -62,12 +65,12 @@ def day_shown(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
     for i, task in enumerate(day.task_types):
         quickest = min((cell for cell in day.seconds.row(i) if cell is not None), default=None)
         count = facts["task_types"][task.name]
-        tasks.append((task.name, f"{count:,}", number(day.mean_seconds(i)), number(quickest)))
+        tasks.append((task.name, f"{count:,}", duration(day.mean_seconds(i)), duration(quickest)))
     return facts, [
         table(("", ""), rows),
         *_listed(("machine type", "machines", "P-states"), machines),
-        *_listed(("task type", "tasks", "mean s", "quickest s"), tasks),
-        *_listed(("utility", "tasks"), [(name, f"{count:,}") for name, count in facts["told"].items()]),
+        *_listed(("task type", "tasks", "mean time", "fastest"), tasks),
+        *_functions(facts),
     ]
 
 
@@ -86,7 +89,7 @@ def _day_facts(day: Day) -> dict[str, Any]:
         "load": work / day.machines / (last - first) if last > first else None,
         "utility_at_most": _utility_at_most(day),
         "functions": len(day.functions),
-        "told": _told(day),
+        "told": _specified(day),
         **_noted(day),
     }
 
@@ -96,12 +99,11 @@ def _utility_at_most(instance: Day | Clusters) -> float:
     return math.fsum(count * instance.functions[f].at(0.0) for f, count in of_function.items())
 
 
-def _told(instance: Day | Clusters) -> dict[str, int]:
-    told = Counter[str]()
-    of_told = Counter(instance.arriving.utility_numbers.tolist())
+def _specified(instance: Day | Clusters) -> dict[str, int]:
+    counts, tasks = Counter[str](), Counter(instance.arriving.utility_numbers.tolist())
     for u, each in enumerate(instance.arriving.told):
-        told[each if isinstance(each, str) else " / ".join(each)] += of_told[u]
-    return dict(told.most_common())
+        counts[each if isinstance(each, str) else " / ".join(each)] += tasks[u]
+    return dict(counts.most_common())
 
 
 def _noted(instance: Day | Clusters) -> dict[str, Any]:
@@ -111,62 +113,72 @@ def _noted(instance: Day | Clusters) -> dict[str, Any]:
     }
 
 
+def _functions(facts: dict[str, Any]) -> list[Table | Text]:
+    rows = [(name, f"{count:,}") for name, count in facts["told"].items()]
+    return _listed(("utility function", "tasks"), rows, MOST_FUNCTIONS) if rows else []
+
+
 def _span(facts: dict[str, Any]) -> str:
-    return f"{number(facts['first_arrival_seconds'])} to {number(facts['last_arrival_seconds'])} s"
+    return f"{duration(facts['first_arrival_seconds'])} to {duration(facts['last_arrival_seconds'])}"
 
 
 def _utility(facts: dict[str, Any]) -> str:
-    return f"at most {upper_text(facts['utility_at_most'])}, of {facts['functions']:,} functions"
+    return f"at most {upper_text(facts['utility_at_most'])}, of {counted(facts['functions'], 'function')}"
 
 
 def _counted(period: Period, facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what counts, and the options of the generator; its name stands alone."""
+    """Return what counts, and the generator with its seed."""
     rows = [] if facts["period"] is None else [("counted", period_words(period))]
     if facts["made_by"] is not None:
-        noted = (str(each) if name == "generator" else f"{name} {each}" for name, each in facts["made_by"].items())
-        rows.append(("made by", ", ".join(noted)))
+        made = dict(facts["made_by"])
+        seed = f", seed {made.pop('seed')}" if "seed" in made else ""
+        options = f" and {counted(len(made) - 1, 'option')} (--json has all)" if len(made) > 1 else ""
+        rows.append(("generated by", f"{made.get('generator', '')}{seed}{options}"))
     return rows
 
 
-def _listed(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Table | Text]:
-    return cut_table(headers, rows, numbers=range(1, len(headers)), most=MOST_ROWS)
+def _listed(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS) -> list[Table | Text]:
+    kept, full = without_empty(headers, rows)
+    return cut_table(kept, full, numbers=range(1, len(kept)), most=most)
 
 
 def period_words(period: Period) -> str:
-    """Say what counts of a day.
+    """Return which part of a day counts.
 
     >>> from lpsched.online.parts import Period
-    >>> period_words(Period(7200.0, 86400.0, "completed", 1.5e9))
-    '7,200 to 93,600 s, tasks that end within; at most 1,500 MJ'
+    >>> period_words(Period(7200.0, 86400.0, "completed", 1.8e9))
+    '2 h to 1 d 2 h, tasks that end within; at most 500 kWh'
     >>> period_words(Period(energy_constraint_joules=0.0))
-    'from 0 s on; at most 0 MJ'
+    'from 0 s on; at most 0 Wh'
     """
-    begin, end = number(period.begins_at), number(period.ends_at)
-    words = f"from {begin} s on"
+    begin, words = duration(period.begins_at), f"from {duration(period.begins_at)} on"
     if period.length_seconds is not None:
         cut = "prorated" if period.edge == PRORATED else "tasks that end within"
-        words = f"{begin} to {end} s, {cut}"
+        words = f"{begin} to {duration(period.ends_at)}, {cut}"
     most = period.energy_constraint_joules
-    return words if most is None else f"{words}; at most {number(most / MEGA)} MJ"
+    return words if most is None else f"{words}; at most {energy_text(most)}"
 
 
 def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
     """Return what is in clusters, as JSON and in tables."""
     facts = _cluster_facts(clusters)
     least, middle, most = (number(facts["cores_asked"][key]) for key in ("least", "median", "most"))
-    judged = ("utility", "") if clusters.waiting is None else ("judged by waiting", waiting_words(clusters.waiting))
+    waiting = clusters.waiting
+    judged = ("utility", _utility(facts)) if waiting is None else ("cost of waiting", waiting_words(waiting))
+    nodes = f"{counted(clusters.nodes, 'node')} with {counted(clusters.cores, 'core')}"
+    kinds = f"{counted(len(clusters.task_types), 'type')} and {counted(facts['kinds'], 'kind')}"
     rows = [
         ("clusters", clusters.name),
-        ("hash", clusters.content_hash),
-        ("nodes", f"{clusters.nodes:,} with {clusters.cores:,} cores in {len(clusters.clusters):,} clusters"),
-        ("tasks", f"{clusters.tasks:,} of {len(clusters.task_types):,} types and {facts['kinds']:,} kinds"),
-        ("cores asked for", f"{least} to {most}, median {middle}"),
-        ("time asked for", f"{number(facts['requested_per_run'], 3)} times the run, median"),
+        ("size", f"{nodes} in {counted(len(clusters.clusters), 'cluster')}"),
+        ("tasks", f"{clusters.tasks:,} of {kinds}"),
+        ("cores requested", f"{least} to {most}, median {middle}"),
+        ("time requested", f"{number(facts['requested_per_run'], 3)} times the run, median"),
         ("arrivals", _span(facts)),
         ("load", f"{percent(facts['load'])} of all cores, if each task ran where it is fastest"),
+        judged,
         ("energy", "known" if facts["has_watts"] else "not known: there are no watts"),
-        (judged[0], judged[1] or _utility(facts)),
         *_counted(clusters.period, facts),
+        ("hash", clusters.content_hash),
     ]
     parts = []
     for c, each in enumerate(clusters.clusters):
@@ -176,11 +188,10 @@ def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Tex
     shown: list[Table | Text] = [table(("", ""), rows)]
     for headers, several in (
         (("cluster", "nodes", "cores/node", "cores", "P-states", "task types"), parts),
-        (("task type", "tasks", "cores, median", "fastest s, mean"), _type_rows(clusters, facts["task_types"])),
-        (("utility", "tasks"), [(name, f"{count:,}") for name, count in facts["told"].items()]),
+        (("task type", "tasks", "cores, median", "fastest, mean"), _type_rows(clusters, facts["task_types"])),
     ):
         shown += _listed(headers, several) if several else []
-    return facts, shown
+    return facts, [*shown, *_functions(facts)]
 
 
 def _cluster_facts(clusters: Clusters) -> dict[str, Any]:
@@ -211,7 +222,7 @@ def _cluster_facts(clusters: Clusters) -> dict[str, Any]:
         "has_jobs": tasks.jobs is not None,
         "utility_at_most": _utility_at_most(clusters) if clusters.waiting is None else None,
         "functions": len(clusters.functions),
-        "told": _told(clusters),
+        "told": _specified(clusters),
         "waiting": None if clusters.waiting is None else clusters.waiting.model_dump(),
         **_noted(clusters),
     }
@@ -229,7 +240,7 @@ def _load(clusters: Clusters) -> float | None:
 
 
 def _core_seconds(clusters: Clusters, kind: Kind) -> float:
-    """Return what a kind takes where it is fastest, in cores times seconds."""
+    """Return the core-seconds of a kind where it is fastest."""
     runs = zip(clusters.modes, clusters.runs(kind.task_type, kind.cores), strict=True)
     seconds, cores = min(
         (run.seconds, run.nodes * clusters.clusters[c].cores_per_node) for (c, _), run in runs if run is not None
@@ -238,7 +249,7 @@ def _core_seconds(clusters: Clusters, kind: Kind) -> float:
 
 
 def waiting_words(waiting: WaitingCost) -> str:
-    """Say how waiting is judged.
+    """Return how the cost of waiting is measured.
 
     >>> from lpsched.online.utility import WaitingCost
     >>> waiting_words(WaitingCost()), waiting_words(WaitingCost("seconds", "cores"))
@@ -267,5 +278,5 @@ def _type_rows(clusters: Clusters, counts: dict[str, int]) -> list[tuple[str, ..
     rows: list[tuple[str, ...]] = []
     for i, (name, count) in enumerate(counts.items()):
         middle = number(median(cores[i])) if cores[i] else "-"
-        rows.append((name, f"{count:,}", middle, number(math.fsum(seconds[i]) / count) if seconds[i] else "-"))
+        rows.append((name, f"{count:,}", middle, duration(math.fsum(seconds[i]) / count) if seconds[i] else "-"))
     return rows

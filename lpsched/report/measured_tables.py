@@ -1,10 +1,9 @@
-"""Measurements in tables: words, rows and tables of them."""
+"""Measurements in tables: times and powers, slowdowns, savings, meters."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import compress
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +11,10 @@ from rich.text import Text
 
 from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
+from lpsched.model.results import without_empty as columns_with_content
 from lpsched.report.html.page import Table
 from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, table
-from lpsched.units import number
+from lpsched.units import DIGITS, counted, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Degradation, Measurements
 
 
-# How measured numbers, settings and groups are written, in tables and pictures.
+# How measured numbers, settings and groups are written, in tables and figures.
 NOTHING: Final = "-"
-DIGITS: Final = 5
 SHARE_DIGITS: Final = 3
 
 
@@ -41,7 +40,7 @@ def in_counts(names: Sequence[str]) -> str:
 
 
 def in_words(setting: Setting) -> str:
-    """Return a setting in words, equal companions counted.
+    """Return a setting in words, equal corunners counted.
 
     >>> from lpsched.measure.evidence import Setting
     >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
@@ -60,7 +59,7 @@ def at_clock(mhz: float | None) -> str:
 
 
 def share_text(share: float | None) -> str:
-    """Write a measured share in percent: three digits are more than is known.
+    """Write a measured share in percent, with three digits.
 
     >>> share_text(0.123456), share_text(-0.02), share_text(-1e-17), share_text(None)
     ('12.3 %', '-2 %', '0 %', '-')
@@ -71,7 +70,7 @@ def share_text(share: float | None) -> str:
 
 
 def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
-    """Write a mean, and how far its confidence interval goes to each side: two digits are enough for that.
+    """Write a mean with the half width of its confidence interval.
 
     >>> from lpsched.measure.evidence import Spread
     >>> with_half(Spread(12.0, 3, 0.5, 10.75, 13.25)), with_half(Spread(12.0, 1)), with_half(None)
@@ -87,9 +86,9 @@ def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
 
 # Measurements in rows of texts, for tables in a terminal and on a page.
 #
-# Where a number was not measured there is a dash, and a column that would hold nothing else is left out. A
-# mean stands with half the width of its confidence interval; of a single run there is none.
-SUFFERS: Final = "takes longer beside"  # the corner of a degradation matrix: rows suffer
+# A number that was not measured is a dash; a column of dashes is left out. A mean has the half width of its confidence
+# interval, but for a single run.
+SUFFERS: Final = "takes longer beside"  # the corner of a degradation matrix: rows are slowed down
 
 
 def times_table(measurements: Measurements) -> Table:
@@ -106,19 +105,19 @@ def times_table(measurements: Measurements) -> Table:
             if measured is not None:
                 runs, took = f"{measured.seconds.count:,}", with_half(measured.seconds)
             about = name, application.memory_class or NOTHING, number(mhz)
-            rows.append((*about, runs, took, number(watts[place] if watts else None, 4)))
+            rows.append((*about, runs, took, number(watts[place] if watts else None)))
     return without_empty(("application", "class", "MHz", "runs", "seconds", "watts"), rows, kept=("seconds",))
 
 
 def classes_table(measurements: Measurements) -> Table:
-    """Return how memory-intensive each application is by what was measured; no rows where nothing was."""
+    """Return the measured memory intensity of each application; no rows where nothing was measured."""
     rows = []
     for each in measurements.applications:
         words = each.name, each.memory_class or NOTHING, each.classified_by or NOTHING
         rows.append((*words, number(each.intensity, 3), share_text(each.suffers), share_text(each.causes)))
-    headers = ("application", "class", "told by", "misses per instruction", "suffers", "causes")
-    told = without_empty(headers, rows)
-    return replace(told, rows=()) if set(told.headers) <= {"application", "class"} else told
+    headers = ("application", "class", "classified by", "misses per instruction", "suffers", "causes")
+    made = without_empty(headers, rows)
+    return replace(made, rows=()) if set(made.headers) <= {"application", "class"} else made
 
 
 def degradation_table(measurements: Measurements) -> Table:
@@ -143,7 +142,7 @@ def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
 
 
 def savings_table(measurements: Measurements) -> Table:
-    """Return the energy of applications one after another and all at once; what saves most is first."""
+    """Return the energy of applications one after another and all at once, by falling saving."""
     rows = [
         (
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
@@ -159,32 +158,30 @@ def savings_table(measurements: Measurements) -> Table:
 
 
 def prediction_error(saving: Saving) -> float | None:
-    """Return how far the predicted energy is off, as a share of what was measured; positive: too much."""
+    """Return the error of the predicted energy, as a share of what was measured; positive: too much."""
     if saving.joules_predicted is None or not saving.joules_together:
         return None
     return saving.joules_predicted / saving.joules_together - 1
 
 
 def additive_table(measurements: Measurements) -> Table:
-    """Return how well sums of pairs predict larger groups: times as multiples of those alone.
-
-    The largest error is first.
-    """
+    """Return measured times of larger groups beside sums of pairs, as multiples of those alone; largest error first."""
     rows = [
-        (in_words(each.setting), number(each.measured, 4), number(each.predicted, 4), share_text(each.error))
+        (in_words(each.setting), number(each.measured), number(each.predicted), share_text(each.error))
         for each in sorted(measurements.additive, key=lambda check: -abs(check.error))
     ]
     return Table(("times the time alone", "measured", "predicted", "error"), tuple(rows), numbers=True)
 
 
 def additive_in_words(measurements: Measurements) -> str:
-    """Return in a sentence how far the additive model is off; nothing where it was not checked."""
+    """Return the errors of the additive model in a sentence; nothing where it was not checked."""
     errors = [abs(each.error) for each in measurements.additive]
     if not errors:
         return ""
-    count = "one larger group" if len(errors) == 1 else f"{len(errors):,} larger groups"
     mean, most = share_text(fmean(errors)), share_text(max(errors))
-    return f"Sums of pairs miss the times of {count} by {mean} on average, and by {most} at most."
+    return (
+        f"Sums of pairs miss the times of {counted(len(errors), 'larger group')} by {mean} on average, {most} at most."
+    )
 
 
 def failures_table(measurements: Measurements) -> Table:
@@ -227,16 +224,16 @@ def settings_table(measurements: Measurements) -> Table:
 
 def without_empty(headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()) -> Table:
     """Return the table without columns that only have dashes, but for those `kept`."""
-    told = [header in kept or any(row[at] != NOTHING for row in rows) for at, header in enumerate(headers)]
-    return Table(tuple(compress(headers, told)), tuple(tuple(compress(row, told)) for row in rows), numbers=True)
+    names, full = columns_with_content(headers, rows, kept)
+    return Table(names, tuple(full), numbers=True)
 
 
 def _idle(measurements: Measurements) -> str:
     before, after = measurements.idle_watts_before, measurements.idle_watts_after
-    mean = f"{number(measurements.idle_watts, DIGITS)} W"
+    mean = power_text(measurements.idle_watts)
     if before is None or after is None:
         return mean
-    return f"{mean}: {number(before, DIGITS)} W before all runs, {number(after, DIGITS)} W after them"
+    return f"{mean}: {power_text(before)} before all runs, {power_text(after)} after them"
 
 
 def _places(cores: Sequence[Sequence[int]]) -> str:
@@ -253,29 +250,37 @@ def _places(cores: Sequence[Sequence[int]]) -> str:
 # Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.
 MOST_GROUPS: Final = 12  # applications that ran together
 MOST_APPLICATIONS: Final = 16  # of a degradation matrix; more do not fit a screen
-WORDS: Final = {"class", "told by"}  # headers of columns without numbers, after the first
-ABOVE: Final = "how much longer, as a share of the time alone, for each core that runs another:"
+WORDS: Final = {"class", "classified by"}  # headers of columns without numbers, after the first
+ABOVE: Final = "Slowdown, as a share of the time alone, for each core that runs another application:"
 
 
 def measurements_shown(measurements: Measurements) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
-    """Return what was measured, as JSON and in tables."""
-    told = as_dict(measurements)
-    measured_by = told.pop("lpsched", None)  # the answer has a key of that name for the version that answers
-    content = {key: value for key, value in told.items() if key not in ("format", "name")}
+    """Return measurements as JSON and in tables."""
+    found = as_dict(measurements)
+    measured_by = found.pop("lpsched", None)  # the output has a key of that name for the version that printed it
+    content = {key: value for key, value in found.items() if key not in ("format", "name")}
     return content | {"measured_by_lpsched": measured_by}, measure_tables(measurements)
 
 
 def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
-    """Return what is known about a type of machine; what was not measured has no table."""
-    told: list[ConsoleRenderable] = _listed(times_table(measurements))
-    told += _listed(classes_table(measurements))
-    told += _degradation(measurements)
-    told += _folded(savings_table(measurements), MOST_GROUPS)
-    told += _folded(additive_table(measurements), MOST_GROUPS)
-    if measurements.additive:
-        told.append(Text(additive_in_words(measurements)))
-    told += _listed(failures_table(measurements))
-    return [*told, table(("", ""), meters_table(measurements).rows)]
+    """Return a headline and tables of a type of machine; what was not measured has no table."""
+    return [
+        Text(_headline(measurements)),
+        *_listed(times_table(measurements)),
+        *_listed(classes_table(measurements)),
+        *_degradation(measurements),
+        *_folded(savings_table(measurements), MOST_GROUPS),
+        *_folded(additive_table(measurements), MOST_GROUPS),
+        *([Text(additive_in_words(measurements))] if measurements.additive else []),
+        *_listed(failures_table(measurements)),
+        table(("", ""), meters_table(measurements).rows),
+    ]
+
+
+def _headline(measurements: Measurements) -> str:
+    what = "times and powers" if measurements.watts else "times, without energy"
+    failed = f"; {counted(len(measurements.failed), 'setting')} failed" if measurements.failed else ""
+    return f"{measurements.machine_type}: {what} of {counted(len(measurements.seconds), 'application')}{failed}."
 
 
 def _listed(rows: Table) -> list[ConsoleRenderable]:
@@ -294,9 +299,9 @@ def _folded(rows: Table, most: int) -> list[ConsoleRenderable]:
 def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
     """Return both matrices; the one in full only of few applications."""
     full = degradation_table(measurements)
-    told = _folded(full, MOST_ROWS)
+    tables = _folded(full, MOST_ROWS)
     if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
         pairs = sum(len(row) for row in measurements.degradation_in_full.values())
-        told = [Text(f"degradation of {pairs:,} pairs (--json and --report have all)")]
-    told += _folded(class_degradation_table(measurements), MOST_ROWS)
-    return [Text(ABOVE), *told] if told else []
+        tables = [Text(f"slowdowns of {counted(pairs, 'pair')} (--json and --report have all)")]
+    tables += _folded(class_degradation_table(measurements), MOST_ROWS)
+    return [Text(ABOVE), *tables] if tables else []

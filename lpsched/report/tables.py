@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
+from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
 from lpsched.auditing import HEADERS, Audit
+from lpsched.model.results import without_empty
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from rich.console import Console, ConsoleOptions
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable
 
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.results import Comparison
@@ -27,15 +30,22 @@ UNFINISHED: Final = "No marginal values: the linear program was not solved to th
 # The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
 #
 # Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
-# A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
+# A table of many columns folds: where the terminal is narrower, its columns stand in several tables. One of counts
+# is turned, so that its columns become rows, or each of its rows becomes a list.
 BETWEEN: Final = 2  # empty places between two columns
+WIDEST: Final = 100  # columns of a line, in a pipe too
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> Table:
-    """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line."""
+    """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line.
+
+    Headers may have several lines; they end on the same one.
+    """
     made = Table(box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0))
+    lines = max((header.count("\n") for header in headers), default=0)
     for index, header in enumerate(headers):
-        made.add_column(Text(header), justify="right" if index in numbers else "left", overflow="fold")
+        above = "\n" * (lines - header.count("\n"))
+        made.add_column(Text(above + header), justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
     return made
@@ -65,7 +75,7 @@ class FoldingTable:
         >>> folding.columns_within(14), folding.columns_within(13), folding.columns_within(1)
         ([[1, 2, 3]], [[1, 2], [3]], [[1], [2], [3]])
         """
-        widths = [max(map(cell_len, column)) for column in zip(self.headers, *self.rows, strict=True)]
+        widths = widths_of((self.headers, *self.rows))
         pieces: list[list[int]] = [[]]
         used = widths[0]
         for column in range(1, len(widths)):
@@ -76,6 +86,81 @@ class FoldingTable:
             pieces[-1].append(column)
             used += wide
         return pieces
+
+
+def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
+    """Return how wide the columns of a table are; the headers are its first row."""
+    return [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(*rows, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class CountTable:
+    """How many things of each row are in each column, e.g. tasks on machine types, with other columns around them.
+
+    Where it does not fit, it is turned; where that does not fit either, what is in a row's columns becomes a list.
+    """
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    counts: tuple[int, int]  # the columns of counts: from, and up to without
+    listed: str  # the header above the lists
+    nothing: str = "-"  # what cells say in which there is nothing
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Yield the first layout that fits."""
+        width = min(options.max_width, WIDEST)
+        plain = tuple(header.replace("\n", " ") for header in self.headers)
+        for headers, *rows in ((self.headers, *self.rows), tuple(zip(plain, *self.rows, strict=True))):
+            if sum(widths_of((headers, *rows))) + BETWEEN * (len(headers) - 1) <= width:
+                yield table(headers, rows, numbers=range(1, len(headers)))
+                return
+        yield self._lists(width)
+
+    def _lists(self, width: int) -> Table:
+        """Return the table in which the counts of a row are a list, over as many lines as it takes."""
+        first, last = self.counts
+        others = [index for index in range(len(self.headers)) if not first <= index < last]
+        rows = [self.headers, *self.rows]
+        taken = widths_of([[row[index] for index in others] for row in rows])
+        left = max(30, width - sum(taken) - BETWEEN * len(others))
+        cells = []
+        for row in self.rows:
+            found = sorted(
+                (
+                    (name, count)
+                    for name, count in zip(self.headers[first:last], row[first:last], strict=True)
+                    if count != self.nothing
+                ),
+                key=lambda each: -int(each[1].replace(",", "")),
+            )
+            cells.append([*(row[index] for index in others), "\n".join(lines_of(named(found), left))])
+        headers = [*(self.headers[index] for index in others), self.listed]
+        return table(headers, cells, numbers=range(1, len(others)))
+
+
+def named(counts: Sequence[tuple[str, str]], most: int = 6) -> list[str]:
+    """Return the first counts with their names, and how many others there are.
+
+    >>> named([("a", "7"), ("b", "5"), ("c", "1"), ("d", "1")], most=2)
+    ['a 7', 'b 5', '2 more types']
+    """
+    shown = [f"{name} {count}" for name, count in counts[: most if len(counts) > most + 1 else None]]
+    return shown if len(shown) == len(counts) else [*shown, f"{len(counts) - most:,} more types"]
+
+
+def lines_of(words: Sequence[str], width: int) -> list[str]:
+    """Return words with commas between them, in lines that are no wider where a word is not.
+
+    >>> lines_of(["gpu 20", "cpu 7", "old 1"], 14)
+    ['gpu 20, cpu 7,', 'old 1']
+    """
+    lines = [""]
+    for place, word in enumerate(words):
+        part = word + ("," if place < len(words) - 1 else "")
+        if lines[-1] and cell_len(lines[-1]) + 1 + cell_len(part) > width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + part
+    return lines
 
 
 def cut(rows: Sequence[object], most: int = MOST_ROWS) -> list[Text]:
@@ -92,7 +177,7 @@ def cut_table(
 
 
 def risk_tables(risk: Risk | None) -> list[Table | Text]:
-    """Return how a schedule fares if times and powers scatter, or nothing where nobody asked."""
+    """Return the distributions of what a schedule takes if times and powers scatter; nothing without samples."""
     if risk is None:
         return []
     answer = table(risk.headers(), risk.rows(), numbers=range(1, len(risk.headers())))
@@ -100,17 +185,13 @@ def risk_tables(risk: Risk | None) -> list[Table | Text]:
     return [Text(risk.heading()), answer, *chances]
 
 
-def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[Table | Text]:
-    """Return how schedulers fare if times and powers scatter: a table for each quantity; or nothing."""
+def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[ConsoleRenderable]:
+    """Return the distributions of schedulers if times and powers scatter: a table for each quantity; or nothing."""
     known = [(name, risk) for name, risk in risks if risk is not None]
-    if not known:
-        return []
-    first = known[0][1]
-    tables: list[Table | Text] = [Text(first.heading())]
-    for quantity in quantities:
-        headers = (first.name_of(quantity), *first.heads())
-        rows = [(name, *risk.of(quantity)) for name, risk in known]
-        tables.append(table(headers, rows, numbers=range(1, len(headers))))
+    tables: list[ConsoleRenderable] = [Text(risk.heading()) for _, risk in known[:1]]
+    for quantity in quantities if known else ():
+        first, rows = known[0][1], tuple((name, *risk.of(quantity)) for name, risk in known)
+        tables.append(fitted(FoldingTable((first.name_of(quantity), *first.heads()), rows)))
     return tables
 
 
@@ -120,33 +201,41 @@ def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Tabl
 
 
 def compared_tables(
-    result: Comparison[Any], heading: str, *notes: Table | Text, quantities: Sequence[str] = (), what: str = "schedule"
-) -> list[Table | Text]:
-    """Return each scheduler beside the bound, notes, how they fare if times scatter, and the rules that are broken."""
-    headers = result.headers()
-    numbers = [place for place, header in enumerate(headers) if place and header != "valid"]
-    answer = table(headers, result.rows(), numbers=numbers)
+    result: Comparison[Any],
+    heading: str,
+    *notes: ConsoleRenderable,
+    quantities: Sequence[str] = (),
+    what: str = "schedule",
+) -> list[ConsoleRenderable]:
+    """Return the headline, each scheduler with its gap, notes, sampled risks, and the rules that are broken."""
     sampled = risks_tables([(entry.name, entry.risk) for entry in result.entries], quantities) if quantities else []
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    return [Text(heading), answer, *notes, *sampled, *broken_rules(what, broken)]
+    answer = FoldingTable(result.headers(), tuple(result.rows()))
+    return [fitted(result.headline()), fitted(heading), fitted(answer), *notes, *sampled, *broken_rules(what, broken)]
 
 
-def audit_tables(result: Audit) -> list[Table | Text]:
-    """Return the verdict on each file, and why some are refused."""
+def fitted(shown: ConsoleRenderable | str) -> Constrain:
+    """Return a text or a table that folds no later than at `WIDEST` columns, in a pipe too."""
+    return Constrain(Text(shown) if isinstance(shown, str) else shown, WIDEST)
+
+
+def audit_tables(result: Audit) -> list[ConsoleRenderable]:
+    """Return how many files are accepted, the verdict on each, and why some are rejected."""
     reasons = [(each.name, reason) for each in result.files for reason in each.reasons]
-    refused = cut_table(("refused", "because"), reasons) if reasons else []
-    return [table(HEADERS, [each.row() for each in result.files]), *refused]
+    rejected = cut_table(("rejected", "because"), reasons) if reasons else []
+    headers, rows = without_empty(HEADERS, [each.row() for each in result.files])
+    return [Text(result.headline()), table(headers, rows), *rejected]
 
 
 def front_remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
-    """Return how evolutions ended, and what is wrong with the methods that brought nothing or too much."""
+    """Return how evolutions ended, and what is wrong with the methods that have no schedules or invalid ones."""
     found: list[Table | Text] = []
     broken: list[tuple[str, str, str]] = []
     for entry in entries:
         if entry.generations is not None:
-            ended = {"generations": "as many as were wanted", "time": "time was up", "stopped": "stopped"}
+            ended = {"generations": "stopped at the generation limit", "time": "stopped at the time limit"}
             why = ended.get(entry.ended or "", entry.ended or "")
-            found.append(Text(f"{entry.name}: {entry.generations:,} generations; {why}"))
+            found.append(Text(f"{entry.name}: {why} after {counted(entry.generations, 'generation')}"))
         if entry.refused > 1:
             found.append(Text(f"{entry.name}: {entry.refused:,} of its schedules break a rule; the first:"))
         broken += [(entry.name, each.code, each.sentence) for each in entry.violations]

@@ -23,13 +23,13 @@ from lpsched.studies.executors import Packages, Task, installed, lost_run, requi
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.studies.lines import StudyRun
 
 
 try:
     import distributed
-except ImportError:  # an optional package; whoever asks for it is told
+except ImportError:  # an optional package, checked on use
     distributed = None  # type: ignore[assignment]
 
 
@@ -41,7 +41,7 @@ LOGGERS: Final = ("distributed", "distributed.client", "distributed.core", "dist
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Talk to the scheduler, without the talk of its library."""
+    """Connect to the scheduler; its library logs nothing."""
     with _silence():
         try:
             with warnings.catch_warnings(action="ignore"):  # versions are looked at by `require_same`
@@ -60,7 +60,7 @@ def connected(address: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Let Dask log nothing: what matters is told in our own words."""
+    """Silence Dask's log; lpsched reports what matters."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -73,8 +73,8 @@ def _silence() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def telling(address: str) -> Iterator[None]:
-    """Say it in words when the scheduler is lost."""
+def reporting_loss(address: str) -> Iterator[None]:
+    """Raise errors of Dask as one that says that the scheduler is lost."""
     try:
         yield
     except LpschedError:
@@ -89,35 +89,37 @@ def telling(address: str) -> Iterator[None]:
 # The scheduler is handed some tasks ahead of those under way and keeps them until a worker is free. When a
 # worker dies it begins what that one had under way elsewhere; a task that outlives no worker (its setting
 # `allowed-failures`) becomes a failed run. An instance is sent once, as a piece of work of its own, so that
-# the scheduler can make it again when those who had it are gone; runs of it say that they need it.
+# the scheduler can make it again when its workers are gone; runs of it say that they need it.
 #
 # A worker must have what we have: the same lpsched, Python and numerical packages, or a run might come out
-# otherwise there. It looks before each run and refuses.
+# otherwise there. It checks before each run and rejects it.
 AHEAD: Final = 1000  # tasks that the scheduler holds: enough for some hundred workers
-QUIET_SECONDS: Final = 5.0  # without a run, before somebody looks whether there are workers
+QUIET_SECONDS: Final = 5.0  # without a finished run, before the workers are checked
 
 
 @dataclass(frozen=True, slots=True)
-class DaskCrew:
+class DaskExecutor:
     """The workers of a Dask scheduler."""
 
     address: str  # where the scheduler listens, as it says when it starts: tcp://HOST:PORT
 
     def __post_init__(self) -> None:
-        """Refuse to begin without Dask."""
+        """Raise an error if Dask is not installed."""
         if distributed is None:
             raise MissingExtraError("running on a cluster", "cluster")
 
-    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, wait only for those that workers have."""
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, cancel: CancelToken
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the token has expired, wait only for those that workers have."""
         if not tasks:
             return
         with connected(self.address) as client:
-            desk = _Desk(client, make, watch, Counter(id(task.instance) for task in tasks), installed())
+            desk = _Desk(client, make, cancel, Counter(id(task.instance) for task in tasks), installed())
             waiting = iter(tasks)
             while True:
-                with telling(self.address):
-                    desk.wind_up() if watch.is_over() else desk.hand_in(waiting)
+                with reporting_loss(self.address):
+                    desk.wind_up() if cancel.expired() else desk.hand_in(waiting)
                     runs = desk.answers()
                 yield from runs
                 if not runs and not desk.held:
@@ -130,7 +132,7 @@ class _Desk:
 
     client: Any
     make: Callable[[Task], StudyRun]
-    watch: Watch
+    cancel: CancelToken
     uses: Counter[int]  # tasks still to hand in, for each instance
     needed: Packages
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:8])  # others may run the same study here
@@ -139,7 +141,7 @@ class _Desk:
     ended: SimpleQueue[str] = field(default_factory=SimpleQueue)
     quiet_since: float = field(default_factory=time.monotonic)
     is_winding_up: bool = False
-    is_lonely: bool = False
+    is_reported: bool = False  # that there are no workers
 
     def hand_in(self, waiting: Iterator[Task]) -> None:
         """Keep the scheduler supplied.
@@ -160,7 +162,7 @@ class _Desk:
             future.add_done_callback(lambda done: self.ended.put(done.key))
 
     def _instance(self, task: Task) -> Any:  # noqa: ANN401 - Dask's promise of an instance
-        """Return the promise of a task's instance; after its last task, nobody here holds it any more."""
+        """Return the future of a task's instance; it is released after its last task."""
         if task.instance is None:
             return None
         number = id(task.instance)
@@ -183,12 +185,10 @@ class _Desk:
 
     def answers(self) -> list[StudyRun]:
         """Return the runs that have ended; wait a little for the first."""
-        mine = [self.held.pop(key) for key in self._ended_keys() if key in self.held]
-        runs: list[StudyRun] = list(self.client.gather([future for _, future in mine], errors="skip"))
-        answered = {run.key for run in runs}
-        for task, future in mine:
-            if task.key in answered:
-                continue
+        ended = [self.held.pop(key) for key in self._ended_keys() if key in self.held]
+        runs: list[StudyRun] = list(self.client.gather([future for _, future in ended], errors="skip"))
+        made = {run.key for run in runs}
+        for task, future in ((task, future) for task, future in ended if task.key not in made):
             if future.status == "cancelled":
                 raise OSError(BROKEN)
             runs.append(_given_up(task, future.exception()))
@@ -209,14 +209,13 @@ class _Desk:
         return keys
 
     def _look_around(self) -> None:
-        """Tell why nothing ends, if nobody is there to do it; in the log only once."""
+        """Return why nothing finishes if there are no workers; log it once."""
         self.quiet_since = time.monotonic()
-        if self.client.nthreads():
-            return
-        self.watch.tell("waiting for workers: the scheduler has none")
-        if not self.is_lonely:
-            logging.getLogger("lpsched").warning("the scheduler has no workers yet; waiting for them")
-        self.is_lonely = True
+        if not self.client.nthreads():
+            self.cancel.report("waiting for workers: the scheduler has none")
+            if not self.is_reported:
+                logging.getLogger("lpsched").warning("the scheduler has no workers yet; waiting for them")
+            self.is_reported = True
 
 
 def _given_up(task: Task, error: Exception) -> StudyRun:
@@ -242,5 +241,5 @@ def _do(task: Task, instance: Any, *, make: Callable[[Task], StudyRun], needed: 
     with _ONE_BY_ONE:
         try:
             return make(replace(task, instance=instance))
-        except Exception as error:  # noqa: BLE001 - it is told in the run
+        except Exception as error:  # noqa: BLE001 - it is recorded in the run
             return lost_run(task, f"{type(error).__name__}: {error}")

@@ -12,22 +12,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from lpsched.errors import WorkersError
 from lpsched.lp.highs import HighsSolver
-from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import version_of_lpsched
 from lpsched.pool import ProcessDiedError, each_ended
 from lpsched.studies.lines import StudyRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
+    from lpsched.model.fields import FrozenDict
 
 
 # Where runs are made: one contract for this machine's cores and for a cluster's.
 #
 # A `Task` is all that a run needs, plain and picklable. An instance that came from a file travels with it, so
 # that a worker need not see the user's disk; one that a generator makes is made where the run is.
-# A `Crew` takes tasks and yields what became of each as soon as it is known, in any order, each exactly once.
+# An `Executor` takes tasks and yields what became of each as soon as it is known, in any order, each exactly once.
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,47 +48,29 @@ class Task:
     instance: Any = field(default=None, repr=False, compare=False)
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Makes runs, one after another or many at once."""
 
-    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, begin no more.
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, cancel: CancelToken
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the token has expired, begin no more.
 
         `make` is a function of a module and raises nothing: a run that fails is a run. A worker that dies
-        takes no run with it: its task is begun again elsewhere. Whoever wants no more of them closes the
+        takes no run with it: its task is begun again elsewhere. To stop early, close the
         generator, which ends everything under way.
         """
 
 
-def run_of(  # noqa: PLR0913 - options are keyword-only
-    task: Task,
-    instance: Any,  # noqa: ANN401 - of any kind, or `None`
-    reason: str | None,
-    *,
-    solver: str,
-    kind: str | None = None,
-    outcome: Mapping[str, Any] | None = None,
-    timings: Mapping[str, float] | None = None,
-    where: Mapping[str, Any] | None = None,
-) -> StudyRun:
-    """Return what became of a task."""
-    asked = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "instance"}
-    return StudyRun(
-        **asked,
-        instance_name=getattr(instance, "name", None),
-        instance_hash=getattr(instance, "content_hash", None),
-        kind=kind,
-        outcome=None if outcome is None else FrozenDict(outcome),
-        reason=reason,
-        lpsched=version_of_lpsched(),
-        solver=solver,
-        timings=FrozenDict(timings or {}),
-        where=FrozenDict(where or {}),
-    )
+def run_of(task: Task, instance: Any, reason: str | None, **found: Any) -> StudyRun:  # noqa: ANN401 - of any kind, or `None`
+    """Return the run of a task; `found` has the other fields of it."""
+    declared = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "instance"}
+    name, content_hash = (getattr(instance, each, None) for each in ("name", "content_hash"))
+    return StudyRun(**declared, instance_name=name, instance_hash=content_hash, reason=reason, **found)
 
 
 def lost_run(task: Task, reason: str) -> StudyRun:
-    """Return the run that was never made, because whoever began it did not live to tell."""
+    """Return a failed run for a task whose worker died."""
     instance = task.instance if task.instance_seed is None else None  # else it is what a generator draws from
     return run_of(task, instance, reason, solver=HighsSolver().name)
 
@@ -98,7 +79,7 @@ def lost_run(task: Task, reason: str) -> StudyRun:
 #
 # It is also what makes a run the same everywhere. A sum that BLAS shares out among threads is added up in
 # another order than with one thread, and may differ in its last bits. BLAS reads these variables once, when
-# NumPy is loaded, so whoever makes runs in its own process sets them before that.
+# NumPy is loaded, so a process that makes runs sets them before that.
 LIBRARIES: Final = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "BLIS_NUM", "VECLIB_MAXIMUM")
 ONE_THREAD: Final = {f"{library}_THREADS": "1" for library in LIBRARIES}
 
@@ -128,7 +109,7 @@ def installed() -> Packages:
 
 
 def require_same(needed: Packages, where: str) -> None:
-    """Refuse to make runs here if something is not as where the study was begun."""
+    """Raise an error if this environment differs from the one in which the study began."""
     if os.environ.get(THREADS) != ONE_THREAD[THREADS]:
         raise WorkersError(
             f"the worker {where} computes with many threads: its runs might come out otherwise; "
@@ -162,31 +143,32 @@ DEATHS: Final = 3  # of its process, before a task is given up
 
 
 @dataclass(frozen=True, slots=True)
-class LocalCrew:
+class LocalExecutor:
     """Several processes of this machine."""
 
     jobs: int  # how many
 
-    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, wait only for those under way."""
-        made = partial(_made, make)
-        work = each_ended(made, tasks, jobs=self.jobs, watch=watch, tries=DEATHS, environment=ONE_THREAD)
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, cancel: CancelToken
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the token has expired, wait only for those under way."""
+        do = partial(_made, make)
         try:
-            with closing(work) as all_ended:
+            with closing(
+                each_ended(do, tasks, jobs=self.jobs, cancel=cancel, tries=DEATHS, environment=ONE_THREAD)
+            ) as all_ended:
                 for ended in all_ended:
-                    yield ended.answer if ended.answer is not None else _failed(tasks[ended.number], ended.error)
+                    why = f"{type(ended.error).__name__}: {ended.error}"
+                    if isinstance(ended.error, ProcessDiedError):
+                        times = ended.error.processes
+                        why = f"the process that made this run died, {times} times; memory may be short"
+                    yield ended.answer if ended.answer is not None else lost_run(tasks[ended.number], why)
         except ProcessDiedError as error:
             raise WorkersError(
                 f"{error.processes} processes ended before they could begin a run; memory may be short: use fewer jobs"
             ) from error
 
 
-def _made(make: Callable[[Task], StudyRun], task: Task, _watch: Watch) -> StudyRun:
+def _made(make: Callable[[Task], StudyRun], task: Task, _cancel: CancelToken) -> StudyRun:
     """Make a run in a process of its own; one that is under way is waited for."""
     return make(task)
-
-
-def _failed(task: Task, error: Exception | None) -> StudyRun:
-    if isinstance(error, ProcessDiedError):
-        return lost_run(task, f"the process that made this run died, {error.processes} times; memory may be short")
-    return lost_run(task, f"{type(error).__name__}: {error}")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.io.lines import AddedLines, LineKind, read_lines
+from lpsched.io.content import AddedLines, LineKind, read_lines
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import frozen_note
+from lpsched.model.provenance import frozen_note, version_of_lpsched
 from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-# One run of a study: what was asked, what came out, and where it came from; one line of JSON.
+# One run of a study: its options, its outcome and its provenance; one line of JSON.
 #
 # `key` names the run: a digest of everything that decides its outcome (instance, method, parameters, seed,
 # limits), so that a study which goes on knows what it has. `outcome` is a plain object of numbers and words
@@ -24,25 +24,19 @@ if TYPE_CHECKING:
 FORMAT: Final = "lpsched-run/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyRun:
     """A run that ended, well or not.
 
     Attributes
     ----------
-    study
-        The study's name.
-    key
-        The digest that names the run.
     source
         The file, or the generator with its options, that the instance came from, as the study declares it.
     instance_name, instance_hash
         Of the instance itself; `None` if it could not be read or made.
     kind
         `bag`, `facility`, `day` or `clusters`; `None` likewise.
-    method
-        Its name, as declared.
-    parameters, limits
+    method, parameters, limits
         As declared, for this run.
     instance_seed, seed
         Of the generator (`None` for a file) and of the method.
@@ -50,8 +44,6 @@ class StudyRun:
         What `lpsched` answered; `None` if the run failed.
     reason
         Why it failed; `None` if it did not.
-    lpsched, solver
-        Versions.
     timings
         Seconds by stage; `total` is one of them.
     where
@@ -61,20 +53,20 @@ class StudyRun:
     study: str
     key: str
     source: FrozenDict[str, Any]
-    instance_name: str | None
-    instance_hash: str | None
-    kind: str | None
+    instance_name: str | None = None
+    instance_hash: str | None = None
+    kind: str | None = None
     method: str
     parameters: FrozenDict[str, Any]
     limits: FrozenDict[str, Any]
     instance_seed: int | None
     seed: int
-    outcome: FrozenDict[str, Any] | None
+    outcome: FrozenDict[str, Any] | None = None
     reason: str | None
-    lpsched: str
+    lpsched: str = field(default_factory=version_of_lpsched)
     solver: str
-    timings: FrozenDict[str, float]
-    where: FrozenDict[str, Any]
+    timings: FrozenDict[str, float] = field(default_factory=FrozenDict)
+    where: FrozenDict[str, Any] = field(default_factory=FrozenDict)
 
     @property
     def failed(self) -> bool:
@@ -91,29 +83,25 @@ class StudyRun:
         return json_of(self, keys, format=FORMAT, instance=instance)
 
 
-def run_from(told: Mapping[str, Any]) -> StudyRun:
-    """Return the run that a line tells."""
-    instance, outcome, reason = told["instance"], told["outcome"], told["reason"]
+def run_from(line: Mapping[str, Any]) -> StudyRun:
+    """Return the run that a line describes."""
+    instance, outcome, reason = line["instance"], line["outcome"], line["reason"]
     if outcome is None and reason is None:
         reason = "none was written"
+    words: dict[str, Any] = {name: str(line[name]) for name in ("study", "key", "method", "lpsched", "solver")}
+    objects: dict[str, Any] = {name: FrozenDict(line[name]) for name in ("parameters", "limits", "where")}
     return StudyRun(
-        study=str(told["study"]),
-        key=str(told["key"]),
-        source=FrozenDict(frozen_note(told["source"])),
+        source=FrozenDict(frozen_note(line["source"])),
         instance_name=instance["name"],
         instance_hash=instance["hash"],
         kind=instance["kind"],
-        method=str(told["method"]),
-        parameters=FrozenDict(told["parameters"]),
-        limits=FrozenDict(told["limits"]),
-        instance_seed=told["instance_seed"],
-        seed=told["seed"],
+        instance_seed=line["instance_seed"],
+        seed=line["seed"],
         outcome=None if outcome is None else FrozenDict(outcome),
         reason=None if reason is None else str(reason),
-        lpsched=str(told["lpsched"]),
-        solver=str(told["solver"]),
-        timings=FrozenDict({name: float(each) for name, each in told["timings"].items()}),
-        where=FrozenDict(told["where"]),
+        timings=FrozenDict({name: float(each) for name, each in line["timings"].items()}),
+        **words,
+        **objects,
     )
 
 
@@ -153,7 +141,7 @@ class StudySummary:
     others: int
     versions: tuple[str, ...]
     seconds: float
-    lpsched: str
+    lpsched: str = field(default_factory=version_of_lpsched)
 
     @property
     def left(self) -> int:
@@ -167,13 +155,13 @@ class StudySummary:
         return json_of(self, keys, format=SUMMARY_FORMAT, reasons=reasons)
 
 
-# The lines of a study: one JSON object for each run; how they are kept safe is in `io/lines.py`.
+# The lines of a study: one JSON object for each run; how they are kept safe is in `io/content.py`.
 ENDING: Final = ".runs.jsonl"
 RUNS: Final = LineKind("run", "lines of a study", "lpsched study run", (FORMAT,))
 
 
 def lines_of(study: Path | str) -> Path:
-    """Return where the lines of a study file go, if nobody says: beside it.
+    """Return the default file for the lines of a study: next to the study file.
 
     >>> lines_of("studies/sweep.yaml").as_posix()
     'studies/sweep.runs.jsonl'
@@ -183,9 +171,7 @@ def lines_of(study: Path | str) -> Path:
 
 
 def read_runs(path: Path | str) -> Iterator[StudyRun]:
-    """Yield the runs of a file, one after another; of two lines for one run, both.
-
-    A last line that was cut is left out.
+    """Yield the runs of a file, of two lines for one run both; a last line that was cut is left out.
 
     Raises
     ------

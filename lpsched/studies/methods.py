@@ -17,7 +17,7 @@ from lpsched.bag.terms import check_ratio
 from lpsched.errors import InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS, STARTS, allocate
 from lpsched.facility.solve import METHOD, facility
-from lpsched.model.fields import Amount, OneOf, check_money, check_power, check_seconds, describe, refusal
+from lpsched.model.fields import Amount, OneOf, Whole, check_money, check_power, check_seconds, check_yes, refusal
 from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 #
 # An outcome has the keys of the command's own JSON, and always `value`, `bound` and `gap` where there are such
 # numbers; times and where it was made are not part of it, so that it is the same wherever it is made.
-Check: TypeAlias = Callable[[object], object]  # raises a `refusal`
+Check: TypeAlias = Callable[[object], object]  # raises a PydanticCustomError
 HEADER: Final = ("format", "lpsched", "solver", "instance", "timings")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a method is asked for, beside the instance."""
+    """The options of a method for one run, besides the instance."""
 
     parameters: Mapping[str, Any]
     seed: int
@@ -52,7 +52,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came out: the same everywhere, but for the timings."""
+    """The result of a method: the same everywhere, but for the timings."""
 
     outcome: Mapping[str, Any]
     solver: str
@@ -72,37 +72,18 @@ class Method:
     apart: tuple[str, ...] = ()  # parameters of which a run can have one only
 
 
-@dataclass(frozen=True, slots=True)
-class WholeUpTo:
-    """The check of a whole number from 0 on."""
-
-    most: int = 10**9
-
-    def __call__(self, value: object) -> int:
-        """Return the number, if it is one."""
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= self.most:
-            return value
-        raise refusal(describe(value), f"a whole number from 0 to {self.most:,}", "correct it")
-
-
-def yes_or_no(value: object) -> bool:
-    """Return a truth, if it is one."""
-    if isinstance(value, bool):
-        return value
-    raise refusal(describe(value), "true or false", "correct it")
-
-
 check_gap: Final = Amount("a relative gap", most=1.0)
+check_generations: Final = Whole(0, 10**9)
 
 
-def without_header(told: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """Return what a command's JSON says, without where it comes from, and without times."""
-    return {key: value for key, value in told.items() if key not in (*HEADER, *others)}
+def without_header(content: Mapping[str, Any], *others: str) -> dict[str, Any]:
+    """Return what a command's JSON says, without its provenance and times."""
+    return {key: value for key, value in content.items() if key not in (*HEADER, *others)}
 
 
-def told_by(found: Any) -> Answer:  # noqa: ANN401 - any result with a JSON object
+def answer_of(result: Any) -> Answer:  # noqa: ANN401 - any result with a JSON object
     """Return a result of the library as an answer."""
-    return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
+    return Answer(without_header(result.to_dict()), result.provenance.solver, result.timings)
 
 
 # Methods for bags, by the names that a study has for them.
@@ -114,7 +95,7 @@ def told_by(found: Any) -> Answer:  # noqa: ANN401 - any result with a JSON obje
 #     front     `lpsched front`: every vertex, and a schedule near each
 #     price     `lpsched price`: the whole profit curve; `points` of it are read off
 #     region    every energy and makespan that the bag can take, if tasks could be split
-#     nsga2     the genetic algorithm; the schedule of its front that is best for what is asked
+#     nsga2     the genetic algorithm; the schedule of its front that is best for the objective
 #
 # All others are the heuristics of `lpsched validate` (min-min, random, ...) and those of installed packages.
 # Their bound, and the front, are as good as their parameter `effort` says. A report takes, for each question,
@@ -133,8 +114,8 @@ DETERMINED: Final = frozenset(("min-min", "max-min", "sufferage", "met", "mct", 
 
 def _solve(effort: str | None = None) -> Callable[[Bag, Order], Answer]:
     def run(bag: Bag, order: Order) -> Answer:
-        asked = order.parameters if effort is None else {**order.parameters, "effort": effort}
-        return told_by(solve(bag, seed=order.seed, time_limit=order.seconds, **asked))
+        options = order.parameters if effort is None else {**order.parameters, "effort": effort}
+        return answer_of(solve(bag, seed=order.seed, time_limit=order.seconds, **options))
 
     return run
 
@@ -147,40 +128,35 @@ def _scheduler(name: str) -> Callable[[Bag, Order], Answer]:
         entry = found.entries[0]
         if entry.violations:
             raise NotFoundError("; ".join(each.sentence for each in entry.violations))
-        told = {"objective": found.objective, "unit": found.unit, "bound": found.bound, **entry.to_dict()}
-        outcome = without_header(told, "seconds", "violations", "name", "kind", "valid")
-        seconds = {} if entry.seconds is None else {"method": entry.seconds}
-        return Answer(outcome, found.provenance.solver, seconds)
+        content = {"objective": found.objective, "unit": found.unit, "bound": found.bound, **entry.to_dict()}
+        outcome = without_header(content, "seconds", "violations", "name", "kind", "valid")
+        return Answer(outcome, found.provenance.solver, {} if entry.seconds is None else {"method": entry.seconds})
 
     return run
 
 
-def bag_methods() -> dict[str, Method]:
+def bag_methods() -> list[Method]:
     """Return every method for bags that there is now; packages may add heuristics."""
-    asked: dict[str, Check] = {**QUESTION, "gap": check_gap}
-    judged: dict[str, Check] = {**QUESTION, **EFFORT}
-    sampled: dict[str, Check] = {**LIMITS, **EFFORT, "sample": WholeUpTo(MOST_SAMPLED)}
-    priced: dict[str, Check] = {"from_ratio": check_ratio, "to_ratio": check_ratio, **LIMITS}
-    evolves: dict[str, Check] = {**judged, "generations": WholeUpTo()}
-    found = [
-        Method("solve", "bag", _solve(), {**asked, **EFFORT}, seeded=True, limited=True, apart=PRICES),
-        Method("lp", "bag", _solve("fast"), asked, limited=True, apart=PRICES),
-        Method("balanced", "bag", _solve("balanced"), asked, limited=True, apart=PRICES),
-        Method("tight", "bag", _solve("tight"), asked, seeded=True, limited=True, apart=PRICES),
-        Method("front", "bag", lambda bag, order: told_by(front(bag, **order.parameters)), sampled),
-        Method("region", "bag", lambda bag, _order: told_by(feasible_region(bag)), {}),
-        Method(
-            "price",
-            "bag",
-            lambda bag, order: told_by(price_curve(bag, **order.parameters)),
-            {**priced, "points": WholeUpTo(MOST_POINTS)},
+    solved: dict[str, Check] = QUESTION | {"gap": check_gap}
+    compared: dict[str, Check] = QUESTION | EFFORT
+    sampled: dict[str, Check] = LIMITS | EFFORT | {"sample": Whole(0, MOST_SAMPLED)}
+    ratios: dict[str, Check] = {"from_ratio": check_ratio, "to_ratio": check_ratio}
+    priced = ratios | LIMITS | {"points": Whole(0, MOST_POINTS)}
+    evolved: dict[str, Check] = compared | {"generations": check_generations}
+    return [
+        Method("solve", "bag", _solve(), solved | EFFORT, seeded=True, limited=True, apart=PRICES),
+        Method("lp", "bag", _solve("fast"), solved, limited=True, apart=PRICES),
+        Method("balanced", "bag", _solve("balanced"), solved, limited=True, apart=PRICES),
+        Method("tight", "bag", _solve("tight"), solved, seeded=True, limited=True, apart=PRICES),
+        Method("front", "bag", lambda bag, order: answer_of(front(bag, **order.parameters)), sampled),
+        Method("region", "bag", lambda bag, _order: answer_of(feasible_region(bag)), {}),
+        Method("price", "bag", lambda bag, order: answer_of(price_curve(bag, **order.parameters)), priced),
+        Method(NSGA2, "bag", _scheduler(NSGA2), evolved, seeded=True, limited=True, apart=PRICES),
+        *(
+            Method(name, "bag", _scheduler(name), compared, seeded=name not in DETERMINED, apart=PRICES)
+            for name in names()
         ),
-        Method(NSGA2, "bag", _scheduler(NSGA2), evolves, seeded=True, limited=True, apart=PRICES),
     ]
-    found += [
-        Method(name, "bag", _scheduler(name), judged, seeded=name not in DETERMINED, apart=PRICES) for name in names()
-    ]
-    return {each.name: each for each in found}
 
 
 # Methods for facilities: `lp` (ours), and those of the Heat paper, each held against our bound.
@@ -188,56 +164,47 @@ def bag_methods() -> dict[str, Method]:
 # With `colocation: false` the method does not count that cores of a node slow each other down, nor does the
 # bound that it is held against.
 GA: Final = "ga"
-TAKES: Final[dict[str, Check]] = {"colocation": yes_or_no, "gap": check_gap}
+TAKES: Final[dict[str, Check]] = {"colocation": check_yes, "gap": check_gap}
 WITH_SECONDS: Final = ("history", "details")  # of a method: how long its parts took is in them
 
 
-def _ours(instance: Facility, order: Order) -> Answer:
-    found = facility(instance, time_limit=order.seconds, **order.parameters)
-    return Answer(_outcome(found.to_dict()), found.provenance.solver, found.timings)
+def _allocation(found: Any, **others: object) -> Answer:  # noqa: ANN401 - the result of either of two functions
+    content = found.to_dict()
+    outcome = without_header(content, *WITH_SECONDS) | {"value": content["reward_rate"]} | others
+    return Answer(outcome, found.provenance.solver, found.timings)
 
 
-def _theirs(name: str) -> Callable[[Facility, Order], Answer]:
+def _other(name: str) -> Callable[[Facility, Order], Answer]:
     def run(instance: Facility, order: Order) -> Answer:
         found = allocate(instance, method=name, seed=order.seed, time_limit=order.seconds, **order.parameters)
         details = {key: each for key, each in found.details.items() if not key.endswith("_seconds")}
-        outcome = _outcome(found.to_dict()) | {"details": details}
-        return Answer(outcome, found.provenance.solver, found.timings)
+        return _allocation(found, details=details)
 
     return run
 
 
-def _outcome(told: dict[str, Any]) -> dict[str, Any]:
-    return without_header(told, *WITH_SECONDS) | {"value": told["reward_rate"]}
-
-
-def facility_methods() -> dict[str, Method]:
+def facility_methods() -> list[Method]:
     """Return every method for facilities."""
-    found = [Method(METHOD, "facility", _ours, TAKES, limited=True)]
+
+    def lp(instance: Facility, order: Order) -> Answer:
+        return _allocation(facility(instance, time_limit=order.seconds, **order.parameters))
+
+    found = [Method(METHOD, "facility", lp, TAKES, limited=True)]
     for name in METHODS:
-        takes = TAKES | {"bound": yes_or_no}
-        if name == GA:
-            takes |= {"generations": WholeUpTo(), "start": OneOf(STARTS)}
+        evolved: dict[str, Check] = {"generations": check_generations, "start": OneOf(STARTS)} if name == GA else {}
         chance = name != "greedy"
-        found.append(Method(name, "facility", _theirs(name), takes, seeded=chance, limited=chance))
-    return {each.name: each for each in found}
+        takes = TAKES | {"bound": check_yes} | evolved
+        found.append(Method(name, "facility", _other(name), takes, seeded=chance, limited=chance))
+    return found
 
 
 # Methods for days and clusters: the policies of `lpsched simulate`, one run of one policy each.
 #
 # `value` is the utility, `bound` what no schedule can pass, if `bound: true` asks for it.
-KEPT: Final = (
+REPORTED: Final = (
     "utility share_of_naive share_of_bound energy_joules completed dropped waiting events utilisation "
     "mean_bounded_slowdown cost cost_per_task wait_seconds by_priority busy"
 )
-
-
-def policy_method(name: str, kind: str) -> Method:
-    """Return the method that runs a policy on days or on clusters."""
-    find, options = (policy, SimulationOptions) if kind == "day" else (cluster_policy, ClusterOptions)
-    find(name)
-    takes = {"bound": yes_or_no} | {each.name: _checked(options, each.name) for each in fields(options)}
-    return Method(name, kind, _run(name), takes, seeded=True, limited=True)
 
 
 def _checked(class_: type[SimulationOptions | ClusterOptions], name: str) -> Check:
@@ -246,12 +213,12 @@ def _checked(class_: type[SimulationOptions | ClusterOptions], name: str) -> Che
     def check(value: object) -> object:
         if class_ is ClusterOptions and name == "every_seconds" and value == 0:
             return value
-        given: dict[str, Any] = {name: value} | ({"energy_filter": PER_TASK} if name == "leniency" else {})
+        options: dict[str, Any] = {name: value} | ({"energy_filter": PER_TASK} if name == "leniency" else {})
         try:
-            class_(**given)
+            class_(**options)
         except InstanceError as error:
-            fault = error.faults[0]
-            raise refusal(fault.found, fault.needed, fault.do) from None
+            issue = error.issues[0]
+            raise refusal(issue.got, issue.expected, issue.hint) from None
         return value
 
     return check
@@ -259,25 +226,22 @@ def _checked(class_: type[SimulationOptions | ClusterOptions], name: str) -> Che
 
 def _run(name: str) -> Callable[[Day | Clusters, Order], Answer]:
     def run(instance: Day | Clusters, order: Order) -> Answer:
-        given = dict(order.parameters)
-        bound = bool(given.pop("bound", False))
-        found = simulate(
-            instance, [name], options=_options(instance, given), bound=bound, seed=order.seed, time_limit=order.seconds
-        )
+        parameters = dict(order.parameters)
+        bound, options = bool(parameters.pop("bound", False)), _options(instance, parameters)
+        found = simulate(instance, [name], options=options, bound=bound, seed=order.seed, time_limit=order.seconds)
         entry = found.policies[0]
         if entry.reasons:
             raise NotFoundError(entry.reasons[0][1])
-        told, took = entry.to_dict(), entry.mean("seconds")
+        content, took = entry.to_dict(), entry.mean("seconds")
         proved = None if found.bound is None else found.bound.mean
-        value = told["utility"]
+        value = content["utility"]
         outcome: dict[str, Any] = {
             "value": value,
             "bound": proved,
             "gap": None if proved is None else relative_gap(value, proved),
             "naive_bound": None if found.naive_bound is None else found.naive_bound.mean,
-        } | {key: told[key] for key in KEPT.split() if key in told}
-        seconds = {} if took is None else {"method": took.mean}
-        return Answer(outcome, found.provenance.solver, seconds)
+        } | {key: content[key] for key in REPORTED.split() if key in content}
+        return Answer(outcome, found.provenance.solver, {} if took is None else {"method": took.mean})
 
     return run
 
@@ -294,22 +258,24 @@ def _options(instance: Day | Clusters, given: dict[str, Any]) -> SimulationOptio
 
 
 # Every method of a study by its name and the kind of instance that it is for.
+TABLES: Final = {"bag": bag_methods, "facility": facility_methods}
+
+
 def method_names(kind: str) -> tuple[str, ...]:
     """Return the names of methods for a kind of instance; policies may have a number after a colon."""
-    if kind == "bag":
-        return tuple(bag_methods())
-    if kind == "facility":
-        return tuple(facility_methods())
+    if kind in TABLES:
+        return tuple(method.name for method in TABLES[kind]())
     return (POLICIES if kind == "day" else CLUSTER_POLICIES).names()
 
 
 def find_method(name: str, kind: str) -> Method | None:
     """Return the method of a name, if there is one for that kind of instance."""
-    if kind == "bag":
-        return bag_methods().get(name)
-    if kind == "facility":
-        return facility_methods().get(name)
+    if kind in TABLES:
+        return next((method for method in TABLES[kind]() if method.name == name), None)
+    find, options = (policy, SimulationOptions) if kind == "day" else (cluster_policy, ClusterOptions)
     try:
-        return policy_method(name, kind)
+        find(name)
     except InstanceError:
         return None
+    takes: dict[str, Check] = {each.name: _checked(options, each.name) for each in fields(options)}
+    return Method(name, kind, _run(name), {"bound": check_yes, **takes}, seeded=True, limited=True)

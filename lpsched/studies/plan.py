@@ -16,7 +16,7 @@ import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.bag.model import Bag
-from lpsched.errors import Fault, InstanceError, LpschedWarning, Place, nearest, quote
+from lpsched.errors import InputIssue, InstanceError, LpschedWarning, Place, nearest, quote
 from lpsched.facility.model import Facility
 from lpsched.generate.bags import cov_bag, grow, resampled
 from lpsched.generate.clusters import machovec_clusters
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
 # clusters   those of the Jobs paper
 Instance: TypeAlias = Bag | Facility | Day | Clusters
-Given: TypeAlias = Mapping[str, Any]
+Spec: TypeAlias = Mapping[str, Any]  # the options of a generator as a study declares them
 FROM: Final = "from"
 GROW: Final = "grow"
 BAG_METHODS: Final = ("cov", GROW)
@@ -61,27 +61,27 @@ BAG_METHODS: Final = ("cov", GROW)
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """What it makes, what is wrong with options, and how an instance is made of sound ones and a seed.
+    """What it makes, how options are checked, and how an instance is made from valid options and a seed.
 
     `make` gets the bag that `from` names as well, where it names one.
     """
 
     kind: str
-    faults: Callable[[Given], Iterator[Fault]]
-    make: Callable[[Given, int, Bag | None], Instance]
+    issues: Callable[[Spec], Iterator[InputIssue]]
+    make: Callable[[Spec, int, Bag | None], Instance]
 
 
 class _Resampling(Options):
     tasks: int | None = None
     tasks_per_machine: float | None = None
 
-    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
+    def at_odds(self, *, in_range: bool) -> Iterator[InputIssue]:
         del in_range
         given = [each for each in (self.tasks, self.tasks_per_machine) if each is not None]
         if len(given) != 1:
-            yield Fault(("tasks",), "both or neither", "tasks or tasks_per_machine", "give one of them")
+            yield InputIssue(("tasks",), "both or neither", "tasks or tasks_per_machine", "give one of them")
         if not all(0 < each < math.inf for each in given):
-            yield Fault(("tasks",), "a number that is not above 0", "a number above 0", "correct it")
+            yield InputIssue(("tasks",), "a number that is not above 0", "a number above 0", "correct it")
 
 
 class _Arriving(Options):
@@ -89,52 +89,48 @@ class _Arriving(Options):
     minutes: float
 
 
-def _without(options: Given, *names: str) -> dict[str, Any]:
+def _without(options: Spec, *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names}
 
 
-def _faults(model: type[Options], given: Given, others: tuple[str, ...] = ()) -> Iterator[Fault]:
-    """Find unknown names, and what the model of the options refuses; `others` are known as well."""
+def _issues(
+    model: type[Options], options: Spec, others: tuple[str, ...] = (), *, needs_from: bool = False
+) -> Iterator[InputIssue]:
+    """Yield unknown names and invalid values of options; names in `others` are known as well."""
     known = (*model.model_fields, *others)
-    yield from (unknown(name, known) for name in given if name not in known)
+    if needs_from and FROM not in options:
+        yield InputIssue((FROM,), "nothing", f"the key {FROM!r}", "add it")
+    yield from (unknown(name, known) for name in options if name not in known)
     try:
-        model(**{name: value for name, value in given.items() if name in model.model_fields})
+        model(**{name: value for name, value in options.items() if name in model.model_fields})
     except InstanceError as error:
-        yield from error.faults
+        yield from error.issues
 
 
-def _needs_from(options: Given) -> Iterator[Fault]:
-    if FROM not in options:
-        yield Fault((FROM,), "nothing", f"the key {FROM!r}", "add it")
-
-
-def _refuses(options: Given, name: str, needed: str) -> Iterator[Fault]:
+def _meaningless(options: Spec, name: str, needed: str) -> Iterator[InputIssue]:
     if name in options:
-        yield Fault((name,), "a key that has no meaning here", needed, "remove it")
+        yield InputIssue((name,), "a key that has no meaning here", needed, "remove it")
 
 
-def _bag_faults(options: Given) -> Iterator[Fault]:
-    own, method = _without(options, "method", FROM), options.get("method", "cov")
+def _bag_issues(options: Spec) -> Iterator[InputIssue]:
+    method = options.get("method", "cov")
     if method not in BAG_METHODS:
-        yield Fault(("method",), repr(method), f"one of {', '.join(BAG_METHODS)}", "choose one")
-        return
-    yield from (_needs_from(options) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
-    yield from _faults(GrowOptions if method == GROW else CovOptions, own, ("method", FROM))
+        yield InputIssue(("method",), repr(method), f"one of {', '.join(BAG_METHODS)}", "choose one")
+    elif method == GROW:
+        yield from _issues(GrowOptions, options, ("method", FROM), needs_from=True)
+    else:
+        yield from _meaningless(options, FROM, "it only with method: grow")
+        yield from _issues(CovOptions, options, ("method", FROM))
 
 
-def _bag(options: Given, seed: int, base: Bag | None) -> Bag:
+def _bag(options: Spec, seed: int, base: Bag | None) -> Bag:
     own, rng = _without(options, "method", FROM), np.random.default_rng(seed)
     if base is None:
         return cov_bag(f"cov-{seed}", rng, CovOptions(**own))
     return grow(f"grow-{seed}", base, rng, GrowOptions(**own)).bag
 
 
-def _resampled_faults(options: Given) -> Iterator[Fault]:
-    yield from _needs_from(options)
-    yield from _faults(_Resampling, options, (FROM,))
-
-
-def _resampled(options: Given, seed: int, base: Bag | None) -> Bag:
+def _resampled(options: Spec, seed: int, base: Bag | None) -> Bag:
     assert base is not None
     tasks = options.get("tasks")
     if tasks is None:
@@ -142,45 +138,45 @@ def _resampled(options: Given, seed: int, base: Bag | None) -> Bag:
     return resampled(base, tasks, np.random.default_rng(seed))
 
 
-def _day_faults(options: Given) -> Iterator[Fault]:
+def _day_issues(options: Spec) -> Iterator[InputIssue]:
     if FROM in options:
-        yield from _faults(_Arriving, options, (FROM,))
+        yield from _issues(_Arriving, options, (FROM,))
     else:
-        yield from _refuses(options, "minutes", "it only with from")
-        yield from _faults(EsscOptions, options, (FROM, "minutes"))
+        yield from _meaningless(options, "minutes", "it only with from")
+        yield from _issues(EsscOptions, options, (FROM, "minutes"))
 
 
-def _day(options: Given, seed: int, base: Bag | None) -> Day:
+def _day(options: Spec, seed: int, base: Bag | None) -> Day:
     if base is None:
         return essc_day(f"day-{seed}", seed, EsscOptions(**options))
     rng = np.random.default_rng(seed)
     return day_of(f"day-{seed}", base, rng, tasks=options["tasks"], minutes=options["minutes"])
 
 
-def _clusters(options: Given, seed: int, _base: Bag | None) -> Clusters:
+def _clusters(options: Spec, seed: int, _base: Bag | None) -> Clusters:
     return machovec_clusters(f"clusters-{seed}", seed, MachovecOptions(**options))
 
 
-def _facility_faults(options: Given) -> Iterator[Fault]:
+def _facility_issues(options: Spec) -> Iterator[InputIssue]:
     platform = options.get("platform", "small")
-    if platform not in PLATFORMS:
-        yield Fault(("platform",), repr(platform), f"one of {', '.join(PLATFORMS)}", "choose one")
-        return
-    yield from _faults(FacilityOptions, PLATFORMS[platform].model_dump() | dict(options), ("platform",))
+    if platform in PLATFORMS:
+        yield from _issues(FacilityOptions, PLATFORMS[platform].model_dump() | dict(options), ("platform",))
+    else:
+        yield InputIssue(("platform",), repr(platform), f"one of {', '.join(PLATFORMS)}", "choose one")
 
 
-def _facility(options: Given, seed: int, _base: Bag | None) -> Facility:
+def _facility(options: Spec, seed: int, _base: Bag | None) -> Facility:
     platform = options.get("platform", "small")
     chosen = PLATFORMS[platform].model_copy(update=_without(options, "platform"))
     return facility_of(f"{platform}-{seed}", np.random.default_rng(seed), chosen)
 
 
 GENERATORS: Final[dict[str, Generator]] = {
-    "bag": Generator("bag", _bag_faults, _bag),
-    "resampled": Generator("bag", _resampled_faults, _resampled),
-    "facility": Generator("facility", _facility_faults, _facility),
-    "day": Generator("day", _day_faults, _day),
-    "clusters": Generator("clusters", partial(_faults, MachovecOptions), _clusters),
+    "bag": Generator("bag", _bag_issues, _bag),
+    "resampled": Generator("bag", partial(_issues, _Resampling, others=(FROM,), needs_from=True), _resampled),
+    "facility": Generator("facility", _facility_issues, _facility),
+    "day": Generator("day", _day_issues, _day),
+    "clusters": Generator("clusters", partial(_issues, MachovecOptions), _clusters),
 }
 
 
@@ -190,34 +186,31 @@ class Gathered:
     """What the files say, by the names that the study has for them, and what is wrong with some."""
 
     instances: Mapping[str, Instance]
-    faults: tuple[Fault, ...]
+    issues: tuple[InputIssue, ...]
 
 
 def gather(study: Study, folder: Path) -> Gathered:
     """Read every file that a study names, relative to its own folder."""
     instances: dict[str, Instance] = {}
-    faults: list[Fault] = []
+    issues: list[InputIssue] = []
     for number, source in enumerate(study.instances):
-        key = "file" if source.file is not None else FROM
-        file = source.file if source.file is not None else source.options.get(FROM)
+        key, file = (FROM, source.options.get(FROM)) if source.file is None else ("file", source.file)
         place: Place = ("instances", number, key)
-        if file is None or file in instances:
+        if file is None:
             continue
         if not isinstance(file, str):
-            faults.append(Fault(place, repr(file), "the name of a file", "correct it"))
+            issues.append(InputIssue(place, repr(file), "the name of a file", "correct it"))
             continue
         try:
-            with warnings.catch_warnings(action="ignore", category=LpschedWarning):  # they are for 'lpsched show'
-                instances[file] = read_instance(folder / file)
+            if file not in instances:
+                with warnings.catch_warnings(action="ignore", category=LpschedWarning):  # they are for 'lpsched show'
+                    instances[file] = read_instance(folder / file)
+            if key == FROM and not isinstance(base := instances[file], Bag):
+                issues.append(InputIssue(place, f"a file of the kind {kind_of(base).name!r}", "a bag", "name one"))
         except InstanceError as error:
-            found = f"{quote(file)}, which cannot be used: {error.faults[0]}"
-            faults.append(Fault(place, found, "a sound instance", f"see 'lpsched show {file}'"))
-    for number, source in enumerate(study.instances):
-        base = None if source.file is not None else instances.get(source.options.get(FROM, ""))
-        if base is not None and not isinstance(base, Bag):
-            place = ("instances", number, FROM)
-            faults.append(Fault(place, f"a file of the kind {kind_of(base).name!r}", "a bag", "name one"))
-    return Gathered(instances, tuple(faults))
+            found = f"{quote(file)}, which cannot be used: {error.issues[0]}"
+            issues.append(InputIssue(place, found, "a valid instance", f"see 'lpsched show {file}'"))
+    return Gathered(instances, tuple(issues))
 
 
 # From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
@@ -245,46 +238,43 @@ class _Block:
 
 def plan(study: Study, gathered: Gathered) -> tuple[Task, ...]:
     """Return every run of a study once, in the order of its instances."""
-    faults = tuple(faults_of(study, gathered))
-    if faults:
-        raise InstanceError(study.name, faults)
+    issues = tuple(issues_of(study, gathered))
+    if issues:
+        raise InstanceError(study.name, issues)
     found: dict[str, Task] = {}
     for _, blocks in itertools.groupby(_blocks(study, gathered), key=lambda block: id(block.source)):
         found |= {task.key: task for task in _tasks(study, gathered, list(blocks))}
     return tuple(found.values())
 
 
-def faults_of(study: Study, gathered: Gathered) -> Iterator[Fault]:
+def issues_of(study: Study, gathered: Gathered) -> Iterator[InputIssue]:
     """Find what a study says that cannot be run."""
-    yield from gathered.faults
+    yield from gathered.issues
     for number, source in enumerate(study.instances):
-        yield from _source_faults(source, ("instances", number))
+        yield from _source_issues(source, ("instances", number))
     kinds = _kinds(study, gathered)
-    if None in kinds:  # told above; nothing is known of methods for it
+    if None in kinds:  # reported above; no methods are known for it
         return
     known = {kind for kind in kinds if kind is not None}
     places = enumerate(study.methods)
-    unsound = [fault for number, each in places for fault in _method_faults(each, known, ("methods", number))]
-    yield from unsound or _unserved(study, kinds)
+    invalid = [issue for number, each in places for issue in _method_issues(each, known, ("methods", number))]
+    yield from invalid or _unserved(study, kinds)
     methods = [method for each in study.methods for kind in known if (method := find_method(each.name, kind))]
     if methods:
-        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
+        yield from _value_issues(study.parameters, methods, ("parameters",), "the methods of this study")
     yield from _clashes(study, known)
     runs = sum(block.runs for block in _blocks(study, gathered))
     if runs > MOST_RUNS:
-        yield Fault((), f"{runs:,} runs", f"at most {MOST_RUNS:,}", "divide the study")
+        yield InputIssue((), f"{runs:,} runs", f"at most {MOST_RUNS:,}", "divide the study")
 
 
-def _source_faults(source: InstanceSource, place: Place) -> Iterator[Fault]:
-    if source.generate is None:
-        return
-    generator = GENERATORS.get(source.generate)
-    if generator is None:
+def _source_issues(source: InstanceSource, place: Place) -> Iterator[InputIssue]:
+    if source.generate in GENERATORS:
+        for issue in GENERATORS[source.generate].issues(source.options):
+            yield InputIssue((*place, *issue.path), issue.got, issue.expected, issue.hint)
+    elif source.generate is not None:
         advice = nearest(source.generate, GENERATORS) or "choose one"
-        yield Fault((*place, "generate"), quote(source.generate), f"one of {', '.join(GENERATORS)}", advice)
-        return
-    for fault in generator.faults(source.options):
-        yield Fault((*place, *fault.path), fault.found, fault.needed, fault.do)
+        yield InputIssue((*place, "generate"), quote(source.generate), f"one of {', '.join(GENERATORS)}", advice)
 
 
 def _kinds(study: Study, gathered: Gathered) -> list[str | None]:
@@ -294,54 +284,54 @@ def _kinds(study: Study, gathered: Gathered) -> list[str | None]:
     return [made.get(each.generate or "") if each.file is None else read.get(each.file) for each in study.instances]
 
 
-def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Iterator[Fault]:
+def _method_issues(choice: MethodChoice, kinds: set[str], place: Place) -> Iterator[InputIssue]:
     methods = [method for kind in INSTANCES if kind in kinds and (method := find_method(choice.name, kind))]
-    if not methods:
+    if methods:
+        yield from _value_issues(choice.parameters, methods, place, choice.name)
+    else:
         known = tuple(dict.fromkeys(name for kind in INSTANCES if kind in kinds for name in method_names(kind)))
         advice = nearest(choice.name, known) or "choose one"
-        yield Fault(place, quote(choice.name), f"one of {', '.join(known)}", advice)
-        return
-    yield from _value_faults(choice.parameters, methods, place, choice.name)
+        yield InputIssue(place, quote(choice.name), f"one of {', '.join(known)}", advice)
 
 
-def _value_faults(
-    given: Mapping[str, Sequence[Any]], methods: Sequence[Method], place: Place, whose: str
-) -> Iterator[Fault]:
-    """Find parameters that none of the methods knows, and values that one of them refuses."""
+def _value_issues(
+    parameters: Mapping[str, Sequence[Any]], methods: Sequence[Method], place: Place, whose: str
+) -> Iterator[InputIssue]:
+    """Yield parameters that no method has, and values that one of them rejects."""
     known = tuple(dict.fromkeys(name for method in methods for name in method.takes))
-    for name, values in given.items():
+    for name, values in parameters.items():
         checks = [method.takes[name] for method in methods if name in method.takes]
         if not checks:
             needed = f"a parameter of {whose}: {', '.join(known) or 'it has none'}"
-            yield Fault((*place, name), "an unknown name", needed, nearest(name, known) or "remove it")
+            yield InputIssue((*place, name), "an unknown name", needed, nearest(name, known) or "remove it")
         for index, value in enumerate(values if checks else ()):
             try:
                 _canonical(value, checks[0])
-            except PydanticCustomError as refused:
+            except PydanticCustomError as error:
                 where = (*place, name, index) if len(values) > 1 else (*place, name)
-                yield Fault(where, **(refused.context or {}))
+                yield InputIssue(where, **(error.context or {}))
 
 
-def _clashes(study: Study, kinds: set[str]) -> Iterator[Fault]:
+def _clashes(study: Study, kinds: set[str]) -> Iterator[InputIssue]:
     """Find parameters of which a run can have one only, and would have several."""
     for number, choice in enumerate(study.methods):
         for method in (find_method(choice.name, kind) for kind in INSTANCES if kind in kinds):
-            given = study.parameters | choice.parameters
+            values = study.parameters | choice.parameters
             apart = method.apart if method else ()
-            several = [name for name in apart if any(value is not None for value in given.get(name, ()))]
+            several = [name for name in apart if any(value is not None for value in values.get(name, ()))]
             if len(several) > 1:
                 needed, do = f"one of them for {choice.name}", "drop one"
-                yield Fault(("methods", number), " and ".join(several), needed, do)
+                yield InputIssue(("methods", number), " and ".join(several), needed, do)
                 break
 
 
-def _unserved(study: Study, kinds: Sequence[str | None]) -> Iterator[Fault]:
+def _unserved(study: Study, kinds: Sequence[str | None]) -> Iterator[InputIssue]:
     """Find instances that no method of the study is for."""
     for number, kind in enumerate(kinds):
         if kind is None or any(find_method(choice.name, kind) for choice in study.methods):
             continue
         needed = f"a method for it: {', '.join(method_names(kind))}"
-        yield Fault(("instances", number), f"a source of the kind {kind!r}", needed, "add one, or drop the source")
+        yield InputIssue(("instances", number), f"a source of the kind {kind!r}", needed, "add one, or drop the source")
 
 
 def _blocks(study: Study, gathered: Gathered) -> Iterator[_Block]:
@@ -366,30 +356,24 @@ def _tasks(study: Study, gathered: Gathered, blocks: Sequence[_Block]) -> Iterat
     source, decides = _source(origin, gathered)
     file = origin.file or origin.options.get(FROM)
     instance = gathered.instances.get(file) if file is not None else None
-    asked = [(block, parameters, seed) for block in blocks for parameters, seed in _asked(block)]
+    combinations = [(block, parameters, seed) for block in blocks for parameters, seed in _combinations(block)]
     for instance_seed in origin.seeds or (None,):
-        for block, parameters, seed in asked:
-            what = {
-                "instance": decides | {"seed": instance_seed},
-                "method": [block.method.kind, block.method.name],
-                "parameters": parameters,
-                "seed": seed,
-                "limits": block.limits,
-            }
+        for block, parameters, seed in combinations:
+            method = block.method
+            run: dict[str, Any] = {"parameters": parameters, "limits": block.limits, "seed": seed}
+            what = {"instance": decides | {"seed": instance_seed}, "method": [method.kind, method.name], **run}
             yield Task(
                 study=study.name,
                 key=digest(what),
                 source=source,
-                method=block.method.name,
-                parameters=parameters,
-                limits=block.limits,
+                method=method.name,
                 instance_seed=instance_seed,
-                seed=seed,
                 instance=instance,
+                **run,
             )
 
 
-def _asked(block: _Block) -> Iterator[tuple[FrozenDict[str, Any], int]]:
+def _combinations(block: _Block) -> Iterator[tuple[FrozenDict[str, Any], int]]:
     """Yield every combination of parameters and seed; null is a parameter that is not given."""
     checks = [block.method.takes[name] for name in block.values]
     for combination in itertools.product(*block.values.values()):
@@ -405,14 +389,14 @@ def _canonical(value: object, check: Any) -> Any:  # noqa: ANN401 - a `Check`, a
 
 
 def _source(source: InstanceSource, gathered: Gathered) -> tuple[FrozenDict[str, Any], FrozenDict[str, Any]]:
-    """Return a source as runs tell it, and what of it decides their outcome."""
+    """Return a source as runs record it, and the part of it that decides their outcome."""
     if source.file is not None:
         hash_ = gathered.instances[source.file].content_hash
         return FrozenDict({"file": source.file, "hash": hash_}), FrozenDict({"hash": hash_})
-    told = {"generate": source.generate, **source.options}
-    if FROM in told:
-        told["hash"] = gathered.instances[told[FROM]].content_hash
-    return FrozenDict(told), FrozenDict(_without(told, FROM))
+    options = {"generate": source.generate, **source.options}
+    if FROM in options:
+        options["hash"] = gathered.instances[options[FROM]].content_hash
+    return FrozenDict(options), FrozenDict(_without(options, FROM))
 
 
 def digest(what: Mapping[str, Any]) -> str:

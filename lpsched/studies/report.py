@@ -7,13 +7,13 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import Fault, InstanceError, nearest, quote
+from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
-from lpsched.model.results import JsonObject, json_of
+from lpsched.model.results import JsonObject, brief, json_of
 from lpsched.studies.lines import StudyRun, read_runs
 
 if TYPE_CHECKING:
@@ -45,26 +45,25 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the group as it appears in JSON."""
-        told = {name: self._told(name) for name in self.numbers}
-        return json_of(self, "by runs failed quantities", quantities=told)
+        quantities = {name: _summary(numbers) if numbers else None for name, numbers in self.numbers.items()}
+        return json_of(self, "by runs failed quantities", quantities=quantities)
 
-    def _told(self, quantity: str) -> dict[str, Any] | None:
-        numbers, mean = self.numbers[quantity], self.mean(quantity)
-        if mean is None:
-            return None
-        return {
-            "runs": len(numbers),
-            "mean": mean.mean,
-            "half_width": mean.half_width,
-            "median": statistics.median(numbers),
-            "least": min(numbers),
-            "most": max(numbers),
-        }
+
+def _summary(numbers: Sequence[float]) -> dict[str, Any]:
+    mean = estimate_of(numbers)
+    return {
+        "runs": len(numbers),
+        "mean": mean.mean,
+        "half_width": mean.half_width,
+        "median": statistics.median(numbers),
+        "least": min(numbers),
+        "most": max(numbers),
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Failure(JsonObject):
-    """Why runs failed, and where: so many, the first of them with these words."""
+    """Failed runs by cause: how many, where, and the first message."""
 
     reason: str
     runs: int
@@ -78,9 +77,9 @@ class StudyReport:
     Attributes
     ----------
     by
-        The columns that tell groups apart.
+        The columns that distinguish groups.
     quantities
-        What is told of each group; the first ones are those asked for.
+        The quantities shown for each group; requested ones first.
     units
         Of quantities that have the same unit in all runs.
     versions
@@ -96,7 +95,8 @@ class StudyReport:
     failures: tuple[Failure, ...]
     versions: tuple[str, ...]
     solvers: tuple[str, ...]
-    lpsched: str
+    lpsched: str = field(default_factory=version_of_lpsched)
+    __repr__ = brief
 
     @property
     def runs(self) -> int:
@@ -111,27 +111,26 @@ class StudyReport:
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched study report --json` prints; its keys are stable."""
         keys = "format lpsched study lines runs failed by quantities units groups failures made_by"
-        made_by = {"lpsched": self.versions, "solver": self.solvers}
-        return json_of(self, keys, format=FORMAT, made_by=made_by)
+        return json_of(self, keys, format=FORMAT, made_by={"lpsched": self.versions, "solver": self.solvers})
 
 
-# From a study's lines to its report: which columns tell runs apart, which numbers there are; no solving.
+# From a study's lines to its report: which columns distinguish runs, which numbers there are; no solving.
 #
 # Columns are `instances` (a file, or a generator and its options), `method`, every parameter and `limit` (of
-# seconds). Unless somebody says by which to go, it is by those that differ from run to run. Numbers are those
+# seconds). By default, groups are formed by those that differ between runs. Numbers are those
 # of the outcomes by their names, with dots for what lies deeper (`worth.machine_types.gpu`), and `seconds`,
 # that the whole run took; parts of it are `timings.relax` and so on.
 #
-# Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such
-# bound holds for all schedules, whoever found them, so each gap is the distance from that one.
-QUESTION: Final = ("price", "profit_ratio", "power_cap", "deadline")  # beside the objective
+# Runs of a bag that solve the same problem have one bound: the best that any of them proved. Each such
+# bound holds for all schedules of all methods, so each gap is the distance from that one.
+PROBLEM: Final = ("price", "profit_ratio", "power_cap", "deadline")  # beside the objective
 INSTANCES, METHOD, LIMIT = "instances", "method", "limit"
 IN_UNITS: Final = ("value", "bound")
 USUAL: Final = (GAP, *IN_UNITS)
 WITHOUT: Final = ("generate", "hash")
 MOST_GROUPS: Final = 10_000
 DEEPEST: Final = 4
-HASH: Final = 8  # letters of it that tell two of one name apart
+HASH: Final = 8  # letters that distinguish two of the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ class _Row:
     unit: str | None
     version: str
     source: FrozenDict[str, Any]
-    question: tuple[Any, ...] | None  # of a bag; the same for all methods
+    problem: tuple[Any, ...] | None  # of a bag, its objective last; the same for all methods; `None` without a bound
 
 
 def study_report(
@@ -168,25 +167,24 @@ def study_report(
         solvers[run.solver] = None
     if not rows:
         needed, do = "at least one run", "see 'lpsched study run'"
-        raise InstanceError(str(lines), (Fault((), "no runs", needed, do),))
+        raise InstanceError(str(lines), (InputIssue((), "no runs", needed, do),))
     names = _names(list(dict.fromkeys(row.source for row in rows.values())))
     named = [replace(row, columns={**row.columns, INSTANCES: names[row.source]}) for row in rows.values()]
     several = _with_one_bound(named)
     columns = tuple(dict.fromkeys(name for row in several for name in row.columns))
     chosen = _chosen("by", by, columns) or _varying(several, columns)
     _chosen("value", quantities, tuple(numbers))
-    told = tuple(name for name in wanted if name in numbers)
+    shown = tuple(name for name in wanted if name in numbers)
     return StudyReport(
         study=study,
         lines=str(lines),
         by=chosen,
-        quantities=told,
+        quantities=shown,
         units=_units(several),
-        groups=_groups(several, chosen, told, str(lines)),
+        groups=_groups(several, chosen, shown, str(lines)),
         failures=_failures(several, columns),
         versions=tuple(sorted({row.version for row in several})),
         solvers=tuple(solvers),
-        lpsched=version_of_lpsched(),
     )
 
 
@@ -194,29 +192,24 @@ def _row(run: StudyRun, numbers: Mapping[str, float]) -> _Row:
     columns = {INSTANCES: "", METHOD: run.method, **run.parameters}
     if run.limits:
         columns[LIMIT] = run.limits.get("seconds")
-    unit = None if run.outcome is None else run.outcome.get("unit")
+    outcome, problem = run.outcome or FrozenDict({}), None
+    unit = outcome.get("unit") if isinstance(outcome.get("unit"), str) else None
     source = FrozenDict({name: _hashable(each) for name, each in run.source.items()})
-    unit = unit if isinstance(unit, str) else None
-    return _Row(columns, numbers, run.reason, unit, run.lpsched, source, _question(run))
-
-
-def _question(run: StudyRun) -> tuple[Any, ...] | None:
-    """Return what was asked of a bag, its objective last; `None` if the run has no bound."""
-    if run.outcome is None or run.kind != "bag" or not {"objective", "value", "bound"} <= run.outcome.keys():
-        return None
-    given = (_hashable(run.parameters.get(name)) for name in QUESTION)
-    return run.instance_hash, *given, run.outcome["objective"]
+    if run.kind == "bag" and {"objective", "value", "bound"} <= outcome.keys():
+        options = (_hashable(run.parameters.get(name)) for name in PROBLEM)
+        problem = (run.instance_hash, *options, outcome["objective"])
+    return _Row(columns, numbers, run.reason, unit, run.lpsched, source, problem)
 
 
 def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
-    """Give the runs of one question the best bound of them all."""
+    """Give the runs of one problem the best bound of them all."""
     best: dict[tuple[Any, ...], float] = {}
     for row in rows:
-        if row.question is not None and "bound" in row.numbers:
-            sharper = min if row.question[-1] == "profit" else max
+        if row.problem is not None and "bound" in row.numbers:
+            sharper = min if row.problem[-1] == "profit" else max
             bound = row.numbers["bound"]
-            best[row.question] = sharper(bound, best.get(row.question, bound))
-    return [row if row.question not in best else _bounded(row, best[row.question]) for row in rows]
+            best[row.problem] = sharper(bound, best.get(row.problem, bound))
+    return [row if row.problem not in best else _bounded(row, best[row.problem]) for row in rows]
 
 
 def _bounded(row: _Row, bound: float) -> _Row:
@@ -251,18 +244,18 @@ def _name(source: Mapping[str, Any], taken: Mapping[str, set[Any]]) -> str:
     if "file" in source:
         return str(source["file"])
     differing = (name for name in taken if name not in WITHOUT and len(taken[name]) > 1)
-    given = ((name, source[name]) for name in differing if name in source)
-    told = (f"{name} {'+'.join(map(str, v)) if isinstance(v, list | tuple) else v}" for name, v in given)
-    return ", ".join((str(source.get("generate", "unknown")), *told))
+    values = ((name, source[name]) for name in differing if name in source)
+    options = (f"{name} {'+'.join(map(str, v)) if isinstance(v, list | tuple) else v}" for name, v in values)
+    return ", ".join((str(source.get("generate", "unknown")), *options))
 
 
-def _flat(prefix: str, told: object, depth: int) -> Iterable[tuple[str, float]]:
+def _flat(prefix: str, value: object, depth: int) -> Iterable[tuple[str, float]]:
     """Yield the numbers of an outcome by their names."""
-    if isinstance(told, Mapping) and depth < DEEPEST:
-        for name, each in told.items():
+    if isinstance(value, Mapping) and depth < DEEPEST:
+        for name, each in value.items():
             yield from _flat(f"{prefix}.{name}" if prefix else str(name), each, depth + 1)
-    elif isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told):
-        yield prefix, float(told)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        yield prefix, float(value)
 
 
 def _hashable(value: Any) -> Any:  # noqa: ANN401 - a plain value of JSON
@@ -291,17 +284,17 @@ def _numbers(run: StudyRun) -> dict[str, float]:
     return numbers
 
 
-def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names asked for."""
-    faults = []
-    for name in asked or ():
-        if name not in known:
-            shown = [each for each in known if "." not in each] or list(known)
-            needed = f"one of {', '.join(shown)}"
-            faults.append(Fault((what,), quote(name), needed, nearest(name, known) or "choose one"))
-    if faults:
-        raise InstanceError("the report", tuple(faults))
-    return tuple(dict.fromkeys(asked or ()))
+def _chosen(what: str, requested: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the requested names, if all of them are known."""
+    shown = [each for each in known if "." not in each] or list(known)
+    issues = tuple(
+        InputIssue((what,), quote(name), f"one of {', '.join(shown)}", nearest(name, known) or "choose one")
+        for name in requested or ()
+        if name not in known
+    )
+    if issues:
+        raise InstanceError("the report", issues)
+    return tuple(dict.fromkeys(requested or ()))
 
 
 def _units(rows: Sequence[_Row]) -> FrozenDict[str, str]:
@@ -318,7 +311,7 @@ def _groups(rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], 
         found.setdefault(tuple(_hashable(row.columns.get(name)) for name in by), []).append(row)
     if len(found) > MOST_GROUPS:
         do = "go by fewer columns: --by method"
-        raise InstanceError(source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),))
+        raise InstanceError(source, (InputIssue(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),))
     order = {value: place for place, value in enumerate(dict.fromkeys(v for key in found for v in key))}
     keys = sorted(found, key=lambda key: [_place(value, order) for value in key])
     return tuple(_group(FrozenDict(zip(by, key, strict=True)), found[key], quantities) for key in keys)

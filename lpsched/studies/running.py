@@ -11,19 +11,19 @@ import warnings
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from lpsched.cancellation import Watch
-from lpsched.errors import Fault, LpschedWarning, OutputError
+from lpsched.cancellation import CancelToken
+from lpsched.errors import InputIssue, LpschedWarning, OutputError
 from lpsched.io.rows import plain_words, reason
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.studies.executors import Crew, Task, run_of
+from lpsched.studies.executors import Executor, Task, run_of
 from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
-from lpsched.studies.plan import FROM, GENERATORS, Gathered, Instance, faults_of, gather, plan
+from lpsched.studies.plan import FROM, GENERATORS, Gathered, Instance, gather, issues_of, plan
 from lpsched.studies.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -53,36 +53,31 @@ def make_run(task: Task) -> StudyRun:
         why = plain_words(reason(error)) or type(error).__name__
     timings |= {} if answer is None else dict(answer.timings)
     timings["total"] = time.perf_counter() - began
+    ended = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
     return run_of(
         task,
         instance,
         why,
         solver=default_solver().name if answer is None else answer.solver,
         kind=None if instance is None else kind_of(instance).name,
-        outcome=None if answer is None else answer.outcome,
-        timings=timings,
-        where=where(),
+        outcome=None if answer is None else FrozenDict(answer.outcome),
+        timings=FrozenDict(timings),
+        where=FrozenDict({"machine": platform.node(), "process": os.getpid(), "ended": ended}),
     )
 
 
 def _instance(task: Task) -> Instance:
     """Return the instance of a task: the one it brings, the one made last, or one made now."""
     if task.instance_seed is None:
-        brought: Instance = task.instance
-        return brought
-    made_by = (task.source, task.instance_seed)
-    if made_by not in _LAST:
+        external: Instance = task.instance
+        return external
+    origin = (task.source, task.instance_seed)
+    if origin not in _LAST:
         options = {name: each for name, each in task.source.items() if name not in ("generate", "hash", FROM)}
         made = GENERATORS[task.source["generate"]].make(options, task.instance_seed, task.instance)
         _LAST.clear()
-        _LAST[made_by] = made
-    return _LAST[made_by]
-
-
-def where() -> FrozenDict[str, Any]:
-    """Return the machine, the process and the time: nothing that a result may depend on."""
-    ended = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-    return FrozenDict({"machine": platform.node(), "process": os.getpid(), "ended": ended})
+        _LAST[origin] = made
+    return _LAST[origin]
 
 
 # A study from its file to its lines: read, plan, leave out what is there, make the rest.
@@ -93,10 +88,10 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
     study: Study | Path | str,
     lines: Path | str | None = None,
     *,
-    crew: Crew | None = None,
+    executor: Executor | None = None,
     resume: bool = False,
     retry_failed: bool = False,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
 ) -> StudySummary:
     """Make every run of a study, and write each as one line of JSON as soon as it has ended.
 
@@ -106,13 +101,13 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         A study file, whose files are relative to it; or a study, whose files are relative to here.
     lines
         The file to write; by default beside the study's, with the ending `.runs.jsonl`.
-    crew
+    executor
         Who makes the runs; by default this process, one after another.
     resume
         Whether to go on with lines that are there: their runs are not made again.
     retry_failed
         Whether to go on, and to make those runs again that failed; their later lines count.
-    watch
+    cancel
         When it is over, no more runs are begun; what is written stays.
 
     Raises
@@ -127,22 +122,22 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         if isinstance(study, Study):
             raise OutputError("cannot write the lines of a study without a file; name a file for them")
         lines = lines_of(study)
-    tasks, watch = plan(declared, gathered), watch or Watch()
+    tasks, cancel = plan(declared, gathered), cancel or CancelToken()
     with RunLines(Path(lines), resume=resume or retry_failed) as file:
         ended, others, versions = _found(file.path, {task.key for task in tasks})
         if others and not ended:
-            do = "choose another name"
-            raise OutputError(f"cannot write {file.path}: its {others:,} runs are of another study; {do}")
+            why = f"its {others:,} runs are of another study; choose another name"
+            raise OutputError(f"cannot write {file.path}: {why}")
         done = {key for key, why in ended.items() if why is None or not retry_failed}
         waiting = [task for task in tasks if task.key not in done]
         before, made, began = len(tasks) - len(waiting), 0, time.perf_counter()
-        watch.tell("runs", done=before, total=len(tasks))
-        with closing((crew or SerialCrew()).work_off(make_run, waiting, watch=watch)) as runs:
+        cancel.report("runs", done=before, total=len(tasks))
+        with closing((executor or SerialExecutor()).work_off(make_run, waiting, cancel=cancel)) as runs:
             for run in runs:
                 file.add(run)
                 made += 1
                 ended[run.key] = run.reason
-                watch.tell("runs", done=before + made, total=len(tasks))
+                cancel.report("runs", done=before + made, total=len(tasks))
     reasons = Counter(reason for reason in ended.values() if reason is not None)
     return StudySummary(
         study=declared.name,
@@ -155,21 +150,20 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         others=others,
         versions=tuple(sorted(versions - {version_of_lpsched()})),
         seconds=time.perf_counter() - began,
-        lpsched=version_of_lpsched(),
     )
 
 
 def declare(study: Study | Path | str) -> tuple[Study, Gathered]:
-    """Return a study and what its files say, when all that it declares is known to be sound."""
+    """Return a study and what its files say, when all that it declares is known to be valid."""
     if isinstance(study, Study):
         return study, gather(study, Path())
     folder, gathered = Path(study).parent, list[Gathered]()
 
-    def faults(read: Study) -> list[Fault]:
+    def issues(read: Study) -> list[InputIssue]:
         gathered.append(gather(read, folder))
-        return list(faults_of(read, gathered[-1]))
+        return list(issues_of(read, gathered[-1]))
 
-    return read_study(study, faults), gathered[-1]
+    return read_study(study, issues), gathered[-1]
 
 
 def _found(path: Path, planned: set[str]) -> tuple[dict[str, str | None], int, set[str]]:
@@ -185,12 +179,14 @@ def _found(path: Path, planned: set[str]) -> tuple[dict[str, str | None], int, s
     return ended, others, versions
 
 
-class SerialCrew:
+class SerialExecutor:
     """Makes runs here, in their order."""
 
-    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, begin no more."""
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, cancel: CancelToken
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the token has expired, begin no more."""
         for task in tasks:
-            if watch.is_over():
+            if cancel.expired():
                 return
             yield make(task)

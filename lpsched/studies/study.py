@@ -12,18 +12,17 @@ Every combination of them is one run. What a method or a generator takes is know
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, cast
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import core_schema
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
 from lpsched.model.base import Entries, Instance, Part
-from lpsched.model.fields import Amount, Checked, FrozenDict, Message, Name, Several, Text, Whole, describe, refusal
+from lpsched.model.fields import Accepted, Amount, FrozenDict, Name, Several, Text, Whole, describe, refusal
 from lpsched.model.problems import part_from
 from lpsched.model.provenance import LARGEST_SEED
 
@@ -33,28 +32,25 @@ MOST_PARAMETERS: Final = 100
 PlainValue: TypeAlias = str | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain(Checked[Any]):
-    """A number, a text, yes or no, or null; as an option of a generator a list of numbers, too."""
+def _plain(value: object) -> object:
+    if value is not None and not isinstance(value, str | int | float):
+        raise ValueError("not plain")
+    return value
 
-    is_option: bool = False
 
-    def core(self) -> CoreSchema:
-        """Return such a value as it is."""
-        described: TypeAdapter[Any] = TypeAdapter(PlainValue | list[float] if self.is_option else PlainValue)
-        return core_schema.no_info_plain_validator_function(self._plain, json_schema_input_schema=described.core_schema)
+def _option(value: object) -> object:
+    is_list = isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value)
+    return tuple(cast("list[float]", value)) if is_list else _plain(value)
 
-    def _plain(self, value: object) -> object:
-        if self.is_option and isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value):
-            return tuple(value)
-        if value is not None and not isinstance(value, str | int | float):
-            raise ValueError("not plain")
-        return value
 
-    def message(self, value: object) -> Message:
-        """Return what was found, what is needed, and what to do."""
-        needed = "a number, a word or a list of numbers" if self.is_option else "a number, a word, yes or no, or null"
-        return describe(value), needed, ""
+def _accepted(check: Callable[[object], object], kind: Any, needed: str) -> Accepted[Any]:  # noqa: ANN401 - a type
+    described: TypeAdapter[Any] = TypeAdapter(kind)
+    schema = core_schema.no_info_plain_validator_function(check, json_schema_input_schema=described.core_schema)
+    return Accepted(schema, needed, "")
+
+
+check_plain: Final = _accepted(_plain, PlainValue, "a number, a word, yes or no, or null")
+check_option: Final = _accepted(_option, PlainValue | list[float], "a number, a word or a list of numbers")
 
 
 class SeedRange(Part):
@@ -83,7 +79,7 @@ Seeds = Annotated[
     BeforeValidator(_each_seed, json_schema_input_type=list[Seed] | SeedRange),
 ]
 Values = Annotated[
-    tuple[Annotated[Any, _Plain()], ...],
+    tuple[Annotated[Any, check_plain], ...],
     Several(1, MOST_RUNS, "a value, or a list of them"),
     BeforeValidator(_listed, json_schema_input_type=PlainValue | Annotated[list[PlainValue], Several(1, MOST_RUNS)]),
 ]
@@ -115,7 +111,7 @@ class GeneratorSource(Part):
     """Instances of a generator, one for each seed; all other keys are options of the generator."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Annotated[Any, _Plain(is_option=True)]] = Field(init=False)
+    __pydantic_extra__: dict[str, Annotated[Any, check_option]] = Field(init=False)
     generate: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a generator")]
     seeds: Seeds = Field(description=SEEDS_NEEDED)
     file: ClassVar[None] = None
@@ -180,23 +176,23 @@ class Study(Instance):
     description: Annotated[str, Text(LONGEST_TEXT)] = ""
 
 
-def read_study(path: Path | str, check: Callable[[Study], Iterable[Fault]] | None = None) -> Study:
+def read_study(path: Path | str, check: Callable[[Study], Iterable[InputIssue]] | None = None) -> Study:
     """Read a study from a YAML or JSON file.
 
-    `check` finds what else is wrong with a study of sound shape, so that it is told with the line it stands in.
+    `check` yields further errors of a study of valid shape, so that they are reported with their lines.
 
     Raises
     ------
     InstanceError
-        If anything is wrong; the error lists every fault in file order.
+        If anything is wrong; the error lists every error in file order.
     """
     path = Path(path)
 
     def make(raw: object) -> Study:
         study = Study.read(raw, str(path))
-        faults = tuple(check(study)) if check is not None else ()
-        if faults:
-            raise InstanceError(str(path), faults)
+        issues = tuple(check(study)) if check is not None else ()
+        if issues:
+            raise InstanceError(str(path), issues)
         return study
 
     return made_of(read_document(path), path, make)

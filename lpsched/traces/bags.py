@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.errors import Fault, InstanceError, quote
+from lpsched.errors import InputIssue, InstanceError, quote
 from lpsched.io.content import csv_bytes
 from lpsched.model.fields import MOST
 from lpsched.model.table import Table
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 #
 # A machine is a node (a processor, in logs that count those) and runs one task at a time. A job of width w that
 # took t seconds is w tasks of t seconds each, and its joules J are shared among them. Per cell, over its jobs:
-#
 #     seconds  mean        sum w t / sum w                             node-seconds stay what they were
 #              deviation   square root of  sum w (t - mean)^2 / sum w  times  N / (N - 1),  N jobs
 #     watts    mean        sum J / sum w t                             joules stay what they were
 #              deviation   the same with J / (w t) in place of t and w t in place of w
 #     variation            deviation / mean
-#
 # Watts are of those jobs whose joules are known; a deviation needs two jobs.
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
@@ -52,7 +50,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """What the jobs of a log tell of each pair of a task type and a machine type."""
+    """What the jobs of a log say of each pair of a task type and a machine type."""
 
     tasks: NDArray[np.int64]
     seconds: Means
@@ -89,24 +87,15 @@ def _means(
     return Means(samples.reshape(shape), mean.reshape(shape), deviation.reshape(shape))
 
 
-# Estimates for cells without samples, from the other cells of their row and of their column.
-#
-# A cell is taken to be the product of something of its task type and something of its machine type: with r_i
-# and c_j their logarithms,
-#
+# Estimates for cells without samples. A cell is taken to be the product of something of its task type and something of
+# its machine type (the two-way analysis of variance without interaction, on logarithms): with r_i and c_j their
+# logarithms,
 #    log v_ij  =  r_i + c_j,     with the least  sum over cells with samples of  n_ij (log v_ij - r_i - c_j)^2
-#
-# where n_ij is the number of samples. Given c, the best r_i is the weighted mean of log v_ij - c_j over the
-# row; put in, that leaves one linear equation per machine type. A cell is estimated only if its row and its
-# column are *connected*: if one gets from the one to the other over cells with samples. Where they are, the
-# estimate is the only one; where they are not, nothing is known about how the two compare.
-#
-# Powers of pairs whose times are known are needed even then: those are taken as typical of the machine type,
-# the geometric mean of its column, by samples (`typical`).
-#
-# It is the two-way analysis of variance without interaction, on logarithms: what one machine type does better
-# than another for one kind of work, it does for all. Real machines differ more than that, so estimated cells
-# are marked.
+# where n_ij is the number of samples. Given c, the best r_i is the weighted mean of log v_ij - c_j over the row; put
+# in, that leaves one linear equation per machine type. A cell is estimated only if its row and its column are
+# *connected* over cells with samples; there the estimate is unique. Powers of pairs whose times are known are needed
+# even otherwise: those are taken as typical of the machine type, the geometric mean of its column, by samples
+# (`typical`). Real machines differ more than that, so estimated cells are marked.
 def estimates(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return an estimate for every cell that is connected, NaN elsewhere; values are task types by machine types.
 
@@ -166,17 +155,13 @@ def connected(has_samples: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return together
 
 
-# Jobs of a log as a bag: what ran, what it ran on, and how long it took there.
+# Jobs of a log as a bag. Each job counts as many tasks as it is wide, one on each of its nodes, without the duty to run
+# at the same time, and each with the mean time of its type (`cells_of`). So node-seconds and joules are those of the
+# log. A bag has neither arrivals nor tasks that need several machines at once.
 #
-# Each job counts as many tasks as it is wide, one on each of its nodes, freed from the duty to run at the
-# same time, and each with the mean time of its type (`cells_of`). So node-seconds and joules are those of the
-# log. A bag knows nothing of arrivals, nor of tasks that need several machines at once: it is the load, not
-# the day.
-#
-# A pair that no job tells of is absent: it cannot run. With `fill` it is estimated where that can be done
-# (`estimates`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
-# tells its energy, nobody knows any.
-MOST_TOLD: Final = 20  # cells that a message names
+# A pair without jobs is absent: it cannot run. With `fill` it is estimated where that can be done (`estimates`), and so
+# are powers of pairs whose jobs have no energy; of a machine type without any energy in its jobs, none is known.
+MOST_LISTED: Final = 20  # cells that a message names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,9 +175,9 @@ class LoggedBag:
 
 
 def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False, watts: bool = True) -> LoggedBag:
-    """Return jobs as a bag; there are so many machines of each type, in the order of `jobs.machines`.
+    """Return jobs as a bag; `machines` are the counts of machine types, in the order of `jobs.machines`.
 
-    `fill` estimates what no job tells; `watts` writes powers, if any job tells its energy.
+    `fill` estimates what no job says; `watts` writes powers, if any job has its energy.
     """
     require_few_groups(name, jobs.groups)
     total = float(jobs.width.astype(np.float64).sum())
@@ -240,20 +225,20 @@ def with_powers(logged: LoggedBag, watts_per_node: float) -> LoggedBag:
 
 
 def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: bool) -> None:
-    """Refuse pairs with a time and without a power: nobody could say what they cost."""
+    """Raise an error for pairs with a time and without a power."""
     do = "leave all powers out (--no-watts)"
     do = do if fill else f"estimate it (--fill), or {do}"
-    faults = [
-        Fault(
+    issues = [
+        InputIssue(
             ("watts", jobs.groups[i], jobs.machines[j]),
-            f"no job of {quote(jobs.groups[i])} on {quote(jobs.machines[j])} that tells its energy",
+            f"no job of {quote(jobs.groups[i])} on {quote(jobs.machines[j])} with its energy",
             "at least one, since others do",
             do,
         )
-        for i, j in np.argwhere(lacking)[:MOST_TOLD].tolist()
+        for i, j in np.argwhere(lacking)[:MOST_LISTED].tolist()
     ]
-    if faults:
-        raise InstanceError(name, tuple(faults))
+    if issues:
+        raise InstanceError(name, tuple(issues))
 
 
 # What the cells of a bag's tables rest on, as a CSV beside the bag: one row per pair that can run.
@@ -281,18 +266,11 @@ def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...
             if seconds is None:
                 continue
             guessed = {"seconds": logged.estimated_seconds[i, j], "watts": logged.estimated_watts[i, j]}
-            yield (
-                task.name,
-                machine.name,
-                int(cells.seconds.samples[i, j]),
-                int(cells.tasks[i, j]),
-                seconds,
-                *(_known(each[i, j]) for each in spread),
-                int(cells.watts.samples[i, j]),
-                None if bag.watts is None else bag.watts[i, j],
-                *(_known(each[i, j]) for each in power_spread),
-                " and ".join(name for name, is_guess in guessed.items() if is_guess),
-            )
+            own = int(cells.seconds.samples[i, j]), int(cells.tasks[i, j]), seconds
+            power = int(cells.watts.samples[i, j]), None if bag.watts is None else bag.watts[i, j]
+            spreads = [[_known(each[i, j]) for each in pair] for pair in (spread, power_spread)]
+            estimated = " and ".join(name for name, is_guess in guessed.items() if is_guess)
+            yield (task.name, machine.name, *own, *spreads[0], *power, *spreads[1], estimated)
 
 
 def cells_as_csv(logged: LoggedBag) -> bytes:

@@ -20,8 +20,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import FORMAT, Bag, bag_from_dict
-from lpsched.errors import Fault, InstanceError, quote
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
+from lpsched.errors import InputIssue, InstanceError, quote
+from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_bytes
 from lpsched.io.documents import resolve
 from lpsched.io.tables import csv_lines, ragged
 from lpsched.model.fields import numbered
@@ -63,7 +63,7 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     """Make a bag of a table of times, and of a table of watts of the same shape.
 
     The bag is called as the file if no `name` is given. The first column of a CSV holds names of task types, or times
-    like the others; if not given, names when its header is empty or speaks of tasks, or when none of its cells is a
+    like the others; if not given, names when its header is empty or names tasks, or when none of its cells is a
     number. There are `tasks_each` of every task type and `machines_each` of every machine type.
     """
     times = _read_matrix(path, first_column)
@@ -85,10 +85,10 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
 
 
 def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None:
-    """Refuse watts of another shape, or with other names where both files give some."""
+    """Raise an error for watts of another shape, or with other names where both files give some."""
     if watts.shape != times.shape:
         found, needed = (" x ".join(map(str, table.shape)) for table in (watts, times))
-        raise one_fault(power, f"{found} watts", f"{needed}, as in {path.name}", "bring tables of one shape")
+        raise one_issue(power, f"{found} watts", f"{needed}, as in {path.name}", "bring tables of one shape")
     for kind, ours, theirs in (
         ("task type", times.tasks, watts.tasks),
         ("machine type", times.machines, watts.machines),
@@ -96,7 +96,7 @@ def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None
         for mine, other in zip(ours or [], theirs or [], strict=False):
             if mine != other:
                 needed = f"{quote(mine)}, as in {path.name}"
-                raise one_fault(power, f"the {kind} {quote(other)}", needed, "bring both in the same order")
+                raise one_issue(power, f"the {kind} {quote(other)}", needed, "bring both in the same order")
 
 
 def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
@@ -107,7 +107,7 @@ def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
         return _braun(path, int(header[1]), int(header[2]), rest)
     if "," not in first and path.suffix.lower() != ".csv":
         needed = "'tasks machines' and then one time a line, or a CSV with machine names"
-        raise one_fault(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
+        raise one_issue(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
     return _csv(path, text, first_column)
 
 
@@ -119,9 +119,9 @@ def _bytes(path: Path) -> bytes:
         with gzip.open(io.BytesIO(content)) as file:
             unpacked = file.read(MOST_TEXT_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
+        raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
     if len(unpacked) > MOST_TEXT_BYTES:
-        raise one_fault(path, "a very large file inside", f"at most {MOST_TEXT_BYTES:,} bytes", "split it")
+        raise one_issue(path, "a very large file inside", f"at most {MOST_TEXT_BYTES:,} bytes", "split it")
     return unpacked
 
 
@@ -129,39 +129,39 @@ def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
     words = rest.split()
     if len(words) != tasks * machines or not words:
         needed = f"{tasks} x {machines} = {tasks * machines}, as its first line says"
-        raise one_fault(path, f"{len(words)} times", needed, "check that the file is whole")
+        raise one_issue(path, f"{len(words)} times", needed, "check that the file is whole")
     cells = [resolve(word) for word in words]
     for position, cell in enumerate(cells):
         if not isinstance(cell, int | float) or isinstance(cell, bool):
             found = f"{quote(words[position])} as time number {position + 1}"
-            raise one_fault(path, found, "a number", "mend the file", position + 2)
+            raise one_issue(path, found, "a number", "fix the file", position + 2)
     rows = [list(cells[i * machines : (i + 1) * machines]) for i in range(tasks)]
     return _Matrix(None, None, rows)
 
 
 def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
     (_, header), *body = csv_lines(path, text)
-    faults = tuple(Fault((), *ragged(row, header), line=number) for number, row in body if len(row) != len(header))
-    if faults:
-        raise InstanceError(str(path), faults)
+    issues = tuple(InputIssue((), *ragged(row, header), line=number) for number, row in body if len(row) != len(header))
+    if issues:
+        raise InstanceError(str(path), issues)
     if not body:
-        raise one_fault(path, "a header and no rows", "one row per task type", "add the times")
+        raise one_issue(path, "a header and no rows", "one row per task type", "add the times")
     named = _has_names(path, header[0], body) if first_column is None else first_column is FirstColumn.NAMES
     start = 1 if named else 0
     if start == len(header):
-        raise one_fault(path, "a column of names and nothing else", "a column of times", "add the times")
+        raise one_issue(path, "a column of names and nothing else", "a column of times", "add the times")
     tasks = [row[0].strip() for _, row in body] if named else None
     rows = [[resolve(cell.strip()) for cell in row[start:]] for _, row in body]
     return _Matrix([label.strip() for label in header[start:]], tasks, rows)
 
 
 def _has_names(path: Path, corner: str, body: list[tuple[int, list[str]]]) -> bool:
-    """Decide what the first column holds; a mixture of words and numbers is a fault, not a guess."""
+    """Decide what the first column holds; a mixture of words and numbers is an error, not a guess."""
     if not corner.strip() or corner.strip().lower().startswith(NAME_HEADERS):
         return True
     words = [(line, row[0]) for line, row in body if isinstance(resolve(row[0].strip()), str)]
     if words and len(words) < len(body):
         line, word = words[0]
         found = f"{quote(word)} in a first column that also has numbers"
-        raise one_fault(path, found, "names or times, not both", "mend it, or use --first-column", line)
+        raise one_issue(path, found, "names or times, not both", "fix it, or use --first-column", line)
     return bool(words)

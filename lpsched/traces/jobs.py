@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, Place
+from lpsched.errors import InputIssue, InstanceError, Place
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves, Points
 from lpsched.online.parts import Cluster, DayTaskType
@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
 
 # Jobs of a log that count, whatever format it was in, and an account of those that do not.
-#
 #     width      processors of a job in a Standard Workload Format log, nodes of a Slurm job
 #     run        seconds that it really took, or shall take; 0 means less than half a second
-#     start      when it started; NaN where nobody knows
-#     requested  seconds that its owner asked for; NaN where nobody knows
-#     joules     what it consumed; NaN where nobody knows
+#     start      when it started; NaN where not known
+#     requested  seconds that its owner asked for; NaN where not known
+#     joules     what it consumed; NaN where not known
 #     machine    on which of the system's parts it ran: a partition, or the whole
 #     group      which of the task types it belongs to
-#
 # Jobs stand in the order of their submit times, equal ones in that of the log.
-ONLY_TYPE: Final = "job"  # where jobs are not told apart
+ONLY_TYPE: Final = "job"  # where all jobs are one type
 SIZE, TIME = "size", "time"  # what task types may be grouped by besides columns of a log: the classes of these
 LEAST_SECONDS: Final = 0.5  # what rounds to 0
 NAMES: Final = ("machines", "groups")
@@ -86,8 +84,8 @@ class Totals:
 
     width_seconds: float
     widest: int
-    submit_span_seconds: float | None  # if all tell their submit time
-    joules: float | None  # of those jobs that tell it
+    submit_span_seconds: float | None  # if all have their submit time
+    joules: float | None  # of those jobs that have it
     jobs_with_joules: int
 
     @classmethod
@@ -122,7 +120,7 @@ class Account:
         still &= ~which
 
     def close(self, jobs: Jobs) -> Jobs:
-        """Sum the jobs that are kept, as the log tells them, and return them as they are used (`lasting`)."""
+        """Sum the jobs that are kept, as they are in the log, and return them as they are used (`lasting`)."""
         self.kept, self.totals = len(jobs), Totals.of(jobs)
         self.note("jobs of 0 seconds: half a second stands for it", int((jobs.run_seconds == 0).sum()))
         return jobs.lasting()
@@ -161,7 +159,7 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_jobs(source: str, account: Account) -> None:
-    """Refuse a log of which nothing is left."""
+    """Raise an error for a log without usable jobs."""
     if not account.kept:
         reasons = "; ".join(f"{count:,} left out: {reason}" for reason, count in account.left_out.items())
         found = f"no job that can be used, of {account.read:,}" + (f" ({reasons})" if reasons else "")
@@ -169,7 +167,7 @@ def require_jobs(source: str, account: Account) -> None:
 
 
 def require_few_groups(source: str, groups: Sequence[object]) -> None:
-    """Refuse more task types than anybody can use."""
+    """Raise an error for too many task types."""
     if len(groups) > MOST_GROUPS:
         do = "group by fewer columns (--group-by)"
         raise refused(source, f"{len(groups):,} task types", f"at most {MOST_GROUPS:,}", do)
@@ -177,13 +175,11 @@ def require_few_groups(source: str, groups: Sequence[object]) -> None:
 
 def refused(source: str, found: str, needed: str, do: str, place: Place = ()) -> InstanceError:
     """Return the error for a log that does not make an instance."""
-    return InstanceError(source, (Fault(place, found, needed, do),))
+    return InstanceError(source, (InputIssue(place, found, needed, do),))
 
 
-# Quantised sizes and run times: which jobs are alike.
-#
-# A class is named by its upper end, a power of two: class 32 holds what is more than 16 and up to 32. Values
-# up to 1 are class 1.
+# Classes of sizes and run times are named by their upper end, a power of two: class 32 holds what is more than 16 and
+# up to 32. Values up to 1 are class 1.
 HALF: Final = 0.5
 
 
@@ -200,12 +196,10 @@ def classes(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64
     return made
 
 
-# Jobs of a log as tasks that arrive on clusters: something to simulate.
-#
-# Every part of the system that jobs ran on is a cluster, and a job may run on its own part only. Tables say 1
-# second whatever the number of nodes, since a log tells how long a job took on the nodes that it had, and not
-# how long it would take on others; the `work` of a task is then its seconds. Arrivals count from the first job
-# that is kept. Tasks have no utility: waiting costs.
+# Jobs of a log as tasks that arrive on clusters. Every part of the system that jobs ran on is a cluster, and a job may
+# run on its own part only. Tables say 1 second whatever the number of nodes, since a log has the times of jobs on the
+# nodes that they had only; the `work` of a task is then its seconds. Arrivals count from the first job that is kept.
+# Tasks have no utility: waiting has a cost.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machines:
     """How large the parts of a system are, in the order of `Jobs.machines`."""

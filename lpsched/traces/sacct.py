@@ -9,16 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
-from lpsched.io.content import one_fault
-from lpsched.traces.swf import MEND, line_blocks
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, quote
+from lpsched.io.content import one_issue
+from lpsched.traces.swf import FIX_LINE, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 # The cells of Slurm's accounting: how `sacct` writes times, energy, nodes and states.
-#
 #     elapsed, limits   [days-]hours:minutes:seconds, or minutes:seconds; `ElapsedRaw` in seconds,
 #                       `TimelimitRaw` in minutes; UNLIMITED and Partition_Limit say nothing
 #     moments           2024-02-29T14:28:30, or seconds since 1970 (`SLURM_TIME_FORMAT=%s`); Unknown and None
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
 #                       Slurm says that it does not know), mean that it was not measured
 #     nodes             with K or M for powers of 1,024 (`--noconvert` avoids them)
 #     state             COMPLETED, FAILED, `CANCELLED by 1000` ...; the first word counts
-#
-# An empty cell says nothing either. Each function returns `None` for nothing, and raises a `ValueError` for
+# An empty cell is likewise nothing. Each function returns `None` for nothing, and raises a `ValueError` for
 # what it cannot read.
-#
 # Sources: the manual page sacct(1); Slurm's `src/sacct/print.c`.
 NOTHING: Final = frozenset(("", "unknown", "none", "unlimited", "partition_limit", "infinite", "n/a"))
 LARGEST: Final = 2.0**53
@@ -119,7 +116,7 @@ def state_of(cell: str) -> str:
 
 
 def _nothing(cell: str) -> int | None:
-    """Return `None` for a cell that says nothing; refuse others."""
+    """Return `None` for a cell without a value; raise a `ValueError` for others."""
     if cell.lower() not in NOTHING:
         raise ValueError(cell)
     return None
@@ -162,7 +159,7 @@ class SacctLog:
     header: tuple[str, ...]
     lines: Sequence[tuple[int, str]] = field(repr=False)  # their numbers, and what they say
     skipped: Mapping[str, int] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()
+    issues: tuple[InputIssue, ...] = ()
 
     def place(self, column: str) -> int | None:
         """Return where a column stands, whatever its case; `None` if it does not."""
@@ -190,14 +187,14 @@ def readers_of(header: Sequence[str]) -> dict[str, tuple[int, Callable[[str], fl
 
 
 def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
-    """Read what `sacct -P` wrote; leave dirty lines out and count them, or refuse the file."""
+    """Read what `sacct -P` wrote; leave dirty lines out and count them, or raise an error."""
     path = Path(path)
     texts = _texts(path)
     header = next((_cells(text) for _, text in texts), ())
     _check_header(path, header)
     readers = readers_of(header)
     lines: list[tuple[int, str]] = []
-    faults: list[Fault] = []
+    issues: list[InputIssue] = []
     skipped: Counter[str] = Counter()
     for number, text in texts:
         broken = _broken(_cells(text), header, readers)
@@ -206,13 +203,13 @@ def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
             continue
         reason, found, needed = broken
         skipped[reason] += 1
-        if len(faults) < MOST_FAULTS:
-            faults.append(Fault((), found, needed, MEND, line=number))
+        if len(issues) < MOST_ISSUES:
+            issues.append(InputIssue((), found, needed, FIX_LINE, line=number))
         elif not skip_dirty:
             break
-    if faults and not skip_dirty:
-        raise InstanceError(str(path), tuple(faults))
-    return SacctLog(header, lines, dict(skipped), tuple(faults))
+    if issues and not skip_dirty:
+        raise InstanceError(str(path), tuple(issues))
+    return SacctLog(header, lines, dict(skipped), tuple(issues))
 
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
@@ -237,20 +234,20 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
     if "jobid" not in names:
         found = quote(SEPARATOR.join(header)) if header else "an empty file"
         needed = "a header with JobID, as 'sacct -P' writes it"
-        raise one_fault(path, found, needed, "run 'sacct -P' without --noheader", 1 if header else None)
+        raise one_issue(path, found, needed, "run 'sacct -P' without --noheader", 1 if header else None)
     readers = readers_of(header)
-    faults = [
-        Fault((), "no such column", f"the column {' or '.join(columns)}", "ask sacct for it (--format)", line=1)
+    issues = [
+        InputIssue((), "no such column", f"the column {' or '.join(columns)}", "ask sacct for it (--format)", line=1)
         for key, columns in NEEDED.items()
         if key not in names and key not in readers
     ]
-    faults += [
-        Fault((), f"the column {quote(name)} once more", "each column once", "remove one of the two", line=1)
+    issues += [
+        InputIssue((), f"the column {quote(name)} once more", "each column once", "remove one of the two", line=1)
         for name in sorted({name for name in names if names.count(name) > 1})
         if name
     ]
-    if faults:
-        raise InstanceError(str(path), tuple(faults))
+    if issues:
+        raise InstanceError(str(path), tuple(issues))
 
 
 def _broken(

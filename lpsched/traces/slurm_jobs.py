@@ -10,21 +10,8 @@ import numpy as np
 
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
+from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of
-from lpsched.traces.jobs import (
-    ONLY_TYPE,
-    SIZE,
-    TIME,
-    Account,
-    Jobs,
-    Machines,
-    classes,
-    clusters_of,
-    distinct,
-    numbered_labels,
-    refused,
-    require_jobs,
-)
 from lpsched.traces.sacct import SacctLine, SacctLog, state_of
 
 if TYPE_CHECKING:
@@ -47,20 +34,12 @@ def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widt
     return int(np.cumsum(changes[order]).max(initial=0))
 
 
-# What a Slurm job consumed, counted once.
-#
-# Slurm measures whole nodes, step by step, and the steps of a job overlap: `extern` is on all nodes of the
-# job for all its time, `batch` (or `interactive`) on its first node for all its time, and the numbered steps
-# run while `batch` waits for them. To add them all would count the same joules two or three times. So, of
-# what was measured, the first of these is taken:
-#
-# 1. the job's own line (of a job with `extern`, Slurm fills it from that step; else with the sum of all
-# steps); 2. `extern`, which covers everything; 3. the larger of `batch` and the sum of the numbered steps:
-# neither covers the other for sure.
-#
-# Even the first is the power of whole nodes: on a node that several jobs share, each is charged with all of
-# it.
-#
+# The energy of a Slurm job, counted once. Slurm measures whole nodes, step by step, and the steps of a job overlap:
+# `extern` is on all nodes of the job for all its time, `batch` (or `interactive`) on its first node for all its time,
+# and the numbered steps run while `batch` waits for them. So, of what was measured, the first of these is taken: 1. the
+# job's own line (of a job with `extern`, Slurm fills it from that step; else with the sum of all steps); 2. `extern`,
+# which covers everything; 3. the larger of `batch` and the sum of the numbered steps: neither covers the other for
+# sure. Even the first is the power of whole nodes: on a node that several jobs share, each is charged with all of it.
 # Sources: sacct(1), ConsumedEnergy; Slurm's `src/slurmctld/step_mgr.c`.
 EXTERN: Final = "extern"
 SCRIPTS: Final = ("batch", "interactive")
@@ -105,14 +84,10 @@ class Energy:
         return next((each for each in (self.own, self.extern) if each is not None), most)
 
 
-# Which jobs of Slurm's accounting count, and how.
-#
-# A job is its own line; the lines of its steps only add to its energy (`Energy`). It is left out, each
-# reason with its count, if its state is none of those that are kept, if it never had a node, or never ran.
-# Its width is its nodes. Its part of the system is the partition, or another column.
-#
-# Task types are made of columns, such as the job's name. What has more than 80 characters, or some that
-# cannot be printed, is shortened; an empty cell is `unknown`.
+# A job is its own line; the lines of its steps only add to its energy. It is left out, each reason with its count, if
+# its state is none of those that are kept, if it never had a node, or never ran. Its width is its nodes. Its part of
+# the system is the partition, or another column. Task types are made of columns, such as the job's name; what has more
+# than 80 characters, or some that cannot be printed, is shortened; an empty cell is `unknown`.
 COMPLETED: Final = "COMPLETED"
 STILL_GOING: Final = frozenset(
     ("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING")
@@ -128,7 +103,7 @@ class SlurmChoice:
     """What to take of a log."""
 
     group_by: tuple[str, ...] = ()  # columns that make the task types, and the classes of `size` and `time`
-    machines_by: str = "Partition"  # the column that tells on which part of the system a job ran; `all`: it is one
+    machines_by: str = "Partition"  # the column with the part of the system a job ran on; `all`: it is one
     states: tuple[str, ...] | None = (COMPLETED,)  # keep jobs in these; `None`: all that ended, whatever became of them
 
 
@@ -140,10 +115,10 @@ class _Row:
     energy: Energy = field(default_factory=Energy)
 
 
-def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[Jobs, Jobs, Account]:
+def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[common.Jobs, common.Jobs, common.Account]:
     """Return the jobs that count, all that took nodes (whatever became of them), and the account."""
     rows, orphans = _job_rows(log)
-    account = Account(len(rows))
+    account = common.Account(len(rows))
     account.note("steps without their job's line: left out", orphans)
     place = _place(log, "state", source)
     states = [state_of(row.line.cells[place]) for row in rows]
@@ -155,7 +130,7 @@ def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[Jobs, J
             account.leave_out(f"state {state}", np.array([each == state for each in states], bool), kept)
     account.leave_out("never ran", ~ran, kept)
     account.kept = int(kept.sum())
-    require_jobs(source, account)
+    common.require_jobs(source, account)
     if "nodes" not in rows[0].line.values:
         account.note("jobs without AllocNodes and NNodes: each counts as one node", account.kept)
     jobs = _jobs(log, rows, choice, source)
@@ -191,29 +166,29 @@ def _ran(row: _Row) -> bool:
     return bool(values.get("nodes", 1)) and values["seconds"] is not None and started
 
 
-def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str) -> Jobs:
+def _jobs(log: SacctLog, rows: Sequence[_Row], choice: SlurmChoice, source: str) -> common.Jobs:
     seconds = _numbers(rows, "seconds")
     width = np.nan_to_num(_numbers(rows, "nodes", 1.0), nan=0.0).astype(np.int64)
     columns = []
     for name in choice.group_by:
         if name.lower() == choice.machines_by.lower():
             continue
-        if name.lower() in {SIZE, TIME}:
-            quantised = classes(width) if name.lower() == SIZE else classes(np.nan_to_num(seconds))
+        if name.lower() in {common.SIZE, common.TIME}:
+            quantised = common.classes(width) if name.lower() == common.SIZE else common.classes(np.nan_to_num(seconds))
             columns.append([f"{name.lower()} {value}" for value in quantised.tolist()])
         else:
             place = _place(log, name, source)
             columns.append([label_of(row.line.cells[place]) for row in rows])
-    group, labels = numbered_labels(zip(*columns, strict=True))
-    groups = distinct(", ".join(label) for label in labels)
+    group, labels = common.numbered_labels(zip(*columns, strict=True))
+    groups = common.distinct(", ".join(label) for label in labels)
     if not columns:
-        group, groups = np.zeros(len(rows), np.int64), (ONLY_TYPE,)
-    machine, machines = numbered_labels("cluster" for _ in rows)
+        group, groups = np.zeros(len(rows), np.int64), (common.ONLY_TYPE,)
+    machine, machines = common.numbered_labels("cluster" for _ in rows)
     if choice.machines_by.lower() != ALL:
         place = _place(log, choice.machines_by, source)
-        machine, machines = numbered_labels(label_of(row.line.cells[place]) for row in rows)
+        machine, machines = common.numbered_labels(label_of(row.line.cells[place]) for row in rows)
     energy = (row.energy.joules for row in rows)
-    return Jobs(
+    return common.Jobs(
         number=_job_numbers(log, rows),
         submit_seconds=_numbers(rows, "submit"),
         start_seconds=_numbers(rows, "start"),
@@ -247,9 +222,9 @@ def _place(log: SacctLog, name: str, source: str) -> int:
         place = log.place(wanted)
         if place is not None:
             return place
-    known = [*(each for each in log.header if each), SIZE, TIME]
+    known = [*(each for each in log.header if each), common.SIZE, common.TIME]
     found, needed = f"no column {quote(name)}", f"one of {', '.join(known)}"
-    raise refused(source, found, needed, nearest(name, known) or "ask sacct for it (--format)")
+    raise common.refused(source, found, needed, nearest(name, known) or "ask sacct for it (--format)")
 
 
 def label_of(cell: str) -> str:
@@ -262,11 +237,9 @@ def label_of(cell: str) -> str:
     return (f"{shown[:LONGEST_LABEL]}..." if len(shown) > LONGEST_LABEL else shown).strip() or "unknown"
 
 
-# From Slurm's accounting to a bag and to clusters.
-#
-# A machine is a node. How many there are of each kind is said, or else the most that were in use at once by
-# jobs of the log: a lower limit, since idle nodes leave no trace. Where partitions share nodes, say what
-# there is of each, or take the system as one (`machines_by` = `all`).
+# A machine is a node. How many there are of each kind is given, or else the most that were in use at once by jobs of
+# the log: a lower limit, since idle nodes leave no trace. Where partitions share nodes, give the size of each, or take
+# the system as one (`machines_by` = `all`).
 COMPLETED_BY_NAME: Final = SlurmChoice(group_by=("JobName",))
 ALL_THAT_ENDED: Final = SlurmChoice(states=None)
 USUAL_COST: Final = WaitingCost()
@@ -280,11 +253,11 @@ def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by
     counts: Mapping[str, int] | None = None,
     fill: bool = False,
     watts: bool = True,
-) -> tuple[LoggedBag, Account]:
+) -> tuple[LoggedBag, common.Account]:
     """Return a log as a bag of tasks, one on each node of a job, and the account of its jobs.
 
     There are `counts` nodes of each machine type, by name; of those not named, the most that were in use at once.
-    `fill` estimates times and powers that no job tells; `watts` writes powers, if any job tells its energy.
+    `fill` estimates times and powers that no job has; `watts` writes powers, if any job has its energy.
     """
     jobs, ran, account = slurm_jobs(log, choice, name)
     machines = _counts(name, jobs, ran, counts or {})
@@ -299,24 +272,24 @@ def clusters_of_slurm(  # noqa: PLR0913 - all but the first two are options, giv
     counts: Mapping[str, int] | None = None,
     watts_per_node: float | None = None,
     waiting: WaitingCost = USUAL_COST,
-) -> tuple[Clusters, Account]:
+) -> tuple[Clusters, common.Account]:
     """Return a log as clusters and tasks that arrive, and the account of its jobs; limits are the requests."""
     jobs, ran, account = slurm_jobs(log, choice, name)
     unknown = np.isnan(jobs.submit_seconds)
     if unknown.any():
         found = f"{int(unknown.sum()):,} jobs without a submit time"
-        raise refused(name, found, "the column Submit, with a time for every job", "ask sacct for it (--format)")
-    machines = Machines(nodes=_counts(name, jobs, ran, counts or {}), watts_per_node=watts_per_node)
-    return clusters_of(name, jobs, machines, account, waiting=waiting), account
+        raise common.refused(name, found, "the column Submit, with a time for every job", "ask sacct for it (--format)")
+    machines = common.Machines(nodes=_counts(name, jobs, ran, counts or {}), watts_per_node=watts_per_node)
+    return common.clusters_of(name, jobs, machines, account, waiting=waiting), account
 
 
-def _counts(name: str, jobs: Jobs, ran: Jobs, given: Mapping[str, int]) -> tuple[int, ...]:
+def _counts(name: str, jobs: common.Jobs, ran: common.Jobs, given: Mapping[str, int]) -> tuple[int, ...]:
     """Return how many nodes each of the machines has, in the order of `jobs.machines`."""
     for machine in given:
         if machine not in jobs.machines:
             do = nearest(machine, jobs.machines) or "correct it"
             needed = f"one of {', '.join(jobs.machines[:20])}"
-            raise refused(name, f"a count for {quote(machine)}", needed, do)
+            raise common.refused(name, f"a count for {quote(machine)}", needed, do)
     counts = []
     for number, machine in enumerate(ran.machines):
         if machine not in jobs.machines or machine in given:
@@ -326,7 +299,7 @@ def _counts(name: str, jobs: Jobs, ran: Jobs, given: Mapping[str, int]) -> tuple
         if np.isnan(here.start_seconds).any():
             found = f"no start times on {quote(machine)}"
             needed = "the column Start, or the number of nodes"
-            raise refused(name, found, needed, f"ask sacct for it, or say it: --count {machine}=N")
+            raise common.refused(name, found, needed, f"ask sacct for it, or say it: --count {machine}=N")
         counts.append(most_at_once(here.start_seconds, here.lasting().run_seconds, here.width))
     by_name = dict(zip(ran.machines, counts, strict=True))
     return tuple(by_name[machine] for machine in jobs.machines)

@@ -15,23 +15,19 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
-from lpsched.io.content import one_fault, readable, require_file, whole_file
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, quote
+from lpsched.io.content import one_issue, readable, require_file, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
-# Long text files, plain or gzip, as blocks of whole lines: memory stays bounded, whatever the file is.
 BLOCK_BYTES: Final = 2**20
 GZIP: Final = b"\x1f\x8b"
 
 
 def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
-    """Yield a file as blocks that end where lines do; a gzip file is unpacked on the way.
-
-    More bytes of text, unpacked, are refused with the advice `do`, after as many have been yielded.
-    """
+    """Yield a file, gzip or not, as blocks of whole lines; raise an error with the hint `do` beyond `most_bytes`."""
     with readable(path):
         require_file(path)
         try:
@@ -40,24 +36,24 @@ def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
                 file.seek(0)
                 yield from _blocks(gzip.GzipFile(fileobj=file) if packed else file, path, most_bytes, do)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
+            raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
 
 
 def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> Iterator[bytes]:
     rest, read = b"", 0
-    while piece := file.read(BLOCK_BYTES):
-        read += len(piece)
+    while chunk := file.read(BLOCK_BYTES):
+        read += len(chunk)
         if read > most:
-            raise one_fault(path, f"more than {most:,} bytes of text", "fewer", do)
-        whole, newline, left = piece.rpartition(b"\n")
+            raise one_issue(path, f"more than {most:,} bytes of text", "fewer", do)
+        whole, newline, left = chunk.rpartition(b"\n")
         if newline:
             yield rest + whole + newline
             rest = left
-        elif len(rest) + len(piece) > 2 * BLOCK_BYTES:
+        elif len(rest) + len(chunk) > 2 * BLOCK_BYTES:
             found = f"a line of more than {BLOCK_BYTES:,} bytes"
-            raise one_fault(path, found, "lines of text", "check what kind of file it is")
+            raise one_issue(path, found, "lines of text", "check what kind of file it is")
         else:
-            rest += piece
+            rest += chunk
     if rest:
         yield rest + b"\n"
 
@@ -71,7 +67,6 @@ def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> I
 # - a field is negative and not -1, which stands for a missing value, or is beyond 2^53;
 # - a field that counts or numbers something (`WHOLE`) is not a whole number;
 # - it has no job number or no submit time, or a status other than -1 to 5.
-#
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
 FIELDS: Final = (
     "job", "submit_seconds", "wait_seconds", "run_seconds", "processors", "cpu_seconds", "memory_kilobytes",
@@ -80,12 +75,12 @@ FIELDS: Final = (
 )  # fmt: skip
 WHOLE: Final = tuple(name for name in FIELDS if not name.endswith(("_seconds", "_kilobytes")))  # others have fractions
 MISSING: Final = -1
-MOST: Final = 2**53  # beyond it a double cannot tell whole numbers apart
+MOST: Final = 2**53  # beyond it doubles do not have all whole numbers
 LARGEST_STATUS: Final = 5
 _NUMBER: Final = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
 _WIDTH: Final = len(FIELDS)
 NO_NUMBER: Final = ("a field that is no number", "a number")  # the reason, and what is needed
-MEND: Final = "mend the line, or leave such lines out (--skip-dirty)"
+FIX_LINE: Final = "fix the line, or leave such lines out (--skip-dirty)"
 JOB, SUBMIT, STATUS = map(FIELDS.index, ("job", "submit_seconds", "status"))
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
@@ -98,7 +93,7 @@ class Lines:
     rows: Numbers
     numbers: Sequence[int]  # of the lines that the rows are from
     comments: list[tuple[int, str]]
-    dirty: list[tuple[str, Fault]]  # the reason, and where
+    dirty: list[tuple[str, InputIssue]]  # the reason, and where
 
 
 def read_lines(block: bytes, first_line: int) -> Lines:
@@ -125,7 +120,7 @@ def _is_regular(block: bytes) -> bool:
 
 
 def _numbers(text: bytes, lines: int) -> Numbers | None:
-    """Return the numbers of so many lines with 18 words each; `None` where a word is no number."""
+    """Return the numbers of lines with 18 words each; `None` where a word is no number."""
     for kind in ("i8", "f8"):  # whole numbers are read five times as fast
         try:
             found: Numbers = np.fromstring(text, dtype=kind, sep=" ").reshape(lines, _WIDTH)
@@ -136,7 +131,7 @@ def _numbers(text: bytes, lines: int) -> Numbers | None:
 
 
 def _is_clean(rows: Numbers) -> bool:
-    """Return whether whole numbers are all sound, at a glance; `_sound` says which are not."""
+    """Return whether whole numbers are all valid, quickly; `_valid_rows` says which are not."""
     return bool(
         rows.dtype == np.int64
         and rows.min() >= MISSING
@@ -149,7 +144,7 @@ def _is_clean(rows: Numbers) -> bool:
 
 def _line_by_line(block: bytes, first_line: int) -> Lines:
     comments: list[tuple[int, str]] = []
-    dirty: list[tuple[str, Fault]] = []
+    dirty: list[tuple[str, InputIssue]] = []
     texts, numbers = [], []
     for number, text in enumerate(block.split(b"\n"), first_line):
         if text.lstrip()[:1] == b";":
@@ -162,13 +157,13 @@ def _line_by_line(block: bytes, first_line: int) -> Lines:
     rows = _numbers(b"\n".join(texts), len(texts))
     if rows is None:
         rows, numbers = _word_by_word(texts, numbers, dirty)
-    sound = _sound(rows, numbers, dirty)
-    kept = [number for number, is_sound in zip(numbers, sound.tolist(), strict=True) if is_sound]
-    return Lines(rows[sound], kept, comments, sorted(dirty, key=lambda each: each[1].line or 0))
+    valid = _valid_rows(rows, numbers, dirty)
+    kept = [number for number, is_valid in zip(numbers, valid.tolist(), strict=True) if is_valid]
+    return Lines(rows[valid], kept, comments, sorted(dirty, key=lambda each: each[1].line or 0))
 
 
 def _word_by_word(
-    texts: Sequence[bytes], numbers: Sequence[int], dirty: list[tuple[str, Fault]]
+    texts: Sequence[bytes], numbers: Sequence[int], dirty: list[tuple[str, InputIssue]]
 ) -> tuple[NDArray[np.float64], list[int]]:
     rows, kept = [], []
     for text, number in zip(texts, numbers, strict=True):
@@ -183,10 +178,10 @@ def _word_by_word(
     return np.array(rows, np.float64).reshape(-1, _WIDTH), kept
 
 
-def _sound(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, Fault]]) -> NDArray[np.bool_]:
-    """Return which rows are sound; the first reason why one is not is added to `dirty`."""
+def _valid_rows(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, InputIssue]]) -> NDArray[np.bool_]:
+    """Return which rows are valid; the first reason why one is not is added to `dirty`."""
     places = np.arange(_WIDTH)
-    sound = np.ones(len(rows), bool)
+    valid = np.ones(len(rows), bool)
     for reason, needed, broken in (
         (*NO_NUMBER, ~np.isfinite(rows)),
         ("a number beyond 2^53", "at most 2^53", rows > MOST),
@@ -204,23 +199,21 @@ def _sound(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, Fault]]
         ("no submit time", "seconds from 0 up", (places == SUBMIT) & (rows == MISSING)),
         ("an unknown status", "a status from -1 to 5", (places == STATUS) & (rows > LARGEST_STATUS)),
     ):
-        for n in np.flatnonzero(sound & broken.any(axis=1)).tolist():
+        for n in np.flatnonzero(valid & broken.any(axis=1)).tolist():
             place = int(np.argmax(broken[n]))
             dirty.append(_dirty(reason, needed, numbers[n], f"{rows[n, place]:.17g} as {FIELDS[place]}"))
-            sound[n] = False
-    return sound
+            valid[n] = False
+    return valid
 
 
-def _dirty(reason: str, needed: str, line: int, found: str) -> tuple[str, Fault]:
-    return reason, Fault((), found, needed, MEND, line=line)
+def _dirty(reason: str, needed: str, line: int, found: str) -> tuple[str, InputIssue]:
+    return reason, InputIssue((), found, needed, FIX_LINE, line=line)
 
 
-# Logs in the Standard Workload Format, version 2.2: what real systems ran, one line per job.
-#
-# Header comments such as `; MaxNodes: 128` say what the system was. Every comment is kept, where it stands; a
-# value of -1 is missing. A file may be compressed with gzip. Reading what was written gives the same log.
+# Header comments such as `; MaxNodes: 128` describe the system. Every comment is kept, where it stands; a value of -1
+# is missing. Reading what was written gives the same log.
 MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read
-PIECE: Final = 65_536  # jobs that are written at once
+CHUNK_JOBS: Final = 65_536  # jobs that are written at once
 _SIZE: Final = re.compile(r"[1-9][0-9]{0,14}(?![0-9.])")
 
 
@@ -234,7 +227,7 @@ class SwfTrace:
     columns: Mapping[str, Numbers] = field(repr=False)
     comments: tuple[tuple[int, str], ...] = ()  # how many jobs come before, and the line
     skipped: Mapping[str, int] = field(default_factory=dict)  # dirty lines that were left out, by reason
-    faults: tuple[Fault, ...] = ()  # the first of them
+    issues: tuple[InputIssue, ...] = ()  # the first of them
 
     def __len__(self) -> int:
         """How many jobs there are."""
@@ -257,50 +250,52 @@ class SwfTrace:
         return None
 
     def size(self, key: str) -> int | None:
-        """Return a size that the header tells, such as MaxNodes; `None` if it tells none."""
+        """Return a size in the header, such as MaxNodes; `None` if there is none."""
         found = _SIZE.match(self.said(key) or "")
         return int(found[0]) if found else None
 
 
 def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = None) -> SwfTrace:
-    """Read a log, no more than the `first` jobs; leave dirty lines out and count them, or refuse the file."""
+    """Read a log, no more than the `first` jobs; leave dirty lines out and count them, or raise an error."""
     path = Path(path)
-    pieces: list[Lines] = []
-    faults: list[Fault] = []
+    chunks: list[Lines] = []
+    issues: list[InputIssue] = []
     skipped: Counter[str] = Counter()
     line, jobs = 1, 0
     do = "split it, or take its first jobs (--first)"
     for block in line_blocks(path, most_bytes=MOST_TEXT_BYTES, do=do):
-        piece = read_lines(block, line)
+        chunk = read_lines(block, line)
         line += block.count(b"\n")
-        jobs += len(piece.rows)
-        pieces.append(piece)
-        skipped.update(reason for reason, _ in piece.dirty)
-        faults += [fault for _, fault in piece.dirty[: MOST_FAULTS - len(faults)]]
-        if (not skip_dirty and len(faults) == MOST_FAULTS) or (first is not None and jobs >= first):
+        jobs += len(chunk.rows)
+        chunks.append(chunk)
+        skipped.update(reason for reason, _ in chunk.dirty)
+        issues += [issue for _, issue in chunk.dirty[: MOST_ISSUES - len(issues)]]
+        if (not skip_dirty and len(issues) == MOST_ISSUES) or (first is not None and jobs >= first):
             break
-    if faults and not skip_dirty:
-        raise InstanceError(str(path), tuple(faults))
-    return _joined(pieces, first, dict(skipped), tuple(faults))
+    if issues and not skip_dirty:
+        raise InstanceError(str(path), tuple(issues))
+    return _joined(chunks, first, dict(skipped), tuple(issues))
 
 
-def _joined(pieces: list[Lines], first: int | None, skipped: dict[str, int], faults: tuple[Fault, ...]) -> SwfTrace:
+def _joined(
+    chunks: list[Lines], first: int | None, skipped: dict[str, int], issues: tuple[InputIssue, ...]
+) -> SwfTrace:
     comments, before = [], 0
-    for piece in pieces:
-        places = before + np.searchsorted(piece.numbers, [number for number, _ in piece.comments])
-        comments += [(int(at), text) for at, (_, text) in zip(places, piece.comments, strict=True)]
-        before += len(piece.rows)
+    for chunk in chunks:
+        places = before + np.searchsorted(chunk.numbers, [number for number, _ in chunk.comments])
+        comments += [(int(at), text) for at, (_, text) in zip(places, chunk.comments, strict=True)]
+        before += len(chunk.rows)
     count = before if first is None else min(first, before)
     columns = {
-        name: _column([piece.rows[:, place] for piece in pieces], whole=name in WHOLE)[:count]
+        name: _column([chunk.rows[:, place] for chunk in chunks], whole=name in WHOLE)[:count]
         for place, name in enumerate(FIELDS)
     }
-    return SwfTrace(columns, tuple(each for each in comments if each[0] <= count), skipped, faults)
+    return SwfTrace(columns, tuple(each for each in comments if each[0] <= count), skipped, issues)
 
 
-def _column(pieces: list[Numbers], *, whole: bool) -> Numbers:
+def _column(chunks: list[Numbers], *, whole: bool) -> Numbers:
     kind = np.int64 if whole else np.float64
-    return np.concatenate([piece.astype(kind) for piece in pieces] or [np.empty(0, kind)])
+    return np.concatenate([chunk.astype(kind) for chunk in chunks] or [np.empty(0, kind)])
 
 
 def write_swf(trace: SwfTrace, path: Path | str) -> None:
@@ -329,15 +324,10 @@ def _texts(trace: SwfTrace) -> Iterator[bytes]:
 
 
 def _job_lines(trace: SwfTrace, start: int, end: int) -> Iterator[bytes]:
-    for begin in range(start, end, PIECE):
-        columns = [_words(trace[name][begin : min(begin + PIECE, end)]) for name in FIELDS]
+    for begin in range(start, end, CHUNK_JOBS):
+        few = [trace[name][begin : min(begin + CHUNK_JOBS, end)] for name in FIELDS]
+        columns = [map(str if each.dtype == np.int64 else written, each.tolist()) for each in few]
         yield "".join(f"{' '.join(words)}\n" for words in zip(*columns, strict=True)).encode()
-
-
-def _words(numbers: Numbers) -> list[str]:
-    if numbers.dtype == np.int64:
-        return list(map(str, numbers.tolist()))
-    return list(map(written, numbers.tolist()))
 
 
 def written(number: float) -> str:

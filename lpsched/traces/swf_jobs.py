@@ -10,20 +10,8 @@ import numpy as np
 
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
+from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of, with_powers
-from lpsched.traces.jobs import (
-    ONLY_TYPE,
-    SIZE,
-    TIME,
-    Account,
-    Jobs,
-    Machines,
-    classes,
-    clusters_of,
-    numbered_labels,
-    refused,
-    require_jobs,
-)
 from lpsched.traces.swf import MISSING, SwfTrace
 
 if TYPE_CHECKING:
@@ -41,14 +29,13 @@ if TYPE_CHECKING:
 # its own), jobs that never ran (no run time; cancelled with none), jobs of unknown size, and on request those
 # that failed or were cancelled while running (status 0 and 5).
 #
-# *Changed*, each with its count, when they are used (`jobs.py`): a run time of 0 means less than half a second,
-# and half a second stands for it; a request below the run time is raised to it (systems let jobs run on); where
-# there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
-# are sorted.
+# *Changed*, each with its count, when they are used (`jobs.py`): a run time of 0 means less than half a second, and
+# half a second stands for it; a request below the run time is raised to it (systems let jobs run on); where there is no
+# request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time are sorted.
 #
 # The size is the processors a job got, or if that is not known those it asked for. The source is in `swf.py`.
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
-GROUPS: Final = (*COLUMNS, SIZE, TIME)
+GROUPS: Final = (*COLUMNS, common.SIZE, common.TIME)
 REAL: Final = "real"
 REQUESTED: Final = "requested"
 FAILED: Final = 0
@@ -69,13 +56,13 @@ class SwfChoice:
     end_seconds: float = math.inf  # and before
 
 
-def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Account]:
+def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[common.Jobs, common.Account]:
     """Return the jobs that count, and the account of all."""
     for name in choice.group_by:
         if name not in GROUPS:
             found, needed = f"grouping by {quote(name)}", f"some of {', '.join(GROUPS)}"
-            raise refused(source, found, needed, nearest(name, GROUPS) or "choose others")
-    account = Account(len(trace))
+            raise common.refused(source, found, needed, nearest(name, GROUPS) or "choose others")
+    account = common.Account(len(trace))
     asked = np.where(trace["requested_seconds"] > 0, trace["requested_seconds"], np.nan)
     width = np.where(trace["processors"] > 0, trace["processors"], trace["requested_processors"])
     real, width = trace["run_seconds"].astype(np.float64), width.astype(np.int64)
@@ -95,19 +82,19 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Acc
         account.leave_out("on a partition that was not named", unknown, still)
     kept = np.flatnonzero(still)
     account.kept = len(kept)
-    require_jobs(source, account)
+    common.require_jobs(source, account)
     submit = submit[kept].astype(np.float64)
     late = int((submit < np.maximum.accumulate(submit)).sum())
     account.note("jobs submitted before one that stands above them: sorted", late)
     order = np.argsort(submit, kind="stable")
     kept, submit = kept[order], submit[order]
     real, asked, width = real[kept], asked[kept], width[kept]
-    quantised = {SIZE: classes(width), TIME: classes(real)}
+    quantised = {common.SIZE: common.classes(width), common.TIME: common.classes(real)}
     columns = {name: quantised[name] if name in quantised else trace[name][kept] for name in choice.group_by}
     group, groups = _groups({name: column.tolist() for name, column in columns.items()}, len(kept))
     machine, machines = _machines(trace, choice)
     wait = trace["wait_seconds"][kept].astype(np.float64)
-    jobs = Jobs(
+    jobs = common.Jobs(
         number=trace["job"][kept].astype(np.int64),
         submit_seconds=submit,
         start_seconds=np.where(wait == MISSING, np.nan, submit + wait),
@@ -126,8 +113,8 @@ def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Acc
 def _groups(columns: Mapping[str, list[int]], jobs: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return which task type each job has; types are numbered in the order of first use."""
     if not columns:
-        return np.zeros(jobs, np.int64), (ONLY_TYPE,)
-    group, labels = numbered_labels(zip(*columns.values(), strict=True))
+        return np.zeros(jobs, np.int64), (common.ONLY_TYPE,)
+    group, labels = common.numbered_labels(zip(*columns.values(), strict=True))
     return group, tuple(
         ", ".join(f"{name} {shown(value)}" for name, value in zip(columns, label, strict=True)) for label in labels
     )
@@ -157,7 +144,7 @@ class SystemSize:
 
 
 EVERYTHING: Final = SwfChoice()
-AS_TOLD: Final = SystemSize()
+FROM_HEADER: Final = SystemSize()
 USUAL_COST: Final = WaitingCost()
 
 
@@ -166,19 +153,19 @@ def clusters_of_swf(
     trace: SwfTrace,
     *,
     choice: SwfChoice = EVERYTHING,
-    machines: SystemSize = AS_TOLD,
+    machines: SystemSize = FROM_HEADER,
     waiting: WaitingCost = USUAL_COST,
-) -> tuple[Clusters, Account]:
+) -> tuple[Clusters, common.Account]:
     """Return a log as clusters and tasks that arrive, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
     sizes = _sizes(name, trace, choice, machines)
-    sized = Machines(nodes=sizes, cores_per_node=machines.cores_per_node, watts_per_node=machines.watts_per_node)
-    return clusters_of(name, jobs, sized, account, waiting=waiting), account
+    sized = common.Machines(nodes=sizes, cores_per_node=machines.cores_per_node, watts_per_node=machines.watts_per_node)
+    return common.clusters_of(name, jobs, sized, account, waiting=waiting), account
 
 
 def bag_of_swf(
-    name: str, trace: SwfTrace, *, choice: SwfChoice = EVERYTHING, machines: SystemSize = AS_TOLD
-) -> tuple[LoggedBag, Account]:
+    name: str, trace: SwfTrace, *, choice: SwfChoice = EVERYTHING, machines: SystemSize = FROM_HEADER
+) -> tuple[LoggedBag, common.Account]:
     """Return a log as a bag of tasks, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
     jobs = account.close(replace(jobs, width=-(-jobs.width // machines.cores_per_node)))
@@ -196,7 +183,7 @@ def _sizes(name: str, trace: SwfTrace, choice: SwfChoice, machines: SystemSize) 
     size = machines.nodes if machines.nodes is not None else told
     if size is None:
         found = "a header without MaxProcs and MaxNodes"
-        raise refused(name, found, "the size of the system", "say it: --nodes, or --partitions")
+        raise common.refused(name, found, "the size of the system", "say it: --nodes, or --partitions")
     return (size,)
 
 

@@ -22,7 +22,7 @@ from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.recovery.makespan import shorten
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.verify import examine
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from lpsched.traces.etc import read_etc
 
@@ -65,10 +65,10 @@ def found_in(path: Path, limit: float, seed: int) -> Found:
     """Relax, round, place and shorten; the clock starts when the file is read."""
     bag = read_etc(path)
     start, cpu_start = time.perf_counter(), time.process_time()
-    watch = Watch(limit)
-    relaxation = MAKESPAN.relax(bag, HighsSolver(), watch)
+    cancel = CancelToken(limit)
+    relaxation = MAKESPAN.relax(bag, HighsSolver(), cancel)
     placed = place(bag, round_shares(relaxation.shares, [task.count for task in bag.task_types]))
-    schedule = shorten(bag, relaxation, placed, watch, np.random.default_rng(seed))
+    schedule = shorten(bag, relaxation, placed, cancel, np.random.default_rng(seed))
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     examined = examine(bag, schedule)
     assert examined.measured is not None, examined.violations

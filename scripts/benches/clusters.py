@@ -24,7 +24,7 @@ import numpy as np
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.options import MachovecOptions
 from lpsched.online.cluster_policies import cluster_policy
-from lpsched.online.compare.backend import ClusterStage
+from lpsched.online.compare.backend import ClusterBackend
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy
@@ -66,7 +66,7 @@ def compare_day(seed: int, part: float, twin_hours: float) -> None:
     print(f"{day.tasks:,} tasks in {hours:g} hours, {day.nodes:,} nodes, at most {GIGAJOULES * part:g} GJ\n")
     print(f"{'policy':24}{'filter':>14}{'events':>8}{'ms/event':>10}{'whole trial, s':>16}{'% of most':>11}")
     for name, options in CASES:
-        ClusterStage(day, options).rehearse(name)
+        ClusterBackend(day, options).warm_up(name)
         began = time.perf_counter()
         run = simulate(day, [name], options=options).policies[0].runs[0]
         seconds = time.perf_counter() - began
@@ -120,7 +120,7 @@ def compare_log(path: Path) -> None:
     print(f"{'policy':24}{'events':>8}{'ms/event':>10}{'engine, s':>11}{'with verification, s':>22}")
     for name in OF_LOG:
         options = ClusterOptions(every_seconds=None)
-        ClusterStage(clusters, options).rehearse(name)
+        ClusterBackend(clusters, options).warm_up(name)
         began = time.perf_counter()
         alone = simulate_clusters(clusters, cluster_policy(name), rng(), options)
         middle = time.perf_counter()

@@ -34,7 +34,7 @@ import numpy as np
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import MAKESPAN, ask
+from lpsched.bag.problem import MAKESPAN, build_problem
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
@@ -220,7 +220,7 @@ def near(seeds: int) -> None:
 def binding_deadlines(bag: Bag, objective: str, ratio: float | None) -> Iterator[tuple[float, float]]:
     """Yield shares of the way from the fastest to the preferred makespan, and the deadlines there."""
     solver = default_solver()
-    asked = ask(bag, Terms(profit_ratio=ratio, objective=objective), solver)
+    asked = build_problem(bag, Terms(profit_ratio=ratio, objective=objective), solver)
     preferred = asked.objective.relax(asked.bag, solver).makespan_seconds
     fastest = MAKESPAN.relax(bag, solver).makespan_seconds
     for share in SHARES:

@@ -3,7 +3,7 @@
 The exact front is `lpsched.front`: all vertices, a recovered and verified schedule at each, a proof for each
 edge; the median of some rounds, and its parts. NSGA-II runs twice, from a random population and from one with
 the thesis's seeds in it; its code is compiled before the clock starts, and all is measured in one process.
-Hypervolumes and distances are those of `lpsched front --compare`; hypervolumes of one run have one reference.
+Hypervolumes and distances are those of `lpsched front --scheduler`; hypervolumes of one run have one reference.
 The scores are those of one generation, compiled, against the verifiers' plain loops on the same schedules; a
 verifier is timed on every tenth of them, and the making of schedules is not counted.
 """
@@ -24,8 +24,7 @@ from lpsched.bag.evolve import BagProblem, BagScorer, to_schedule
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
 from lpsched.evolve.genes import random_genes
-from lpsched.evolve.nsga2 import SIZE, warm_up
-from lpsched.evolve.running import SEEDS, Evolving
+from lpsched.evolve.nsga2 import SEEDS, SIZE, Evolving, warm_up
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
 from lpsched.online.evolve import DayProblem, DayScorer, to_day_schedule

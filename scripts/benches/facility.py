@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.facility.air import even_outlets, facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
@@ -55,8 +55,8 @@ def measured(name: str, seed: int, gap: float | None, limit: float | None) -> st
     fixed = best_at(arrays, heat, outlets, solver=HighsSolver(), gap=asked.fixed_gap)
     at_fixed = time.perf_counter() - begin
     begin = time.perf_counter()
-    watch = Watch(asked.limit if limit is None else limit)
-    free = best_outlets(arrays, heat, solver=HighsSolver(), gap=gap or asked.gap, watch=watch)
+    cancel = CancelToken(asked.limit if limit is None else limit)
+    free = best_outlets(arrays, heat, solver=HighsSolver(), gap=gap or asked.gap, cancel=cancel)
     searched = time.perf_counter() - begin
     begin = time.perf_counter()
     bound = proof_of(facility, arrays, heat, free, colocation=True).bound

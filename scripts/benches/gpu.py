@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag.column_generation import Pairs
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.program import Device, array_module
 from lpsched.lp.soft_prices import CLOSE, climb
 
@@ -52,12 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     loads = random_loads(given.task_types, given.machine_types, given.seed)
     pairs = Pairs(np, loads, None, None, 0.0, np.arange(given.machine_types))
     print(f"{given.task_types:,} x {given.machine_types:,} pairs on {given.device}")
-    climb(pairs.sample(4_000).single(xp), CLOSE, budget=1.0, watch=Watch())  # the kernels are compiled
+    climb(pairs.sample(4_000).single(xp), CLOSE, budget=1.0, cancel=CancelToken())  # the kernels are compiled
     clock = time.perf_counter()
     single = pairs.single(xp)
     copied = time.perf_counter() - clock
     clock = time.perf_counter()
-    soft = climb(single, CLOSE, budget=1.0, watch=Watch())
+    soft = climb(single, CLOSE, budget=1.0, cancel=CancelToken())
     local = CLOSE.temperatures[-1] * single.sizes(soft.prices)
     value = float(single.soften(soft.prices, local).slope.max())
     climbed = time.perf_counter() - clock

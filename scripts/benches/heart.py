@@ -23,7 +23,7 @@ from lpsched.bag import front, profit
 from lpsched.bag.exact_front import front as whole_front
 from lpsched.bag.files import read_bag
 from lpsched.bag.problem import with_price
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
@@ -134,8 +134,8 @@ def by_pulp(program: LinearProgram) -> None:
 
 def print_solves(bag: Bag, runs: int) -> None:
     """Print a whole solve and other ways to solve its program, against the bare solver."""
-    scales = scales_of(bag)
-    program = profit.compile_lp(scales, profit.money_of(scales))
+    scales = scaling_of(bag)
+    program = profit.compile_lp(scales, profit.profit_model(scales))
     ways: dict[str, Callable[[], object]] = {
         "bare HiGHS, arrays": lambda: bare_highs(program),
         "lpsched solve, whole": lambda: solve(bag),
@@ -173,7 +173,7 @@ def print_growth(bag: Bag, runs: int) -> None:
 def print_front(runs: int) -> None:
     """Print the search for all vertices of a front, against bare cold solves of one of its programs."""
     bag = read_bag(IDLE)
-    scales = scales_of(bag)
+    scales = scaling_of(bag)
     program = front.compile_lp(scales, front.Weights(1e-6, 1.0), for_all_weights=True)
     found = frontier(bag, HighsSolver())
     ways: dict[str, Callable[[], object]] = {
@@ -183,7 +183,7 @@ def print_front(runs: int) -> None:
     }
     took = medians(ways, max(1, runs // 2))
     programs = f"{found.solves} programs, {found.colds} of them cold"
-    print(f"\nexact front: {len(found.corners)} vertices by {programs}")
+    print(f"\nexact front: {len(found.vertices)} vertices by {programs}")
     print(f"{'bare cold solve':26} {took['bare']:7.2f} ms {1.0:8.2f}")
     print(f"{'all vertices':26} {took['search']:7.2f} ms {took['search'] / took['bare']:8.2f}")
     print(f"{'proofs and schedules too':26} {took['whole']:7.2f} ms {took['whole'] / took['bare']:8.2f}")

@@ -19,7 +19,7 @@ import numpy as np
 from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.problem import OBJECTIVES, screen_of
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.solve import solve
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
@@ -50,11 +50,11 @@ def random_bag(types: int, machines: int, seed: int = 0) -> Bag:
 def program_of(bag: Bag, objective: str) -> tuple[LinearProgram, float, float]:
     """Return the whole program, and what turns its optimum into seconds or money per second."""
     if objective == "makespan":
-        scales = front.scales_for(bag, front.MAKESPAN)
+        scales = front.scaling_for(bag, front.MAKESPAN)
         return front.compile_lp(scales, front.MAKESPAN), front.unit_of(scales, front.MAKESPAN), 0.0
-    scales = scales_of(bag)
-    money = profit.money_of(scales)
-    return profit.compile_lp(scales, money), -money.unit / scales.seconds, -money.standing
+    scales = scaling_of(bag)
+    money = profit.profit_model(scales)
+    return profit.compile_lp(scales, money), -money.unit / scales.seconds, -money.fixed_rate
 
 
 def highs_seconds(program: LinearProgram, method: str, limit: float) -> tuple[float, float | None]:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.generate.day import essc_day
 from lpsched.generate.options import EsscOptions
 from lpsched.online.bound.solve import arrival_bound
-from lpsched.online.compare.backend import DayStage
+from lpsched.online.compare.backend import DayBackend
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import policy
 from lpsched.online.simulate.days import simulate_day
@@ -79,7 +79,7 @@ def compare_speed(seed: int, part: float, twin_hours: float) -> None:
     print(f"{'':20}{'events':>8}{'ms/event':>10}{'seconds':>9}   first hours:", end="")
     print(f"{'tasks':>7}{'ours, s':>9}{'twin, s':>9}{'times':>8}  schedules")
     for way, options in WAYS.items():
-        DayStage(whole, options).rehearse(NAME)
+        DayBackend(whole, options).warm_up(NAME)
         began = time.perf_counter()
         found = simulate_day(whole, policy(NAME), rng(), options)
         seconds = time.perf_counter() - began
@@ -133,7 +133,7 @@ def compare_bound(seed: int, part: float, energy_gigajoules: float) -> None:
             earned = _run(day, name, ways, found.bound)
             best[ours] = max(best[ours], earned)
     began = time.perf_counter()
-    schedule = DayStage(day, SimulationOptions()).offline(found.prices, Watch())
+    schedule = DayBackend(day, SimulationOptions()).offline(found.prices, CancelToken())
     seconds = time.perf_counter() - began
     measured = examine(day, schedule).measured
     assert measured is not None, "the offline schedule is not valid"

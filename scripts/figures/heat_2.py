@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.model.provenance import Estimate, estimate_of
-from lpsched.report.figures.facility import MethodReward, reward_bars_picture
+from lpsched.report.figures.facility import MethodReward, reward_bars_figure
 from scripts.figures.shared.heat_runs import FIGURES, TITLES, Runs, lines
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def main() -> None:
     methods = [
         MethodReward(title, share(found, name, "crr"), share(found, name, "rr")) for name, title in TITLES.items()
     ]
-    write_picture(reward_bars_picture(methods, bound=share(found, "lp", "bound")), asked.figure)
+    write_figure(reward_bars_figure(methods, bound=share(found, "lp", "bound")), asked.figure)
     print(f"{table(found)}\n\n{comparisons(found)}")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lpsched import allocate, facility
+from lpsched import facility
+from lpsched.facility.compare import allocate
 from lpsched.facility.files import read_facility
-from lpsched.io.pictures import write_picture
-from lpsched.report.figures.facility import core_shares_picture
+from lpsched.io.figure_files import write_figure
+from lpsched.report.figures.facility import core_shares_figure
 from scripts.figures.shared.heat_runs import FIGURES
 
 
@@ -32,7 +33,7 @@ def main() -> None:
         print(f"{name}: CRR {result.measured.reward_rate:.6f}, RR {result.measured.plain_reward_rate:.6f}")
     print(f"ours, core by core: CRR {ours.cores_reward_rate:.6f}")
     allocations = {name: result.allocation for name, result in shown.items()} | {"ours, core by core": ours.cores}
-    write_picture(core_shares_picture(instance, allocations), asked.figure)
+    write_figure(core_shares_figure(instance, allocations), asked.figure)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
 from scripts.figures.shared.profit_figures import Money, Runs, arguments, percent, points_of, schedule_of, tell
-from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
+from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_figure
 
 OURS: Final = "balanced"
 
@@ -33,7 +33,7 @@ def main(given: list[str] | None = None) -> None:
         if cap is not None:
             row.append(number(runs.outcome(OURS, profit_ratio=ratio, power_cap=cap)["value"]))
         rows.append(row)
-    write_picture(profit_sweep_picture(Sweep(front, tuple(points), money.unit, cap_watts=cap)), asked.figure)
+    write_figure(profit_sweep_figure(Sweep(front, tuple(points), money.unit, cap_watts=cap)), asked.figure)
     headers = ["ratio", "energy, MJ", "makespan, minutes", "kW", f"bound, {money.unit}"]
     headers += ["rounded", "gap", "balanced", "gap"]
     tell(headers + ([] if cap is None else [f"under {number(cap / 1e3)} kW"]), rows)

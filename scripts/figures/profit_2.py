@@ -6,9 +6,9 @@ import statistics
 import sys
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
-from scripts.figures.shared.distributions import Violin, ViolinPanel, distributions_picture
+from scripts.figures.shared.distributions import Violin, ViolinPanel, distributions_figure
 from scripts.figures.shared.profit_figures import Runs, arguments, percent, tell
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def main(given: list[str] | None = None) -> None:
             rows.append(_row(ratio, size, *found.values()))
         panels.append(ViolinPanel(f"profit ratio {number(ratio)}", tuple(places)))
     labels = {"x_label": "tasks a machine", "y_label": "profit below the bound"}
-    write_picture(distributions_picture(panels, **labels), asked.figure)
+    write_figure(distributions_figure(panels, **labels), asked.figure)
     headers = ["ratio", "tasks a machine", "bags", "the paper's: median", "worst", "ours: median", "worst"]
     tell([*headers, "times closer", "never worse"], rows)
 

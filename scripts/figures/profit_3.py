@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
 from scripts.figures.shared.profit_figures import Money, Runs, arguments, is_among, points_of, schedule_of, tell
-from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
+from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_figure
 
 if TYPE_CHECKING:
     from lpsched.bag.result import Point
@@ -38,7 +38,7 @@ def main(given: list[str] | None = None) -> None:
     fastest = min(region, key=lambda point: point.makespan_seconds)
     border = region[: region.index(fastest) + 1]  # beyond, nobody would go
     sweep = Sweep(front, tuple(points), money.unit, border=border)
-    write_picture(profit_sweep_picture(sweep), asked.figure)
+    write_figure(profit_sweep_figure(sweep), asked.figure)
     headers = ["ratio", "energy, MJ", "makespan, minutes", "front", f"bound, {money.unit}", "rounded", "balanced"]
     tell([*headers, "best of the front", "regime"], rows)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
-from scripts.figures.shared.profit_curves import ProfitCurve, profit_curves_picture
+from scripts.figures.shared.profit_curves import ProfitCurve, profit_curves_figure
 from scripts.figures.shared.profit_figures import SAME, Money, Runs, arguments, points_of, tell
 
 DIRECT: Final = "directly: the bound, proved"
@@ -31,7 +31,7 @@ def main(given: list[str] | None = None) -> None:
     waits = max((each["to_ratio"] for each in pieces if each["regime"] == WAIT), default=None)
     marks = [("up to here, waiting is best:", waits), ("below, off the front:", parts)]
     told = [(words, ratio) for words, ratio in marks if ratio is not None]
-    write_picture(profit_curves_picture([direct, front], told, unit=money.unit), asked.figure)
+    write_figure(profit_curves_figure([direct, front], told, unit=money.unit), asked.figure)
     rows = []
     for (ratio, one), other, piece in zip(bends, front.profits, pieces, strict=False):
         if ratio <= 1.0 + SAME:

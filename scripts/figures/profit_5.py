@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
-from scripts.figures.shared.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture
+from scripts.figures.shared.profit_contours import ProfitPanel, ProfitPlane, profit_contours_figure
 from scripts.figures.shared.profit_figures import Money, Runs, arguments, points_of, tell
 
 
@@ -28,8 +28,8 @@ def main(given: list[str] | None = None) -> None:
             where = [number(best.energy_joules / 1e6), number(best.makespan_seconds / 60)]
         rows.append([number(ratio), *where, number(max(profit, waits), 12), number(found["bound"], 12)])
     plane = ProfitPlane(corners, told["idle_watts"], money.per_joule, money.unit)
-    write_picture(profit_contours_picture(plane, panels), asked.figure)
-    print(f"{len(corners)} corners; beyond the first and the last the border rises for ever, at")
+    write_figure(profit_contours_figure(plane, panels), asked.figure)
+    print(f"{len(corners)} vertices; beyond the first and the last the border rises without end, at")
     print(f"{number(told['idle_watts'] / 1e3)} kW: what all machines draw when idle.\n")
     tell(["ratio", "energy, MJ", "makespan, minutes", f"best of the region, {money.unit}", "bound"], rows)
 

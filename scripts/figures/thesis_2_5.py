@@ -10,7 +10,7 @@ import argparse
 from statistics import fmean
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.online.simulate.options import SimulationOptions
 from scripts.figures.shared.arriving_days import (
     BATCH_ONES,
@@ -29,7 +29,7 @@ from scripts.figures.shared.arriving_days import (
     tell,
     trials_in_words,
 )
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 NAIVE_TRIALS: Final = 50
 PRINTED_NAIVE: Final = {33_000: 65_051, 50_000: 98_708}
@@ -81,7 +81,7 @@ def main() -> None:
     )
     names = [TITLES[name] for name in CHAPTER_2]
     panel = RowPanel("utility earned, % of the naive figure; no task dropped", marks)
-    write_picture(policy_rows_picture(names, [panel]), asked.figure)
+    write_figure(policy_rows_figure(names, [panel]), asked.figure)
     print(f"\nShare of the naive figure, {trials_in_words(asked)}.")
     printed = {"min-min": tuple(PRINTED_MIN_MIN.values())}
     rows = [

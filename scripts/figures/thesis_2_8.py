@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.online.simulate.options import SimulationOptions
 from scripts.figures.shared.arriving_days import (
     Case,
@@ -17,7 +17,7 @@ from scripts.figures.shared.arriving_days import (
     tell,
     trials_in_words,
 )
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 MINUTE: Final = 60.0
 TRIGGERS: Final = {  # arrivals, minutes
@@ -47,7 +47,7 @@ def main() -> None:
     found = {name: runs.mean(each, "share_of_naive") for name, each in cases.items()}
     marks = Marks("Max-Max UPT", tuple(scaled(each, 100.0) for each in found.values()))
     panel = RowPanel("utility earned, % of the naive figure; tasks below 0.5 dropped", (marks,))
-    write_picture(policy_rows_picture(list(TRIGGERS), [panel]), asked.figure)
+    write_figure(policy_rows_figure(list(TRIGGERS), [panel]), asked.figure)
     print(f"Max-Max UPT by when mapping events come, {trials_in_words(asked)}.")
     rows = [
         (name, share(found[name]), of(runs.mean(each, "events")), of(runs.mean(each, "milliseconds_per_event")))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from scripts.figures.shared.arriving_days import TITLES, Case, Runs, arguments, of, tell, trials_in_words
 from scripts.figures.shared.constrained_days import PLAIN, WEIGHTED, constrained, energy_constraint, weighted
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 if TYPE_CHECKING:
     from lpsched.generate.options import Affinity
@@ -47,7 +47,7 @@ def main() -> None:
         )
         for label, quantity in (("utility earned", "utility"), ("completed tasks", "completed"))
     ]
-    write_picture(policy_rows_picture([TITLES[name] for name in names], panels), asked.figure)
+    write_figure(policy_rows_figure([TITLES[name] for name in names], panels), asked.figure)
     print(f"\nUtility and completed tasks by affinity, {trials_in_words(asked)}.")
     rows = [
         (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from scripts.figures.shared.arriving_days import BOUND, TITLES, Case, Runs, arguments, of, share, tell, trials_in_words
 from scripts.figures.shared.constrained_days import (
     LENIENCIES,
@@ -19,7 +19,7 @@ from scripts.figures.shared.constrained_days import (
     energy_constraint,
     weighted,
 )
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +69,7 @@ def main() -> None:
         (Marks("no filter", (*without, runs.mean(ours))), Marks("best filter", (*best, None))),
         limit=("bound, proved", limit.mean),
     )
-    write_picture(policy_rows_picture([TITLES[name] for name in names], [panel]), asked.figure)
+    write_figure(policy_rows_figure([TITLES[name] for name in names], [panel]), asked.figure)
     print(f"\nUtility under the constraint, {trials_in_words(asked)}.")
     rows = []
     for name, (plain, filtered) in found.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import GIGA
 from scripts.figures.shared.arriving_days import TITLES, Runs, arguments, best_place, of, scaled, tell, trials_in_words
-from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_figure
 from scripts.figures.shared.constrained_days import WEIGHTS, constrained, energy_constraint, weighted
 
 POLICIES = ("weighted-util", "weighted-upt")
@@ -37,7 +37,7 @@ def main() -> None:
             ("energy taken, GJ", joules, ("energy constraint", energy * asked.part)),
         )
     ]
-    write_picture(curves_picture(panels), asked.figure)
+    write_figure(curves_figure(panels), asked.figure)
     print(f"\nUtility and energy in GJ by the weight of energy, {trials_in_words(asked)}.")
     rows = [
         (places[place], *(of(each) for name in POLICIES for each in (utility[name][place], joules[name][place])))

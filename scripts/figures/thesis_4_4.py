@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from scripts.figures.shared.arriving_days import Case, Runs, arguments, chapter_4, of, share, tell, trials_in_words
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 from scripts.figures.shared.polled_days import GROUPS, NAMES, WAYS, case
 
 
@@ -17,7 +17,7 @@ def main() -> None:
     runs.run(case(name, way) for name in NAMES for way in WAYS)
     marks = tuple(Marks(way, tuple(runs.mean(case(name, way)) for name in NAMES)) for way in WAYS)
     panel = RowPanel("utility earned", marks)
-    write_picture(policy_rows_picture(list(NAMES.values()), [panel]), asked.figure)
+    write_figure(policy_rows_figure(list(NAMES.values()), [panel]), asked.figure)
     free = runs.mean(Case(chapter_4(None), "max-max-upt"), "energy_joules")
     print(f"70 % of what Max UPT takes without a constraint: {0.7e-9 * free.mean / asked.part:.4f} GJ; ", end="")
     print("printed, and used here: 1.11 GJ.")

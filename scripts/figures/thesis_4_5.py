@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from scripts.figures.shared.arriving_days import Runs, arguments, scaled, share, tell, trials_in_words
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 from scripts.figures.shared.polled_days import NAMES, case
 
 PRIORITIES = {"low": "priority 1", "critical": "priority 8"}
@@ -29,7 +29,7 @@ def main() -> None:
         )
         for level, title in PRIORITIES.items()
     ]
-    write_picture(policy_rows_picture(list(NAMES.values()), panels), asked.figure)
+    write_figure(policy_rows_figure(list(NAMES.values()), panels), asked.figure)
     print(f"Portion of the most possible utility, with the adaptive filter, {trials_in_words(asked)}.")
     columns = [(way, level) for level in PRIORITIES for way in FILTERED]
     rows = [(title, *(share(found[name, *each]) for each in columns)) for name, title in NAMES.items()]

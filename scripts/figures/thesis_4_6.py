@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from scripts.figures.shared.arriving_days import Runs, arguments, of, tell, trials_in_words
-from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_figure
 from scripts.figures.shared.polled_days import WAYS, case
 
 NAME = "max-max-util"
@@ -19,7 +19,7 @@ def main() -> None:
     hours = tuple(traces["queued"][0])
     curves = tuple(Curve(way, estimates) for way, (_, estimates) in traces.items())
     panel = CurvePanel("hours of the day", "utility earned so far", hours, curves)
-    write_picture(curves_picture([panel]), asked.figure)
+    write_figure(curves_figure([panel]), asked.figure)
     print(f"Max Utility over the day, {trials_in_words(asked)}.")
     quarters = [len(hours) // 4, len(hours) // 2, 3 * len(hours) // 4, len(hours) - 1]
     rows = [(curve.name, *(of(curve.estimates[at]) for at in quarters)) for curve in curves]

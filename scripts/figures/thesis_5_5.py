@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.online.result.fronts import peak_of
-from lpsched.report.figures.day_fronts import NamedFront, peak_picture
+from lpsched.report.figures.day_fronts import NamedFront, peak_figure
 from lpsched.units import number
 from scripts.figures.shared.data_sets import chapter_5
 from scripts.figures.shared.thesis_fronts import arguments, evolved_days
@@ -16,7 +16,7 @@ def main() -> None:
     result = evolved_days(chapter_5(1_000), "utility-per-energy", asked.generations, asked.seed)[-1]
     (entry,) = result.entries
     name = f"utility-per-energy, {asked.generations[-1]:,} generations"
-    write_picture(peak_picture(NamedFront(name, entry.points)), asked.figure)
+    write_figure(peak_figure(NamedFront(name, entry.points)), asked.figure)
     peak = peak_of(entry)
     assert peak is not None
     rate = number(1e6 * peak.utility / peak.energy_joules, 4)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lpsched.report.figures.day_fronts import fuzzy_front_picture
+from lpsched.report.figures.day_fronts import fuzzy_front_figure
 from scripts.figures.shared.uncertain_fronts import main
 
 if __name__ == "__main__":
-    main(__doc__ or "", "thesis-7-6", [50.0, None], fuzzy_front_picture)
+    main(__doc__ or "", "thesis-7-6", [50.0, None], fuzzy_front_figure)

@@ -11,9 +11,9 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.measure.evidence import Saving
-from lpsched.report.figures.degradation import savings_picture
+from lpsched.report.figures.degradation import savings_figure
 from lpsched.report.measured_tables import in_counts, share_text
 
 MHZ: Final = 3400.0
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path, default=PICTURE)
     asked = parser.parse_args()
     print("\n".join(table()))
-    write_picture(savings_picture(savings()), asked.figure)
+    write_figure(savings_figure(savings()), asked.figure)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests.documents import replaced
 
 FOLDER: Final = Path(__file__).parent
 TABLES: Final = sorted(FOLDER.glob("*.yaml"))
-LINE: Final = re.compile(r" \(line \d+\)")
+LINE: Final = re.compile(r"^line \d+, ")
 WIDTH: Final = 1_000_000  # a problem is one line
 
 
@@ -86,7 +86,7 @@ def said(table: dict[str, Any], case: dict[str, Any], folder: Path) -> tuple[int
         code = run([*table["command"].replace("FILE", name).split(), "--json"])
     answer = json.loads(out.getvalue())
     problems = [
-        f"{each['where']}: found {each['found']}, needs {each['needed']}; {each['do']}"
+        f"{each['where']}: got {each['found']}, expected {each['needed']}; {each['do']}"
         for each in answer.get("error", {}).get("faults", ())
     ]
     verdicts = answer["files"] if answer["format"] == "lpsched-verify/1" else []

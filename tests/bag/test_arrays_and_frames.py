@@ -7,6 +7,7 @@ import pytest
 
 import lpsched
 from lpsched import Bag, InstanceError, MachineType, TaskType
+from lpsched.bag.certificate.claim import check
 
 SECONDS = np.array([[62.0, np.nan], [80.5, 4.0]])
 CPU, GPU = MachineType("cpu", 4, idle_watts=20.5), MachineType("gpu", 1)
@@ -102,13 +103,13 @@ def test_frames_of_polars_have_the_names_in_their_first_column():
 @pytest.mark.parametrize(
     ("seconds", "tasks", "machines", "problem"),
     [
-        ([1.0, 2.0], [1], [1], "found an array of 1 dimensions, needs an array of two dimensions"),
+        ([1.0, 2.0], [1], [1], "got an array of 1 dimensions, expected an array of two dimensions"),
         ([["x"]], [1], [1], "could not convert string to float"),
-        ([[1.0], [1.0, 2.0]], [1, 1], [1], "found no numbers"),
-        (SECONDS, [1.5, 2], [0, 1], r"task_types\[0\].count: found 1.5, needs a whole number"),
-        (SECONDS, [1], [1, 1], "found a table of 2 x 2, needs 1 x 2"),
-        (-SECONDS, [1, 1], [1, 1], r"seconds\[1\]\[1\]: found -4.0, needs seconds"),
-        (SECONDS, "ab", [1, 1], "found the text 'ab', needs counts by name"),
+        ([[1.0], [1.0, 2.0]], [1, 1], [1], "got no numbers"),
+        (SECONDS, [1.5, 2], [0, 1], r"task_types\[0\].count: got 1.5, expected a whole number"),
+        (SECONDS, [1], [1, 1], "got a table of 2 x 2, expected 1 x 2"),
+        (-SECONDS, [1, 1], [1, 1], r"seconds\[1\]\[1\]: got -4.0, expected seconds"),
+        (SECONDS, "ab", [1, 1], "got the text 'ab', expected counts by name"),
     ],
 )
 def test_what_does_not_fit_is_told_as_in_a_file(seconds, tasks, machines, problem):
@@ -118,7 +119,7 @@ def test_what_does_not_fit_is_told_as_in_a_file(seconds, tasks, machines, proble
 
 def test_a_frame_without_a_row_for_a_task_type_is_rejected():
     seconds = Frame({"task": ["train", "rendr"], "cpu": [80.5, 62.0]})
-    with pytest.raises(InstanceError, match="found no row 'render', needs one row for each of 'render', 'train'"):
+    with pytest.raises(InstanceError, match="got no row 'render', expected one row for each of 'render', 'train'"):
         Bag.from_frames(seconds, tasks={"render": 1, "train": 1}, machines={"cpu": 1})
 
 
@@ -128,6 +129,6 @@ def test_a_path_is_as_good_as_a_bag(tmp_path):
     for given in (str(file), file):
         assert lpsched.solve(given).value == lpsched.solve(BY_HAND).value
         assert lpsched.certify(given) == lpsched.certify(BY_HAND)
-        assert lpsched.check_certificate(given, lpsched.certify(BY_HAND)).accepted
+        assert check(given, lpsched.certify(BY_HAND)).accepted
     with pytest.raises(InstanceError, match=r"none\.yaml"):
         lpsched.solve(tmp_path / "none.yaml")

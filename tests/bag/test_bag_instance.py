@@ -87,47 +87,47 @@ def test_a_bag_cannot_be_changed():
 
 def test_a_bag_made_by_hand_is_checked_too():
     bag = bag_from_dict(SOUND)
-    with pytest.raises(InstanceError, match="found 'render' once more"):
+    with pytest.raises(InstanceError, match="got 'render' once more"):
         Bag("twice", bag.machine_types, (bag.task_types[0],) * 2, bag.seconds)
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "issue"),
     [
-        ({"seconds": Table.of([[0.0]])}, r"seconds\[0\]\[0\]: found 0.0, needs seconds"),
-        ({"seconds": Table.of([[-1.0]])}, r"seconds\[0\]\[0\]: found -1.0, needs seconds"),
-        ({"seconds": Table.of([[math.inf]])}, r"seconds\[0\]\[0\]: found infinity, needs seconds"),
-        ({"seconds": Table.of([[1e-310]])}, r"seconds\[0\]\[0\]: found 1e-310, needs seconds"),
-        ({"seconds": Table.of([[math.nan]])}, r"seconds\[0\]: found no machine type that can run task type 't0'"),
+        ({"seconds": Table.of([[0.0]])}, r"seconds\[0\]\[0\]: got 0.0, expected seconds"),
+        ({"seconds": Table.of([[-1.0]])}, r"seconds\[0\]\[0\]: got -1.0, expected seconds"),
+        ({"seconds": Table.of([[math.inf]])}, r"seconds\[0\]\[0\]: got infinity, expected seconds"),
+        ({"seconds": Table.of([[1e-310]])}, r"seconds\[0\]\[0\]: got 1e-310, expected seconds"),
+        ({"seconds": Table.of([[math.nan]])}, r"seconds\[0\]: got no machine type that can run task type 't0'"),
         (
             {"seconds": Table.of([[1.0, 2.0]])},
-            "seconds: found a table of 1 x 2, needs 1 x 1, task types x columns; mend its shape",
+            "seconds: got a table of 1 x 2, expected 1 x 1, task types x columns; fix its shape",
         ),
-        ({"seconds": Table(1, 1, b"")}, "seconds: found a table of 1 x 1, needs 1 x 1"),
-        ({"watts": Table.of([[-2.0]])}, r"watts\[0\]\[0\]: found -2.0, needs watts"),
-        ({"name": ""}, "name: found an empty name"),
-        ({"name": 5}, "name: found 5"),
+        ({"seconds": Table(1, 1, b"")}, "seconds: got a table of 1 x 1, expected 1 x 1"),
+        ({"watts": Table.of([[-2.0]])}, r"watts\[0\]\[0\]: got -2.0, expected watts"),
+        ({"name": ""}, "name: got an empty name"),
+        ({"name": 5}, "name: got 5"),
     ],
 )
-def test_a_bag_made_by_hand_is_sound_or_refused(change, fault):
+def test_a_bag_made_by_hand_is_sound_or_refused(change, issue):
     bag = simple_bag([[1.0]], [1], [1])
-    with pytest.raises(InstanceError, match=fault):
+    with pytest.raises(InstanceError, match=issue):
         bag.model_copy(update=change)
 
 
 def test_a_table_that_was_read_for_one_bag_does_not_fit_another_by_default():
     bag = bag_from_dict(SOUND)
-    with pytest.raises(InstanceError, match="seconds: found a table of 2 x 3, needs 2 x 1"):
+    with pytest.raises(InstanceError, match="seconds: got a table of 2 x 3, expected 2 x 1"):
         bag.model_copy(update={"machine_types": bag.machine_types[:1], "watts": None})
     cold = bag_from_dict(sound(watts={"render": {"cpu": 0.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 1.0}}))
     assert cold.watts is not None
-    with pytest.raises(InstanceError, match=r"seconds\[0\]\[0\]: found 0.0, needs seconds"):  # 0 watts, not 0 s
+    with pytest.raises(InstanceError, match=r"seconds\[0\]\[0\]: got 0.0, expected seconds"):  # 0 watts, not 0 s
         cold.model_copy(update={"seconds": cold.watts})
 
 
 def test_a_part_made_by_hand_says_what_is_wrong_with_it():
     with pytest.raises(
-        ValueError, match=r"found 0, needs a whole number from 1 to 10\^15; correct it, or drop the entry"
+        ValueError, match=r"got 0, expected a whole number from 1 to 10\^15; correct it, or drop the entry"
     ):
         TaskType(name="a", count=0)
 

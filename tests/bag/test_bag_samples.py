@@ -202,7 +202,7 @@ def test_too_many_machines_to_draw_are_refused_with_what_would_do():
     with pytest.raises(InstanceError) as refused:
         sample_bag(bag, schedule, even(bag, 0.3, 0.0), samples=1000, seed=0)
     assert (
-        "samples: found 1,000 samples of 2,000,000 times and powers, needs at most 200,000,000 draws; ask for 100 samples"
+        "samples: got 1,000 samples of 2,000,000 times and powers, expected at most 200,000,000 draws; ask for 100 samples"
         in str(refused.value)
     )
     bag, schedule = huge(10**12)

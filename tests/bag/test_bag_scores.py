@@ -61,5 +61,5 @@ def test_any_layout_of_the_genes_is_scored():
 
 
 def test_a_bag_without_watts_has_no_energy():
-    with pytest.raises(InstanceError, match="watts: found none, needs the watts of each pair, for energy; add them"):
+    with pytest.raises(InstanceError, match="watts: got none, expected the watts of each pair, for energy; add them"):
         BagScorer(simple_bag([[1.0]], [1], [1]))

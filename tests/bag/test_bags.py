@@ -76,7 +76,7 @@ def test_yaml_is_written_for_people(tmp_path):
 
 
 def test_an_output_of_another_ending_is_refused(tmp_path):
-    with pytest.raises(InstanceError, match=r"found the ending '.txt', needs .yaml or .yml or .json"):
+    with pytest.raises(InstanceError, match=r"got the ending '.txt', expected .yaml or .yml or .json"):
         write_bag(bag_from_dict(SOUND), tmp_path / "b.txt")
     assert list(tmp_path.iterdir()) == []
 
@@ -97,10 +97,10 @@ def test_watts_below_idle_are_read_with_a_warning(tmp_path):
         read_bag(path)
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_bag(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def test_faults_of_form_and_of_content_come_together_with_their_lines(tmp_path):
@@ -109,8 +109,8 @@ def test_faults_of_form_and_of_content_come_together_with_their_lines(tmp_path):
         "format: lpsched-bag/1\nname: b\nmachine_types:\n  - {name: cpu, count: 0}\n"
         "task_types:\n  - {name: zip, count: 1}\nname: c\nseconds:\n  zip: {cpu: -1}\n"
     )
-    assert faults_of(path) == [
-        "name (line 7): found a key that was given before, needs each key once; remove one of the two",
-        "machine_types[0].count (line 4): found 0, needs a whole number from 1 to 10^15; correct it, or drop the entry",
-        "seconds.zip.cpu (line 9): found -1, needs seconds: a number from 1e-30 to 1e+30; correct it; leave it out if the pair cannot run",
+    assert issues_of(path) == [
+        "line 7, name: got a key that was given before, expected each key once; remove one of the two",
+        "line 4, machine_types[0].count: got 0, expected a whole number from 1 to 10^15; correct it, or drop the entry",
+        "line 9, seconds.zip.cpu: got -1, expected seconds: a number from 1e-30 to 1e+30; correct it; leave it out if the pair cannot run",
     ]

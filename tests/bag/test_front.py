@@ -9,7 +9,7 @@ import pytest
 from lpsched.bag.files import read_bag
 from lpsched.bag.front import ENERGY, MAKESPAN, Weights, longest_useful
 from lpsched.bag.parts import Site
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import scaling_of
 from tests.support import simple_bag
 
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
@@ -26,16 +26,16 @@ TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
     ],
 )
 def test_the_longest_makespan_of_use_in_tiny(weights, seconds):
-    assert longest_useful(scales_of(TINY), weights) == pytest.approx(seconds)
+    assert longest_useful(scaling_of(TINY), weights) == pytest.approx(seconds)
 
 
 def test_a_deadline_cuts_it():
     due = TINY.model_copy(update={"site": Site(deadline_seconds=20.0)})
-    assert longest_useful(scales_of(due)) == 20.0
+    assert longest_useful(scaling_of(due)) == 20.0
 
 
 def test_below_the_idle_floor_it_ends_where_the_savings_are_used_up():
     # 10 W instead of 50 W idle for 2 s saves 80 J; 5 W below the floor that lasts 16 s.
     bag = simple_bag([[1.0]], [2], [1], watts=[[10.0]], idle=[50.0])
     capped = bag.model_copy(update={"site": Site(average_power_cap_watts=45.0)})
-    assert longest_useful(scales_of(capped), MAKESPAN) == pytest.approx(16.0)
+    assert longest_useful(scaling_of(capped), MAKESPAN) == pytest.approx(16.0)

@@ -53,7 +53,7 @@ def test_names_are_lower_case_letters_digits_and_hyphens(name):
 
 @pytest.mark.parametrize("name", ["all", "lp", "nsga2", "min-min", "max-utility", "utility-per-energy"])
 def test_names_of_ours_are_taken(name):
-    with pytest.raises(InstanceError, match="needs a name that lpsched does not use itself; choose another"):
+    with pytest.raises(InstanceError, match="expected a name that lpsched does not use itself; choose another"):
         register(name, nothing)
 
 
@@ -68,23 +68,23 @@ def test_a_name_is_given_once_but_a_new_version_of_the_same_function_may_replace
     register("mine", first)
     assert register("mine", again) is again
     assert heuristic("mine") is again
-    with pytest.raises(InstanceError, match="'mine', needs a name that nobody has registered yet"):
+    with pytest.raises(InstanceError, match="'mine', expected a name that is not registered yet"):
         register("mine", nothing)
 
 
 def test_what_is_no_function_is_not_registered():
-    with pytest.raises(InstanceError, match="found int under the name 'mine', needs a function of a bag"):
+    with pytest.raises(InstanceError, match="got int under the name 'mine', expected a function of a bag"):
         register("mine", 3)  # type: ignore[call-overload]
 
 
 def test_an_unknown_name_is_told_with_all_that_are_known_and_the_nearest():
-    with pytest.raises(InstanceError, match="found 'minmin', needs one of min-min, max-min") as raised:
+    with pytest.raises(InstanceError, match="got 'minmin', expected one of min-min, max-min") as raised:
         heuristic("minmin")
     assert str(raised.value).endswith("did you mean 'min-min'?")
 
 
 def test_rules_about_utility_need_a_day():
-    with pytest.raises(InstanceError, match="found 'max-utility' for a bag, needs a day, whose tasks have arrivals"):
+    with pytest.raises(InstanceError, match="got 'max-utility' for a bag, expected a day, whose tasks have arrivals"):
         heuristic("max-utility")
 
 
@@ -114,6 +114,6 @@ def test_a_broken_package_is_named_only_when_its_heuristic_is_asked_for(monkeypa
     ):
         heuristic("mine")
     with pytest.raises(
-        InstanceError, match="needs a function of a bag and a random generator; mend an installed package"
+        InstanceError, match="expected a function of a bag and a random generator; fix an installed package"
     ):
         heuristic("other")

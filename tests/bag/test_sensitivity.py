@@ -387,7 +387,7 @@ def test_one_machine_more_is_looked_at_as_far_as_asked():
     assert [step is None for step in steps] == [True, False, False, False]  # the three of largest value
     assert all(need.step_at_least is None for need in sensitivity(TINY, marginals="lp").machines)
     assert all(need.step_at_least is not None for need in sensitivity(TINY, marginals="proved").machines)
-    with pytest.raises(ValueError, match="marginals is 'all', needs one of lp, top, proved"):
+    with pytest.raises(ValueError, match="marginals is 'all', expected one of lp, top, proved"):
         sensitivity(TINY, marginals="all")
 
 
@@ -423,7 +423,7 @@ def test_without_watts_nothing_is_said_about_electricity():
     bag = one_type(watts=None, prices=Prices(per_bag=60.0, electricity_per_kwh=0.0))
     found = sensitivity(bag)
     assert found.electricity is None
-    assert found.notes == ("without watts nothing is known about electricity",)
+    assert found.notes == ("Electricity is left out: the bag has no watts.",)
     assert found.price_need.needed == 0.0
     assert found.price_need.needed_ratio is None
     assert found.machines[0].adds_per_hour == pytest.approx(5.0, rel=1e-9)  # 60 USD in 12 / m hours
@@ -439,7 +439,7 @@ def test_a_bag_with_too_many_pairs_is_told_so(monkeypatch):
     monkeypatch.setattr(sensitivities, "MOST_PAIRS", 3)
     found = sensitivity(TINY)
     assert (found.electricity, found.machines) == (None, ())
-    assert found.notes == ("4 pairs are too many to ask about electricity and machines: 3 at most",)
+    assert found.notes == ("Electricity and machines are left out: 4 pairs of types, 3 at most.",)
     assert found.bound is not None
     assert MOST_PAIRS > 30 * 9
 
@@ -452,15 +452,15 @@ def test_a_large_bag_has_the_same_best_numbers_without_pieces(monkeypatch):
         assert one.pieces == ()
         assert (one.most_more, one.adds_per_hour) == pytest.approx((two.most_more, two.adds_per_hour))
         assert one.bound_at_most == pytest.approx(two.bound_at_most)
-    assert found.notes == ("with 4 pairs, the pieces up to the best number of machines are left out",)
+    assert found.notes == ("With 4 pairs, the segments up to the best number of machines are left out.",)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"price": 1.0, "profit_ratio": 1.0}, "found a price and a profit ratio, needs one of them"),
-        ({"lifetime_hours": 0.0}, "lifetime_hours: found 0.0, needs hours"),
-        ({"price": -1.0}, "price: found -1.0"),
+        ({"price": 1.0, "profit_ratio": 1.0}, "got a price and a profit ratio, expected one of them"),
+        ({"lifetime_hours": 0.0}, "lifetime_hours: got 0.0, expected hours"),
+        ({"price": -1.0}, "price: got -1.0"),
     ],
 )
 def test_what_is_unsound_is_named(options, message):

@@ -19,13 +19,13 @@ from lpsched.model.table import Table
 from tests.support import SOUND, sound
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_bag(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
-A_TIME = "needs seconds: a number from 1e-30 to 1e+30"
+A_TIME = "expected seconds: a number from 1e-30 to 1e+30"
 
 
 @pytest.fixture
@@ -43,13 +43,13 @@ def beside(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "faults"),
+    ("content", "issues"),
     [
-        pytest.param(b"\xff\xfe", ["seconds (t.csv, line 1): found bytes that are not UTF-8 text, needs a text file; check which file this is"], id="junk"),
+        pytest.param(b"\xff\xfe", ["t.csv, line 1, seconds: got bytes that are not UTF-8 text, expected a text file; check which file this is"], id="junk"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_csv_is_told(beside, content, faults):
-    assert faults_of(beside("t.csv", content)) == faults
+def test_each_fault_of_a_csv_is_told(beside, content, issues):
+    assert issues_of(beside("t.csv", content)) == issues
 
 
 def test_a_csv_may_have_its_rows_and_columns_in_any_order(beside):
@@ -59,14 +59,14 @@ def test_a_csv_may_have_its_rows_and_columns_in_any_order(beside):
 
 @pytest.mark.parametrize("file", ["../t.csv", "/etc/passwd", "sub/../../t.csv", "a\0.csv"])
 def test_a_path_that_leaves_the_folder_is_refused(beside, file):
-    assert faults_of(beside(file, None)) == [
-        f"seconds.file: found the path {file!r}, needs a file in the folder of the bag, or below it; copy the table there"
+    assert issues_of(beside(file, None)) == [
+        f"seconds.file: got the path {file!r}, expected a file in the folder of the bag, or below it; copy the table there"
     ]
 
 
 def test_a_link_that_leaves_the_folder_is_refused(beside, tmp_path):
     (tmp_path / "t.csv").symlink_to("/etc/passwd")
-    assert "needs a file in the folder of the bag" in faults_of(beside("t.csv"))[0]
+    assert "expected a file in the folder of the bag" in issues_of(beside("t.csv"))[0]
 
 
 def test_a_table_in_a_folder_below_is_read(beside, tmp_path):
@@ -76,11 +76,11 @@ def test_a_table_in_a_folder_below_is_read(beside, tmp_path):
 
 
 def test_a_missing_table_and_an_unknown_ending_are_told(beside):
-    assert faults_of(beside("t.npz")) == [
-        "seconds (t.npz): found no file to read (No such file or directory), needs a file; check its name and rights"
+    assert issues_of(beside("t.npz")) == [
+        "t.npz, seconds: got no file to read (No such file or directory), expected a file; check its name and rights"
     ]
-    assert faults_of(beside("t.xlsx", "x")) == [
-        "seconds (t.xlsx): found the ending '.xlsx', needs .csv or .npz or .parquet; convert the table"
+    assert issues_of(beside("t.xlsx", "x")) == [
+        "t.xlsx, seconds: got the ending '.xlsx', expected .csv or .npz or .parquet; convert the table"
     ]
 
 
@@ -117,8 +117,8 @@ def test_the_ends_of_the_range_are_in_it_and_every_nan_is_the_same(beside, tmp_p
 
 def test_a_loop_of_links_is_refused(beside, tmp_path):
     (tmp_path / "t.csv").symlink_to(tmp_path / "t.csv")
-    (fault,) = faults_of(beside("t.csv"))
-    assert fault.startswith("seconds")
+    (issue,) = issues_of(beside("t.csv"))
+    assert issue.startswith("seconds")
 
 
 def test_an_npz_of_the_second_version_of_the_format_is_read(beside, tmp_path):
@@ -135,35 +135,35 @@ def test_an_npz_of_integers_is_read(beside, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arrays", "fault"),
+    ("arrays", "issue"),
     [
-        pytest.param({"a": CELLS, "b": CELLS}, "seconds (t.npz): found the arrays 'a', 'b', needs one named seconds; rename the array", id="names"),
-        pytest.param({}, "seconds (t.npz): found no arrays, needs one named seconds; rename the array", id="none"),
-        pytest.param({"seconds": CELLS.T}, "seconds (t.npz): found the array 'seconds' of shape 3 x 2, needs 2 x 3, as the bag's lists have it; mend its shape", id="shape"),
-        pytest.param({"seconds": np.array(3.0)}, "seconds (t.npz): found the array 'seconds' of shape none, needs 2 x 3, as the bag's lists have it; mend its shape", id="scalar"),
-        pytest.param({"seconds": CELLS.astype(str)}, "seconds (t.npz): found the array 'seconds' of type <U32, needs plain numbers; convert it", id="texts"),
-        pytest.param({"seconds": CELLS.astype(object)}, "seconds (t.npz): found the array 'seconds' of type object, needs plain numbers; convert it", id="objects"),
-        pytest.param({"seconds": CELLS.astype(complex)}, "seconds (t.npz): found the array 'seconds' of type complex128, needs plain numbers; convert it", id="complex"),
-        pytest.param({"seconds": CELLS, "task_types": np.array(["zip", "render"])}, "seconds (t.npz): found 'zip' at place 0 of its task_types, needs 'render'; write it in the order of the bag's lists", id="order"),
-        pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "seconds (t.npz): found the array 'columns' of type int64, needs names of at most 401 characters; convert it", id="labels-numbers"),
-        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 0.0, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 0.0, {A_TIME}; correct it", id="zero"),
-        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1e-31, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1e-31, {A_TIME}; correct it", id="vanishing"),
-        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1.1e30, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1.1e+30, {A_TIME}; correct it", id="huge"),
-        pytest.param({"seconds": CELLS, "task_types": np.array(["render", "z" * 500])}, "seconds (t.npz): found the array 'task_types' of type <U500, needs names of at most 401 characters; convert it", id="labels-long"),
-        pytest.param({"seconds": np.array([[-8.0, 1.0, 2.0], [3.0, 1.0, NAN]])}, f"seconds.render.cpu (t.npz): found -8.0, {A_TIME}; correct it", id="negative"),
-        pytest.param({"seconds": np.array([[8.0, 1.0, np.inf], [3.0, 1.0, NAN]])}, f"seconds.render.gpu:P1 (t.npz): found infinity, {A_TIME}; correct it", id="infinite"),
+        pytest.param({"a": CELLS, "b": CELLS}, "t.npz, seconds: got the arrays 'a', 'b', expected one named seconds; rename the array", id="names"),
+        pytest.param({}, "t.npz, seconds: got no arrays, expected one named seconds; rename the array", id="none"),
+        pytest.param({"seconds": CELLS.T}, "t.npz, seconds: got the array 'seconds' of shape 3 x 2, expected 2 x 3, as the bag's lists have it; fix its shape", id="shape"),
+        pytest.param({"seconds": np.array(3.0)}, "t.npz, seconds: got the array 'seconds' of shape none, expected 2 x 3, as the bag's lists have it; fix its shape", id="scalar"),
+        pytest.param({"seconds": CELLS.astype(str)}, "t.npz, seconds: got the array 'seconds' of type <U32, expected plain numbers; convert it", id="texts"),
+        pytest.param({"seconds": CELLS.astype(object)}, "t.npz, seconds: got the array 'seconds' of type object, expected plain numbers; convert it", id="objects"),
+        pytest.param({"seconds": CELLS.astype(complex)}, "t.npz, seconds: got the array 'seconds' of type complex128, expected plain numbers; convert it", id="complex"),
+        pytest.param({"seconds": CELLS, "task_types": np.array(["zip", "render"])}, "t.npz, seconds: got 'zip' at place 0 of its task_types, expected 'render'; write it in the order of the bag's lists", id="order"),
+        pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "t.npz, seconds: got the array 'columns' of type int64, expected names of at most 401 characters; convert it", id="labels-numbers"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 0.0, NAN]])}, f"t.npz, seconds.zip.gpu:P0: got 0.0, {A_TIME}; correct it", id="zero"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1e-31, NAN]])}, f"t.npz, seconds.zip.gpu:P0: got 1e-31, {A_TIME}; correct it", id="vanishing"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1.1e30, NAN]])}, f"t.npz, seconds.zip.gpu:P0: got 1.1e+30, {A_TIME}; correct it", id="huge"),
+        pytest.param({"seconds": CELLS, "task_types": np.array(["render", "z" * 500])}, "t.npz, seconds: got the array 'task_types' of type <U500, expected names of at most 401 characters; convert it", id="labels-long"),
+        pytest.param({"seconds": np.array([[-8.0, 1.0, 2.0], [3.0, 1.0, NAN]])}, f"t.npz, seconds.render.cpu: got -8.0, {A_TIME}; correct it", id="negative"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, np.inf], [3.0, 1.0, NAN]])}, f"t.npz, seconds.render.gpu:P1: got infinity, {A_TIME}; correct it", id="infinite"),
     ],
 )  # fmt: skip
-def test_each_fault_of_an_npz_is_told(beside, tmp_path, arrays, fault):
-    assert faults_of(beside("t.npz", npz(tmp_path / "t.npz", **arrays))) == [fault]
+def test_each_fault_of_an_npz_is_told(beside, tmp_path, arrays, issue):
+    assert issues_of(beside("t.npz", npz(tmp_path / "t.npz", **arrays))) == [issue]
 
 
 def test_a_broken_npz_is_told(beside, tmp_path):
     whole = npz(tmp_path / "t.npz", seconds=CELLS)
     for content in (b"junk", whole[:-30], whole.replace(b"NUMPY", b"NUMPX")):
-        (fault,) = faults_of(beside("t.npz", content))
-        assert fault.startswith("seconds (t.npz): found a broken archive (")
-        assert fault.endswith("needs an .npz file as numpy.savez writes it; write it again")
+        (issue,) = issues_of(beside("t.npz", content))
+        assert issue.startswith("t.npz, seconds: got a broken archive (")
+        assert issue.endswith("expected an .npz file as numpy.savez writes it; write it again")
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ def test_a_broken_npz_is_told(beside, tmp_path):
 def test_a_forged_header_of_an_npz_is_told(beside, tmp_path, header):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("seconds.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    (fault,) = faults_of(beside("t.npz"))
-    assert fault.startswith("seconds (t.npz): found a broken archive (")
+    (issue,) = issues_of(beside("t.npz"))
+    assert issue.startswith("t.npz, seconds: got a broken archive (")
 
 
 def test_a_huge_header_of_an_npz_is_told_before_it_is_read(beside, tmp_path):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
         archive.writestr("seconds.npy", b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little") + b" ")
-    assert faults_of(beside("t.npz")) == [
-        "seconds (t.npz): found the array 'seconds' with a huge header, needs a plain array; write it again"
+    assert issues_of(beside("t.npz")) == [
+        "t.npz, seconds: got the array 'seconds' with a huge header, expected a plain array; write it again"
     ]
 
 
@@ -233,29 +233,29 @@ def test_a_parquet_table_may_have_its_rows_and_columns_in_any_order(beside):
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "issue"),
     [
-        pytest.param(b"junk", "found a broken file (", id="junk"),
-        pytest.param(SECONDS | {"more": [1, 2]}, "found 2 rows and 5 columns, needs 2 rows and 4 columns, task_type among them; mend its shape", id="shape"),
-        pytest.param({key: value for key, value in SECONDS.items() if key != "task_type"} | {"x": [1, 2]}, "found no names of task types, needs a column task_type of texts; add it", id="no-names"),
-        pytest.param(SECONDS | {"task_type": [1, 2]}, "found no names of task types, needs a column task_type of texts; add it", id="numbers-for-names"),
-        pytest.param(SECONDS | {"task_type": ["zip", "rendr"]}, "found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", id="row-unknown"),
-        pytest.param(SECONDS | {"cpu": ["x", "y"]}, "found the column 'cpu' of type string, needs numbers; convert it", id="texts"),
-        pytest.param(SECONDS | {"cpu": [True, False]}, "found the column 'cpu' of type bool, needs numbers; convert it", id="booleans"),
-        pytest.param([("task_type", ["zip", "render"]), ("task_type", ["zip", "render"]), ("cpu", [1.0, 2.0]), ("gpu:P0", [1.0, 2.0])], "found the column 'task_type', needs only columns that the bag's lists name; correct or remove it", id="two-columns-of-names"),
-        pytest.param(SECONDS | {"cpu": [3.0, -1.0]}, f"found -1.0, {A_TIME}; correct it", id="negative"),
+        pytest.param(b"junk", "got a broken file (", id="junk"),
+        pytest.param(SECONDS | {"more": [1, 2]}, "got 2 rows and 5 columns, expected 2 rows and 4 columns, task_type among them; fix its shape", id="shape"),
+        pytest.param({key: value for key, value in SECONDS.items() if key != "task_type"} | {"x": [1, 2]}, "got no names of task types, expected a column task_type of texts; add it", id="no-names"),
+        pytest.param(SECONDS | {"task_type": [1, 2]}, "got no names of task types, expected a column task_type of texts; add it", id="numbers-for-names"),
+        pytest.param(SECONDS | {"task_type": ["zip", "rendr"]}, "got the row 'rendr', expected only rows that the bag's lists name; did you mean 'render'?", id="row-unknown"),
+        pytest.param(SECONDS | {"cpu": ["x", "y"]}, "got the column 'cpu' of type string, expected numbers; convert it", id="texts"),
+        pytest.param(SECONDS | {"cpu": [True, False]}, "got the column 'cpu' of type bool, expected numbers; convert it", id="booleans"),
+        pytest.param([("task_type", ["zip", "render"]), ("task_type", ["zip", "render"]), ("cpu", [1.0, 2.0]), ("gpu:P0", [1.0, 2.0])], "got the column 'task_type', expected only columns that the bag's lists name; correct or remove it", id="two-columns-of-names"),
+        pytest.param(SECONDS | {"cpu": [3.0, -1.0]}, f"got -1.0, {A_TIME}; correct it", id="negative"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_parquet_table_is_told(beside, content, fault):
-    found = faults_of(beside("t.parquet", content if isinstance(content, bytes) else parquet(content)))
-    assert fault in found[0]
-    assert "(t.parquet)" in found[0]
+def test_each_fault_of_a_parquet_table_is_told(beside, content, issue):
+    found = issues_of(beside("t.parquet", content if isinstance(content, bytes) else parquet(content)))
+    assert issue in found[0]
+    assert found[0].startswith("t.parquet, seconds")
 
 
 def test_a_parquet_file_that_unpacks_to_too_much_is_told(beside, monkeypatch):
     monkeypatch.setattr(tables, "MOST_BYTES", 10)
-    (fault,) = faults_of(beside("t.parquet", parquet(SECONDS)))
-    assert "bytes unpacked, needs at most 10; use plain numbers" in fault
+    (issue,) = issues_of(beside("t.parquet", parquet(SECONDS)))
+    assert "bytes unpacked, expected at most 10; use plain numbers" in issue
 
 
 def test_without_pyarrow_the_message_says_what_to_install(beside, monkeypatch):
@@ -280,4 +280,4 @@ def test_a_csv_of_junk_gives_a_bounded_number_of_faults(tmp_path):
         "seconds": {"file": "t.csv"},
     }
     (tmp_path / "b.json").write_text(json.dumps(raw))
-    assert len(faults_of(tmp_path / "b.json")) == 1000
+    assert len(issues_of(tmp_path / "b.json")) == 1000

@@ -36,15 +36,18 @@ def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "task_type: found no such column, needs the columns task_type, machine_type, machine; add it"),
-        ("task_type,machine_type\na,b\n", "machine: found no such column"),
+        ("", "task_type: got no such column, expected the columns task_type, machine_type, machine; add it"),
+        ("task_type,machine_type\na,b\n", "machine: got no such column"),
         ("task_type,machine_type,machine,strat_seconds\n", "did you mean 'start_seconds'?"),
-        ("task_type,machine_type,machine,machine\n", "machine: found a column that was given before"),
-        ("task_type,machine_type,machine\na,b\n", "line 2: found 2 cells, needs 3, as in the header; complete the row"),
-        ("task_type,machine_type,machine\na,b,one\n", "row[1]: found machine 'one', start 'None', needs a whole"),
-        ("task_type,machine_type,machine\na,b,1.5\n", "row[1]: found machine '1.5'"),
-        ("task_type,machine_type,machine,start_seconds\na,b,1,soon\n", "start 'soon', needs a whole number"),
-        ('task_type,machine_type,machine\n"a,b,1\n', "found a broken file"),
+        ("task_type,machine_type,machine,machine\n", "machine: got a column that was given before"),
+        (
+            "task_type,machine_type,machine\na,b\n",
+            "line 2: got 2 cells, expected 3, as in the header; complete the row",
+        ),
+        ("task_type,machine_type,machine\na,b,one\n", "row[1]: got machine 'one', start 'None', expected a whole"),
+        ("task_type,machine_type,machine\na,b,1.5\n", "row[1]: got machine '1.5'"),
+        ("task_type,machine_type,machine,start_seconds\na,b,1,soon\n", "start 'soon', expected a whole number"),
+        ('task_type,machine_type,machine\n"a,b,1\n', "got a broken file"),
     ],
 )
 def test_what_is_no_list_of_tasks_is_refused_with_its_place(tmp_path, text, message):
@@ -57,12 +60,12 @@ def test_what_is_no_text_or_no_parquet_is_refused(tmp_path):
     (tmp_path / "r.csv").write_bytes(b"task_type,machine_type,machine\n\xff\xfe,b,1\n")
     (tmp_path / "r.parquet").write_bytes(b"PAR1 is not enough")
     for name in ("r.csv", "r.parquet"):
-        with pytest.raises(InstanceError, match="found a broken file"):
+        with pytest.raises(InstanceError, match="got a broken file"):
             list(read_rows(tmp_path / name))
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("no.csv", "found no file to read"), ("r.txt", "needs .csv or .parquet"), (".", "ending")]
+    ("name", "message"), [("no.csv", "got no file to read"), ("r.txt", "expected .csv or .parquet"), (".", "ending")]
 )
 def test_what_is_no_such_file_is_refused(tmp_path, name, message):
     with pytest.raises(InstanceError, match=message):
@@ -71,14 +74,14 @@ def test_what_is_no_such_file_is_refused(tmp_path, name, message):
 
 def test_a_directory_is_refused(tmp_path):
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(InstanceError, match="found a directory, needs a file"):
+    with pytest.raises(InstanceError, match="got a directory, expected a file"):
         list(read_rows(tmp_path / "d.csv"))
 
 
 def test_too_many_rows_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(task_rows, "MOST_ROWS", 2)
     write_rows(iter(ROWS), 3, tmp_path / "r.csv")
-    with pytest.raises(InstanceError, match="found more than 2 rows, needs fewer; write it in the compact form"):
+    with pytest.raises(InstanceError, match="got more than 2 rows, expected fewer; write it in the compact form"):
         list(read_rows(tmp_path / "r.csv"))
 
 
@@ -86,13 +89,13 @@ def test_faults_are_collected_up_to_a_hundred(tmp_path):
     (tmp_path / "r.csv").write_text("task_type,machine_type,machine\n" + "a,b,x\n" * 300)
     with pytest.raises(InstanceError) as caught:
         list(read_rows(tmp_path / "r.csv"))
-    assert len(caught.value.faults) == 100
+    assert len(caught.value.issues) == 100
 
 
 def test_a_parquet_file_with_odd_cells_is_refused_by_row(tmp_path):
     table = pa.table({"task_type": ["a"], "machine_type": ["b"], "machine": [1.5]})
     pq.write_table(table, tmp_path / "r.parquet")
-    with pytest.raises(InstanceError, match=re.escape("row[1]: found machine '1.5'")):
+    with pytest.raises(InstanceError, match=re.escape("row[1]: got machine '1.5'")):
         list(read_rows(tmp_path / "r.parquet"))
 
 
@@ -103,7 +106,7 @@ def test_rows_that_would_fill_the_disk_are_not_begun(tmp_path):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(OutputError, match=r"needs the ending \.csv or \.parquet; choose one"):
+    with pytest.raises(OutputError, match=r"expected the ending \.csv or \.parquet; choose one"):
         write_rows(iter(()), 0, tmp_path / "r.txt")
 
 
@@ -126,5 +129,5 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "p.csv")
-    with pytest.raises(InstanceError, match="found a device or pipe, needs a file"):
+    with pytest.raises(InstanceError, match="got a device or pipe, expected a file"):
         list(read_rows(tmp_path / "p.csv"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lpsched.bag import solve as trying
-from lpsched.bag.problem import ask
+from lpsched.bag.problem import build_problem
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.provenance import Status
 from tests.bag.middling import middling
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.rotate_tests(4)
 
 
 def test_an_unknown_effort_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
+    with pytest.raises(ValueError, match="effort is 'hard', expected one of fast, balanced, auto, tight"):
         solve(simple_bag([[2.0]], [3], [2]), effort="hard")
     assert effort_named("tight") is Effort.TIGHT
 
@@ -60,9 +60,9 @@ def test_more_effort_is_never_worse(objective):
 
 
 def test_more_effort_ends_at_once_when_the_watch_is_over():
-    bag, watch = middling(2, types=8, machines=3), Watch()
-    watch.stop()
-    result = solve(bag, effort="tight", watch=watch)
+    bag, cancel = middling(2, types=8, machines=3), CancelToken()
+    cancel.stop()
+    result = solve(bag, effort="tight", cancel=cancel)
     assert result.status in (Status.LIMIT, Status.OPTIMAL)
     assert result.timings["tighten"] < 2.0
 
@@ -72,8 +72,8 @@ def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
     assert solve(bag, effort="fast").tight_may_help
     assert not solve(bag, effort="tight").tight_may_help
     assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
-    question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), Terms(), HighsSolver())
-    assert not is_worthwhile(question, 0.5, 1e-4)
+    problem = build_problem(simple_bag([[2.0]], [3 * 10**9], [10**9]), Terms(), HighsSolver())
+    assert not is_worthwhile(problem, 0.5, 1e-4)
 
 
 def test_a_bag_better_not_run_is_left_alone():
@@ -92,10 +92,12 @@ def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
 @pytest.mark.parametrize("objective", ["profit", "makespan"])
 def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
     bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()
-    question = ask(bag, Terms(profit_ratio=1.5 if objective == "profit" else None, objective=objective), solver)
+    problem = build_problem(
+        bag, Terms(profit_ratio=1.5 if objective == "profit" else None, objective=objective), solver
+    )
 
     def found() -> Best:
-        return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)
+        return find(problem, solver, gap=1e-6, cancel=CancelToken(), effort=Effort.AUTO, work=0.3)
 
     first = found()
 

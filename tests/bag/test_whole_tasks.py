@@ -11,7 +11,7 @@ from lpsched.bag import relaxation as whole_tasks
 from lpsched.bag.arrays import arrays_of, usable_arrays, usable_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Site, TaskType
-from lpsched.bag.relaxation import is_redundant, least_makespan, scales_of
+from lpsched.bag.relaxation import is_redundant, least_makespan, scaling_of
 from lpsched.model.table import Table
 from models.whole_tasks import shortest
 from tests.support import half_full, simple_bag
@@ -72,12 +72,12 @@ def test_the_row_is_left_out_where_the_work_alone_takes_longer():
     # 8 tasks of 3 s on 2 machines: 12 s of work on each, and L is 12 s.
     even = simple_bag([[3.0]], [8], [2])
     assert is_redundant(arrays_of(even), 12.0)
-    assert scales_of(even).shortest == 0
+    assert scaling_of(even).shortest == 0
     # Of 9 tasks one machine has five, 15 s, where the work is 13.5 s.
     odd = simple_bag([[3.0]], [9], [2])
     assert not is_redundant(arrays_of(odd), 15.0)
-    assert scales_of(odd).shortest == 15
-    assert scales_of(odd, whole=False).shortest == 0
+    assert scaling_of(odd).shortest == 15
+    assert scaling_of(odd, whole=False).shortest == 0
 
 
 def due(bag: Bag, deadline: float) -> Bag:

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from lpsched.report.html.page import Picture, Reading, Section, Slider, Stretch, Table, page, written
-from tests.browser.pages import HOSTILE, picture, slider, whole_page
+from lpsched.report.html.page import PageFigure, Reading, Scale, Section, Segment, Slider, Table, page, written
+from tests.browser.pages import HOSTILE, figure, slider, whole_page
 
 pytestmark = pytest.mark.slow
 
@@ -23,14 +23,14 @@ CONTRASTS = """() => {
     const colour = parts(getComputedStyle(element).backgroundColor);
     return colour.length === 3 ? colour : behind(element.parentElement);
   };
-  const faults = [];
+  const errors = [];
   for (const element of document.querySelectorAll("body *:not(svg *):not(script):not(:disabled)")) {
     if (!Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim())) continue;
     const pair = [parts(getComputedStyle(element).color).slice(0, 3), behind(element)].map(light);
     const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
-    if (!(contrast >= 4.5)) faults.push(element.tagName + " " + element.className + " " + contrast);
+    if (!(contrast >= 4.5)) errors.push(element.tagName + " " + element.className + " " + contrast);
   }
-  return faults;
+  return errors;
 }"""
 
 
@@ -45,7 +45,7 @@ def cells(opened):
 
 def expected(x):
     moved = slider()
-    here = moved.stretch_at(x)
+    here = moved.segment_at(x)
     return [written(reading, here, x) for reading in here.readings]
 
 
@@ -55,7 +55,7 @@ def type_in(opened, text: str) -> None:
 
 
 def test_a_slider_shows_the_numbers_of_where_it_stands(open_page):
-    opened = open_page(page("t", "", [Section("s", (picture(), slider()))]))
+    opened = open_page(page("t", "", [Section("s", (figure(), slider()))]))
     assert readings(opened) == ["500 USD/h", "loss", "12.5 %", "-"]  # half of the way from 1 to 1.5: 0.5 / 4
     assert cells(opened) == [["a", "0", "0 W"], ["b", "1", "5 W"]]
     opened.get_by_label("profit ratio", exact=True).fill("750")  # of a thousand steps
@@ -76,26 +76,26 @@ def test_a_slider_goes_from_breakpoint_to_breakpoint_and_says_what_it_needs(open
     assert readings(opened) == [
         "1,000 USD/h",
         "profit",
-        "-99.99 %",
+        "-100 %",
         "200 %",
-    ]  # a breakpoint begins a stretch; gaps are rounded up
+    ]  # a breakpoint begins a segment; gaps are rounded up
     after.click()
     assert (box.input_value(), after.is_disabled()) == ("2", True)
     before.click()
     before.click()
     assert (box.input_value(), before.is_disabled()) == ("1", True)
-    assert "stretch 1 of 2, between breakpoints 1 and 1.5" in opened.locator(".where").text_content()
+    assert "segment 1 of 2, between breakpoints 1 and 1.5" in opened.locator(".where").text_content()
     for wrong in ("3", "", "x", "0.999", "1,25"):
         type_in(opened, wrong)
-        assert opened.locator(".where").text_content() == "needs a number from 1 to 2"
+        assert opened.locator(".where").text_content() == "expected a number from 1 to 2"
         assert box.get_attribute("aria-invalid") == "true"
     assert readings(opened)[0] == "0 USD/h"
 
 
 def of_itself(label, *breakpoints):
     """Return a slider that shows its own position."""
-    stretches = tuple(Stretch(start, stop, (Reading(start, stop),)) for start, stop in pairwise(breakpoints))
-    return Slider(label, "", breakpoints[0], ("itself",), stretches)
+    segments = tuple(Segment(start, stop, (Reading(start, stop),)) for start, stop in pairwise(breakpoints))
+    return Slider((Scale(label),), "", breakpoints[0], ("itself",), segments)
 
 
 STEPS = """range => Array.from({ length: 1001 }, (_, step) => {
@@ -111,7 +111,7 @@ def test_crowded_breakpoints_get_more_room_and_every_step_is_a_round_number(open
     opened = open_page(page("t", "", [Section("s", sliders)]))
     assert opened.locator(".scale").evaluate_all("all => all.map((each) => each.hidden)") == [False, True, False]
     crowded = opened.get_by_label("crowded", exact=True)
-    # Half of the track is even, half is shared by two stretches: 1 is at (1 / 9 + 1 / 2) / 2 = 0.30556. Half of it
+    # Half of the track is even, half is shared by two segments: 1 is at (1 / 9 + 1 / 2) / 2 = 0.30556. Half of it
     # is 0.19444 beyond, of the 0.69444 for the numbers from 1 to 9: 1 + 8 * 0.28 = 3.24; a step is worth 0.0115.
     crowded.fill("500")
     assert readings(opened)[0] == "3.24"
@@ -128,8 +128,8 @@ def test_crowded_breakpoints_get_more_room_and_every_step_is_a_round_number(open
 
 
 def test_a_link_keeps_where_the_slider_stands_and_it_is_said_aloud(open_page):
-    twins = Section("s", (slider(), slider()))
-    opened = open_page(page("t", "", [twins]), after="#profit-ratio=1.6&profit-ratio-2=1")
+    both = Section("s", (slider(), slider()))
+    opened = open_page(page("t", "", [both]), after="#profit-ratio=1.6&profit-ratio-2=1")
     assert readings(opened)[0] == "700 USD/h"  # a fifth of the way from 1000 to -500
     assert readings(opened)[4] == "0 USD/h"
     opened.get_by_label("profit ratio", exact=True).first.focus()
@@ -159,15 +159,15 @@ def centre(opened, chosen: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_marks_and_spots_are_where_the_picture_has_them(open_page, log):
-    other = Picture(picture().figure, "other", name="other")  # in which nothing moves
-    opened = open_page(page("t", "", [Section("s", (picture(log=log), other, slider()))]))
+def test_marks_and_tooltips_are_where_the_picture_has_them(open_page, log):
+    other = PageFigure(figure().figure, "other", name="other")  # in which nothing moves
+    opened = open_page(page("t", "", [Section("s", (figure(log=log), other, slider()))]))
     assert opened.locator(".mark:visible").all_text_contents() == ["here"]  # the other is outside
     type_in(opened, "1.5")
-    first, last = (centre(opened, f".spot >> nth={at}") for at in (0, 1))
+    first, last = (centre(opened, f".point >> nth={at}") for at in (0, 1))
     # Matplotlib draws the ends of the line as two equal marks.
     middles = opened.evaluate("""() => Array.from(
-      document.querySelectorAll("[data-picture=line] svg [id*=line2d] use"),
+      document.querySelectorAll("[data-figure=line] svg [id*=line2d] use"),
       (mark) => mark.getBoundingClientRect()).map((box) => [box.x + box.width / 2, box.y + box.height / 2])""")
     for spot in (first, last):
         assert min(abs(x - spot[0]) + abs(y - spot[1]) for x, y in middles) < 1.0
@@ -179,11 +179,11 @@ def test_marks_and_spots_are_where_the_picture_has_them(open_page, log):
     assert opened.locator(".mark:visible").text_content() == "there"
 
 
-def test_spots_tell_more_by_pointer_by_keyboard_and_by_touch(open_page):
-    opened = open_page(page("t", "", [Section("s", (picture(),))]), touch=True)
+def test_tooltips_are_shown_by_pointer_by_keyboard_and_by_touch(open_page):
+    opened = open_page(page("t", "", [Section("s", (figure(),))]), touch=True)
     tip = opened.locator(".tip")
     assert tip.is_hidden()
-    x, y = centre(opened, ".spot >> nth=1")
+    x, y = centre(opened, ".point >> nth=1")
     opened.mouse.move(x - 8, y + 8)
     assert tip.text_content() == "last\n10 m"
     opened.mouse.move(x - 80, y + 80)
@@ -200,10 +200,10 @@ def test_spots_tell_more_by_pointer_by_keyboard_and_by_touch(open_page):
     assert (tip.text_content(), tip.is_visible()) == ("last\n10 m", True)
     opened.keyboard.press("Escape")
     assert tip.is_hidden()
-    opened.touchscreen.tap(*centre(opened, ".spot >> nth=0"))
+    opened.touchscreen.tap(*centre(opened, ".point >> nth=0"))
     assert tip.text_content() == "first\n0 m"
-    assert opened.locator(".spot").count() == 2  # the third is outside the picture, and told in words
-    assert opened.locator(".spots li").all_text_contents() == ["first\n0 m", "last\n10 m", "outside"]
+    assert opened.locator(".point").count() == 2  # the third is outside the figure, and in the list
+    assert opened.locator(".tooltips li").all_text_contents() == ["first\n0 m", "last\n10 m", "outside"]
 
 
 def test_hostile_names_are_shown_and_nothing_of_them_runs(open_page):
@@ -214,7 +214,7 @@ def test_hostile_names_are_shown_and_nothing_of_them_runs(open_page):
         assert opened.locator(chosen).all_text_contents() == list(HOSTILE)
     type_in(opened, "1.7")
     assert [row[0] for row in cells(opened)] == list(HOSTILE)
-    opened.mouse.move(*centre(opened, ".spot >> nth=2"))
+    opened.mouse.move(*centre(opened, ".point >> nth=2"))
     assert opened.locator(".tip").text_content() == HOSTILE[0]
     assert opened.locator("img").count() == 0
     assert opened.locator("script").count() == 2  # ours, and the slider's numbers
@@ -230,14 +230,14 @@ def test_no_script_runs_but_ours(open_page):
 
 
 def test_a_page_fits_a_phone_in_light_and_in_dark(open_page):
-    wide = Section(LONG, (WIDE, picture(), slider((LONG, *HOSTILE))))
+    wide = Section(LONG, (WIDE, figure(), slider((LONG, *HOSTILE))))
     text = page(LONG, "1.7 % of <it>", [wide, *[Section(LONG, ())] * 4], footer=LONG)
     papers, filters = set(), set()
     for dark in (False, True):
         opened = open_page(text, width=360, height=640, dark=dark)
         assert opened.evaluate("document.documentElement.scrollWidth") == 360
         assert opened.evaluate(CONTRASTS) == []
-        assert opened.locator(".lead").text_content() == "1.7\u00a0% of <it>"  # stays together
+        assert opened.locator(".summary").text_content() == "1.7\u00a0% of <it>"  # stays together
         papers.add(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
         filters.add(opened.evaluate("getComputedStyle(document.querySelector('figure svg')).filter"))
         opened.locator(".table.more[tabindex='0']").first.wait_for()  # keys can scroll it, and its edge says so
@@ -247,7 +247,7 @@ def test_a_page_fits_a_phone_in_light_and_in_dark(open_page):
 def test_a_printed_page_has_all_its_rows_and_no_buttons(open_page):
     many = Table(("type", "count"), tuple((f"type {at}", str(at)) for at in range(200)))
     follows = slider(tuple(f"name {at}" for at in range(50)))
-    opened = open_page(page("t", "", [Section("s", (many, picture(), follows))]), prints=True, dark=True)
+    opened = open_page(page("t", "", [Section("s", (many, figure(), follows))]), prints=True, dark=True)
     assert opened.get_by_role("button", name="breakpoint").count() == 0
     assert opened.locator(".tools").first.is_hidden()
     heights = opened.locator(".table").evaluate_all("all => all.map((box) => box.scrollHeight - box.clientHeight)")

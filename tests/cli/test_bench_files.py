@@ -49,7 +49,7 @@ def test_a_bench_is_shown_by_what_it_will_run(lpsched, tmp_path):
     words = " ".join(out.split())
     assert "settings alone 2 pairs 4 groups 0" in words
     assert "until all have ended 3 only where energy is measured" in words
-    assert "beside companions 8 only where misses cannot be counted" in words
+    assert "interference probes 8 only where misses cannot be counted" in words
     assert "settings in all 6 to 17 runs in all 20 to 157 warm-ups counted" in words
     assert "xz -9 big" in out
 
@@ -69,7 +69,7 @@ def test_faults_of_a_bench_come_with_their_lines(lpsched, tmp_path):
     assert code == 2
     lines = path.read_text().splitlines()
     for key, line in (("cores", lines.index("cores: 0") + 1), ("applications[0].count", 0)):
-        place = f"{key} (line {line})" if line else key
+        place = f"line {line}, {key}" if line else key
         assert place in err
 
 

@@ -24,11 +24,11 @@ def test_show_tells_of_nodes_cores_load_and_utility(lpsched, clusters):
     code, out, err = lpsched("show", clusters)
     assert (code, err) == (0, "")
     for line in (
-        "nodes            10 with 64 cores in 2 clusters",
+        "size             10 nodes with 64 cores in 2 clusters",
         "tasks            4 of 2 types and 4 kinds",
-        "cores asked for  1 to 17, median 10",  # of 1, 4, 16, 17
-        "time asked for   1 times the run, median",  # of 1, 1, 1, 4
-        "arrivals         0 to 100 s",
+        "cores requested  1 to 17, median 10",  # of 1, 4, 16, 17
+        "time requested   1 times the run, median",  # of 1, 1, 1, 4
+        "arrivals         0 s to 1 min 40 s",
         # flow with 16 cores: 200 s of 4 x 4 cores on thin; mesh: 70 s of 2 x 16 and 60 s of 16 on fat; flow with
         # 1 core: 0.5 x 300 s of 16 on fat: 3,200 + 2,240 + 960 + 2,400 core-seconds of 64 cores x 100 s
         "load             137.5 % of all cores",
@@ -36,9 +36,9 @@ def test_show_tells_of_nodes_cores_load_and_utility(lpsched, clusters):
         "thin         8           4     32         -           1",
         "fat          2          16     32         2           2",
         # 16 cores and 1; (200 + 150) / 2 s
-        "flow           2            8.5              175",
-        "mesh           2           10.5               65",
-        "high / soon / A      1",
+        "flow           2            8.5     2 min 55 s",
+        "mesh           2           10.5      1 min 5 s",
+        "high / soon / A       1",
     ):
         assert line in out, line
 
@@ -71,8 +71,8 @@ def test_show_of_clusters_judged_by_waiting_says_how(lpsched, tmp_path):
     path.write_text(json.dumps(waiting_clusters()))
     code, out, err = lpsched("show", str(path))
     assert (code, err) == (0, "")
-    assert "judged by waiting  bounded slowdown (runs of at least 10 s)" in out
-    assert "energy             not known: there are no watts" in out
+    assert "cost of waiting  bounded slowdown (runs of at least 10 s)" in out
+    assert "energy           not known: there are no watts" in out
     assert "utility" not in out
     _, answer, _ = lpsched("show", str(path), "--json")
     assert answer["waiting"]["measure"] == "bounded-slowdown"
@@ -97,9 +97,9 @@ def test_show_cuts_long_lists_and_knows_types_without_tasks(lpsched, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps(raw))
     _, out, _ = lpsched("show", str(path))
-    assert "t49            0              -                -" in out
-    assert "t50" not in out
-    assert "... and 10 more (--json has all)" in out
+    assert "t29            0              -              -" in out
+    assert "t30" not in out
+    assert "... and 30 more (--json has all)" in out
 
 
 @pytest.mark.parametrize("tables", get_args(Tables))
@@ -136,8 +136,8 @@ def test_schema_clusters_prints_the_schema(lpsched):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("solve",), "found the text 'lpsched-clusters/1', needs 'lpsched-bag/1'"),
-        (("front",), "is clusters; needs a bag or a day"),
+        (("solve",), "got the text 'lpsched-clusters/1', expected 'lpsched-bag/1'"),
+        (("front",), "is clusters; expected a bag or a day"),
     ],
 )
 def test_commands_for_other_kinds_say_what_clusters_are(lpsched, clusters, command, message):

@@ -37,19 +37,20 @@ def test_show_tells_of_nodes_air_and_tasks(lpsched, facility):
     code, out, err = lpsched("show", facility)
     assert (code, err) == (0, "")
     for line in (
-        "nodes        2 of 2 types, 3 cores",
+        "size            2 nodes of 2 types, 3 cores, 2 CRAC units",
+        "power cap       300 W; idle nodes take 50 W",
+        "offered         3.5 reward/s",  # 0.5 x 4 + 1.5 x 1
         # render on three, zip on two; 1 / 0.03 = 33 s is in time for 60
-        "pairs        5 can run, 5 of them in time",
-        "power cap    300 W; idle nodes draw 50 W",
+        "pairs           5 can run, 5 of them by their deadline",
         # a fifth of what the blade and the tower draw in
-        "mixing       inlet_mix, 16 entries; 20 % of the nodes' air left nodes",
-        "degradation  heavy, light",
-        "blade          1      2          20   0.1         27         2",
-        "tower          1      1          30   0.2         27         -",
-        "left             1   0.1  15 to 25          -",
-        "right            1   0.2  15 to 25         40",
-        "render            0.5       4          60          20  heavy",
-        "zip               1.5       1           -           5  light",
+        "air             inlet_mix, 16 entries; 20 % of the air that nodes take in comes from nodes",
+        "memory classes  heavy, light",
+        "blade          1      2      20 W   0.1           27         2",
+        "tower          1      1      30 W   0.2           27         -",
+        "left             1   0.1    15 to 25            -",
+        "right            1   0.2    15 to 25           40",
+        "render            0.5       4     1 min     20 s  heavy",
+        "zip               1.5       1         -      5 s  light",
         "Two nodes, by hand.",
     ):
         assert line in out
@@ -60,6 +61,7 @@ def test_show_as_json_has_the_numbers(lpsched, facility):
     assert code == 0
     assert answer["instance"]["hash"] == facility_from_dict(SOUND).content_hash
     assert answer["recirculation"] == pytest.approx(0.2)
+    assert answer["offered_reward_rate"] == 3.5
     assert answer["nodes_of_types"] == {"blade": 1, "tower": 1}
     assert (answer["nodes"], answer["cores"], answer["crac_units"]) == (2, 3, 2)
     assert answer["memory_classes"] == ["heavy", "light"]
@@ -72,8 +74,8 @@ def test_show_of_a_recirculation_matrix_claims_no_share(lpsched, tmp_path):
     path.write_text(json.dumps(sound_facility(crac_units=[unit], mixing=mixing, degradation=...)))
     code, out, err = lpsched("show", str(path))
     assert code == 0
-    assert "mixing       recirculation, 2 entries\n" in out
-    assert "degradation  none" in out
+    assert "air             recirculation, 2 entries\n" in out
+    assert "memory classes  none" in out
     assert "warning" in err  # memory classes without degradation
 
 
@@ -148,21 +150,31 @@ def test_generate_refuses_what_cannot_be(lpsched, tmp_path):
     path = tmp_path / "f.yaml"
     code, _, err = lpsched("generate", "facility", "--seed", "1", "-o", str(path), "--recirculation", "0.9")
     assert code == 2
-    assert "recirculation: found 0.9, needs 0 to 0.6; change the option" in err
+    assert "recirculation: got 0.9, expected 0 to 0.6; change the option" in err
     assert not path.exists()
 
 
-def test_a_bad_facility_is_told_with_its_lines_and_exit_two(lpsched, tmp_path):
+def test_a_cap_of_nothing_is_bad_input_reported_with_its_line(lpsched, tmp_path):
+    path = tmp_path / "f.yaml"
+    path.write_text(template("facility").replace("power_cap_watts: 500", "power_cap_watts: 0"))
+    code, answer, err = lpsched("show", str(path), "--json")
+    assert (code, answer["error"]["code"]) == (2, "bad-input")
+    (issue,) = answer["error"]["faults"]
+    line = path.read_text().splitlines().index("power_cap_watts: 0         # nodes and cooling together") + 1
+    assert issue["where"] == f"line {line}, power_cap_watts"
+    assert (issue["found"], issue["needed"]) == ("0", "watts: a number from 1e-12 to 1e+12")
+    assert "power_cap_watts" in err
+
+
+def test_a_cap_that_idle_nodes_exceed_is_infeasible_and_exit_one(lpsched, tmp_path):
     path = tmp_path / "f.yaml"
     path.write_text(template("facility").replace("power_cap_watts: 500", "power_cap_watts: 150"))
-    code, answer, err = lpsched("show", str(path), "--json")
-    assert code == 2
-    (fault,) = answer["error"]["faults"]
-    line = path.read_text().splitlines().index("power_cap_watts: 150         # nodes and cooling together") + 1
-    assert fault["where"] == f"power_cap_watts (line {line})"
-    # 3 x 30 + 60 = 150 W idle; the best CoP, at 24 C, is 0.458 + 0.0192 + 3.9168 = 4.394
-    assert fault["found"] == (
-        "150.0 W, but idle nodes draw 150.0 W and it takes 34.1 W to cool them, at a CoP of 4.394"
-    )
-    assert fault["needed"] == "at least 184.2 W"
-    assert "power_cap_watts" in err
+    assert lpsched("show", str(path), "--json")[0] == 0  # a valid file
+    for method in ((), ("--method", "greedy")):
+        code, answer, _ = lpsched("facility", str(path), *method, "--json")
+        assert (code, answer["error"]["code"]) == (1, "infeasible")
+        # 3 x 30 + 60 = 150 W idle; the best CoP, at 24 C, is 0.458 + 0.0192 + 3.9168 = 4.394: 150 (1 + 1 / 4.394) = 184.14
+        assert answer["error"]["message"].endswith(
+            "idle nodes draw 150.0 W, and it takes 34.1 W to cool them, at a CoP of 4.394; raise the cap to at least "
+            "184.2 W, or drop nodes"
+        )

@@ -9,11 +9,12 @@ import signal
 import sys
 
 import pytest
-from rich.console import Console
+import rich.console
 
 from lpsched.__main__ import main as entry
 from lpsched.cli import main as cli
-from lpsched.cli.console import Talk, talk_of
+from lpsched.cli.commands import EVERYWHERE
+from lpsched.cli.console import Console, console_of
 from lpsched.cli.main import run
 from lpsched.errors import SolverError
 from tests.support import sound
@@ -25,9 +26,9 @@ def test_bad_input_is_exit_2_with_all_faults_and_nothing_written(lpsched, tmp_pa
     code, answer, err = lpsched("convert", str(path), "-o", str(tmp_path / "out.yaml"), "--json")
     assert code == 2
     assert answer["error"]["code"] == "bad-input"
-    assert [fault["where"] for fault in answer["error"]["faults"]] == ["name", "site.pue"]
+    assert [issue["where"] for issue in answer["error"]["faults"]] == ["name", "site.pue"]
     assert set(answer["error"]["faults"][0]) == {"where", "found", "needed", "do"}
-    assert err.startswith(f"lpsched: {path}: 2 faults\n")
+    assert err.startswith(f"lpsched: {path}: 2 errors\n")
     assert not (tmp_path / "out.yaml").exists()
 
 
@@ -140,7 +141,7 @@ def test_names_are_printed_as_they_stand(lpsched, tmp_path):
 def test_a_terminal_gets_lines_of_its_own_width(lpsched, tmp_path, monkeypatch):
     path = tmp_path / "b.json"
     path.write_text(json.dumps(sound(name="n" * 200)))
-    monkeypatch.setattr(Console, "is_terminal", True)
+    monkeypatch.setattr(rich.console.Console, "is_terminal", True)
     monkeypatch.setenv("COLUMNS", "50")
     code, out, _ = lpsched("show", str(path))
     assert code == 0
@@ -173,8 +174,8 @@ def test_without_a_context_nothing_special_is_asked_for():
     class Bare:
         obj = None
 
-    assert talk_of(Bare()) == Talk()
+    assert console_of(Bare()) == Console()
 
 
 def test_every_command_says_where_the_global_options_are():
-    assert all(command.epilog == cli.EPILOG for command in cli.app.registered_commands)
+    assert all(command.epilog.endswith(EVERYWHERE) for command in cli.app.registered_commands)

@@ -55,9 +55,9 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
             ["--from", DESKTOP, "--minutes", "5", "--hours", "4", "--p-states", "3"],
             "--hours, --p-states: not with --from, whose bag has machines and tables; drop it",
         ),
-        (["--machines", "3,x"], "--machines: found '3,x', needs counts such as 40,40,20"),
-        (["--hours", "-4", "--p-states", "9"], "hours: found -4.0, needs 0.01 to 8784"),
-        (["--hours", "-4", "--p-states", "9"], "p_states: found 9, needs 1 to 3"),
+        (["--machines", "3,x"], "--machines: got '3,x', expected counts such as 40,40,20"),
+        (["--hours", "-4", "--p-states", "9"], "hours: got -4.0, expected 0.01 to 8784"),
+        (["--hours", "-4", "--p-states", "9"], "p_states: got 9, expected 1 to 3"),
     ],
 )
 def test_what_does_not_go_together_is_refused(lpsched, tmp_path, options, message):
@@ -71,7 +71,7 @@ def test_what_does_not_go_together_is_refused(lpsched, tmp_path, options, messag
 def test_an_output_of_another_ending_is_refused_before_any_work(lpsched, tmp_path):
     made = ["--tasks", "9", "--seed", "3", "-o", str(tmp_path / "day.csv")]
     code, _, err = lpsched("generate", "day", *made)
-    assert (code, "needs the ending .yaml or .yml or .json" in err) == (2, True)
+    assert (code, "expected the ending .yaml or .yml or .json" in err) == (2, True)
 
 
 def test_the_command_offers_every_edge_and_every_affinity(lpsched):

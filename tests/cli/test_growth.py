@@ -58,8 +58,8 @@ def test_a_bag_of_one_task_type_has_no_shape_to_tell(lpsched, tmp_path):
     ("options", "message"),
     [
         (["--p-states", "2", "--mean-seconds", "3"], "--mean-seconds, --p-states: only with --method cov"),
-        (["--machines", "1,2"], "machines: found 2 counts, needs 9, one for each machine type of the small bag"),
-        (["--task-types", "3"], "task_types: found 3, needs at least the 5 task types of the small bag"),
+        (["--machines", "1,2"], "machines: got 2 counts, expected 9, one for each machine type of the small bag"),
+        (["--task-types", "3"], "task_types: got 3, expected at least the 5 task types of the small bag"),
     ],
 )
 def test_options_that_do_not_fit_growth_are_refused(lpsched, tmp_path, options, message):
@@ -104,5 +104,5 @@ def test_a_day_of_nothing_is_refused(lpsched, tmp_path):
     made = ["--seed", "3", "-o", str(tmp_path / "day.yaml")]
     code, _, err = lpsched("generate", "day", "--from", DESKTOP, "--tasks", "0", "--minutes", "-1", *made)
     assert code == 2
-    assert "tasks: found 0" in err
-    assert "minutes: found -1.0" in err
+    assert "tasks: got 0" in err
+    assert "minutes: got -1.0" in err

@@ -79,7 +79,7 @@ def test_dirty_lines_are_refused_or_counted(lpsched, tmp_path):
     log.write_bytes(gzip.compress(Path(SWF).read_bytes() + b"9 60 1\n"))
     code, _, err = lpsched("import", "swf", str(log), "-o", str(tmp_path / "a.yaml"))
     assert code == 2
-    assert "line 17: found 3 fields, needs 18 numbers" in err
+    assert "line 17: got 3 fields, expected 18 numbers" in err
     assert not (tmp_path / "a.yaml").exists()
     code, out, _ = lpsched("import", "swf", str(log), "-o", str(tmp_path / "a.yaml"), "--skip-dirty")
     assert code == 0
@@ -104,15 +104,15 @@ def test_accounting_becomes_a_bag(lpsched, tmp_path):
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "left out: state TIMEOUT 1" in lines
-    assert "joules, of 3 jobs that tell them 165,500" in lines
-    assert "lammps gpu 0 58.3333 - 510 - seconds and watts" in lines
+    assert "total energy (3 jobs with data) 45.97 Wh" in lines
+    assert "lammps gpu 0 58.33 - 510 - seconds and watts" in lines
     assert [machine.count for machine in read_bag(path).machine_types] == [3, 8]
-    code, answer, _ = lpsched("import", "slurm", SACCT, *options, "--fill", "--json")
+    code, answer, _ = lpsched("import", "slurm", SACCT, *options, "--fill", "--json", "--force")
     assert answer["log"]["cells"] == {"pairs": 4, "estimated_seconds": 1, "estimated_watts": 2}
-    code, _, err = lpsched("import", "slurm", SACCT, *options)
+    code, _, err = lpsched("import", "slurm", SACCT, *options, "--force")
     assert code == 2
-    assert "watts.gromacs.batch: found no job of 'gromacs' on 'batch' that tells its energy" in err
-    assert lpsched("import", "slurm", SACCT, *options, "--no-watts")[0] == 0
+    assert "watts.gromacs.batch: got no job of 'gromacs' on 'batch' with its energy" in err
+    assert lpsched("import", "slurm", SACCT, *options, "--no-watts", "--force")[0] == 0
     assert read_bag(path).watts is None
 
 
@@ -124,7 +124,12 @@ def test_long_imports_name_their_files_and_cut_the_table(lpsched, tmp_path):
     _, out, _ = lpsched("import", "swf", str(log), "-o", str(path))
     assert out.splitlines()[:2] == [f"{path}.tasks.csv: its tasks", f"{path}: 1,101 tasks on 4 nodes"]
     options = ["--to", "bag", "--group-by", "user", "--tables", "csv"]
-    _, out, _ = lpsched("import", "swf", str(log), "-o", str(path), *options)
+    code, _, err = lpsched("import", "swf", str(log), "-o", str(path), *options)
+    assert (code, err) == (2, f"lpsched: {path} exists; choose another name or add --force\n")
+    path.unlink()
+    code, _, err = lpsched("import", "swf", str(log), "-o", str(path), *options)
+    assert (code, err) == (2, f"lpsched: {path}.tasks.csv exists; choose another name or add --force\n")
+    _, out, _ = lpsched("import", "swf", str(log), "-o", str(path), *options, "--force")
     assert f"{path}.seconds.csv: its tables" in out
     assert out.splitlines()[-1] == "... and 5 more"
 
@@ -134,27 +139,27 @@ def test_accounting_becomes_clusters(lpsched, tmp_path):
     assert lpsched("import", "slurm", SACCT, "--to", "clusters", "--name", "log", "-o", str(path))[0] == 0
     assert read_clusters(path) == clusters_of_slurm("log", read_sacct(SACCT))[0]
     options = ["--keep-states", "completed,timeout", "--machines-by", "all"]
-    assert lpsched("import", "slurm", SACCT, "--to", "clusters", "-o", str(path), *options)[0] == 0
+    assert lpsched("import", "slurm", SACCT, "--to", "clusters", "-o", str(path), "--force", *options)[0] == 0
     assert list(read_clusters(path).arriving.job_numbers) == [101, 102, 103, 104, 107]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["swf", SWF, "--to", "bag", "--cost", "seconds"], "a bag knows no waiting"),
+        (["swf", SWF, "--to", "bag", "--cost", "seconds"], "a bag has no cost of waiting"),
         (["swf", SWF, "--nodes", "4", "--partitions", "1=4"], "not with --partitions"),
-        (["swf", SWF, "--partitions", "gpu=4"], "needs the partitions' numbers"),
-        (["swf", SWF, "--partitions", "1:4"], "needs NAME=COUNT"),
+        (["swf", SWF, "--partitions", "gpu=4"], "expected the partitions' numbers"),
+        (["swf", SWF, "--partitions", "1:4"], "expected NAME=COUNT"),
         (["swf", SWF, "--partitions", "1=4,1=5"], "each name once"),
         (["swf", SWF, "--group-by", "color"], "grouping by 'color'"),
         (["swf", SWF, "--watts-per-node", "-5"], "watts"),
         (["swf", SWF, "--nodes", "10000000000000000"], "less than or equal to 1000000000000000"),
-        (["swf", SWF, "--partitions", "1=10000000000000000"], "needs NAME=COUNT"),
+        (["swf", SWF, "--partitions", "1=10000000000000000"], "expected NAME=COUNT"),
         (["slurm", SACCT, "--to", "bag", "--weight", "cores"], "only with --to clusters"),
         (["slurm", SACCT, "--to", "clusters", "--fill"], "only with --to bag"),
-        (["slurm", SACCT, "--count", "gpu=0"], "needs NAME=COUNT"),
+        (["slurm", SACCT, "--count", "gpu=0"], "expected NAME=COUNT"),
         (["slurm", SWF], "a header with JobID"),
-        (["swf", SACCT], "needs 18 numbers"),
+        (["swf", SACCT], "expected 18 numbers"),
     ],
 )
 def test_what_does_not_go_together_is_refused(lpsched, tmp_path, arguments, said):
@@ -168,7 +173,7 @@ def test_a_log_without_submit_times_makes_a_bag_and_valid_json(lpsched, tmp_path
     short = str(DATA / "sacct_allocations.txt")
     options = ["--count", "batch=3,gpu=2", "--no-watts", "-o", str(tmp_path / "bag.yaml")]
     assert "first submit" not in lpsched("import", "slurm", short, *options)[1]
-    _, answer, _ = lpsched("import", "slurm", short, *options, "--json")
+    _, answer, _ = lpsched("import", "slurm", short, *options, "--json", "--force")
     assert answer["log"]["totals"]["submit_span_seconds"] is None
 
 
@@ -193,8 +198,8 @@ def test_a_schedule_is_expanded_as_a_log_and_for_batsim(lpsched, tmp_path):
     assert read_swf(tmp_path / "out.swf")["wait_seconds"].tolist() == [1000, 1990, 2985, 3980, 4950]
     code, _, err = lpsched("expand", str(path), str(rows), "-o", str(tmp_path / "out.gz"))
     assert code == 2
-    assert "needs the ending" in err
-    code, _, err = lpsched("expand", FACILITY, str(rows), "-o", str(tmp_path / "out.csv"))
+    assert "expected the ending" in err
+    code, _, err = lpsched("expand", FACILITY, str(rows), "-o", str(tmp_path / "new.csv"))
     assert code == 2
     assert "is a facility" in err
     late = ClustersSchedule(tuple(placed[:2]))

@@ -140,8 +140,8 @@ def test_programs_and_places_that_are_not_there_are_refused_all_at_once(lpsched,
     bench = write(tmp_path, cores=[[CORES[0]], [9999]], applications=[NAP, gone])
     code, answer, _ = lpsched("measure", bench, "-o", str(tmp_path / "n.yaml"), "--json")
     assert code == 2
-    faults = {each["where"].split(" ")[0]: each["found"] for each in answer["error"]["faults"]}
-    assert faults == {
+    issues = {each["where"].split(", ")[-1]: each["found"] for each in answer["error"]["faults"]}
+    assert issues == {
         "applications[1].command": "a command that cannot be started: there is no program 'no-such-program' in PATH",
         "cores[1]": "the processor 9999",
     }
@@ -154,10 +154,12 @@ def test_programs_and_places_that_are_not_there_are_refused_all_at_once(lpsched,
     [
         pytest.param([], "needed for what a bench measures; name a file", id="no-output"),
         pytest.param(["-o", "no/node.yaml"], "cannot write no/node.yaml", id="no-folder"),
-        pytest.param(["-o", "node.txt"], "needs the ending .yaml or .yml or .json", id="an-ending"),
+        pytest.param(["-o", "node.txt"], "expected the ending .yaml or .yml or .json", id="an-ending"),
         pytest.param(["-o", "bench.yaml"], "it is what is read", id="the-bench-itself"),
-        pytest.param(["-o", "n.yaml", "--bag", "n.yaml"], "two files of this name", id="one-name-twice"),
-        pytest.param(["-o", "n.yaml", "--report", "r.pdf"], "needs the ending .html", id="a-page"),
+        pytest.param(
+            ["-o", "n.yaml", "--bag", "n.yaml"], "cannot write n.yaml: two options name it", id="one-name-twice"
+        ),
+        pytest.param(["-o", "n.yaml", "--report", "r.pdf"], "expected the ending .html", id="a-page"),
         pytest.param(["-o", "n.yaml", "--machine-type", ""], "machine-type", id="no-name"),
     ],
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+
+from lpsched.facility.compare import NAMES
 
 pytestmark = pytest.mark.rotate_tests(5)
 
@@ -20,11 +23,11 @@ def test_a_method_prints_value_and_bound(lpsched):
     for words in (
         "verified: greedy, one core at a time",
         "proved: no allocation earns more",
-        "CRAC unit  outlet, C",
-        "done, 1/s",
+        "CRAC unit  outlet, °C",
+        "done/s",
     ):
         assert words in out
-    assert "one more" not in out  # worths are the linear program's
+    assert "marginal value" not in out  # worths are the linear program's
 
 
 @pytest.mark.slow
@@ -80,7 +83,7 @@ def test_pictures_and_pages_are_written(lpsched, tmp_path):
     assert lpsched("facility", TINY, "--figure", str(room), "--report", str(page))[0] == 0
     assert room.read_bytes().startswith(b"\x89PNG")
     text = page.read_text(encoding="utf-8")
-    assert "An allocation that earns 1.2 reward/second, verified; none can earn more than 1.2" in text
+    assert "Earns 1.2 reward/second, verified; at most 1.201 is possible" in text
     assert "<svg" in text
 
 
@@ -98,10 +101,13 @@ def test_the_table_of_all_methods(lpsched):
     code, out, err = lpsched("validate", TINY, "--method", "all", "--generations", "3")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "facility-tiny: allocations against the bound, reward/second; cap 280 W, seed 0"
-    assert lines[2].split("  ")[0] == "method"
-    first = [line.split("  ")[0] for line in lines[3:12]]
-    assert first == ["bound", "lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind"]
+    assert lines[0].startswith("Best of 8 methods: lp, 1.2 reward/s; at most 1.201 reward/s possible (gap 0.04")
+    assert lines[2] == "facility-tiny: allocations; cap 280 W, seed 0"
+    rows = [re.split(" {2,}", line) for line in lines[4:14]]
+    assert rows[0][:3] == ["method", "reward/s", "gap"]
+    assert {row[0] for row in rows[1:]} == {"bound", *NAMES}
+    earned = [float(row[1]) for row in rows[2:]]
+    assert earned == sorted(earned, reverse=True)  # of all methods the best is first
 
 
 def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
@@ -119,20 +125,17 @@ def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["facility", TINY, "--method", "greedy", "--outlets", "20"], "Invalid value for --outlets: goes with --method lp, not with greedy"),
-        (["facility", TINY, "--method", "nlp", "--certificate", "p.json"], "Invalid value for --certificate: goes with --method lp, not with nlp"),
-        (["facility", TINY, "--state", "s.npz"], "Invalid value for --state: goes with --method ga, not with lp"),
-        (["facility", TINY, "--method", "nlp", "--generations", "3"], "Invalid value for --generations: goes with --method ga, not with nlp"),
-        (["facility", TINY, "--start", "lp"], "Invalid value for --start: goes with --method ga, not with lp"),
-        (["facility", TINY, "--method", "greedy", "--form", "gang"], "Invalid value for --form: goes with --method lp, not with greedy"),
+        (["facility", TINY, "--method", "greedy", "--outlets", "20"], "Invalid value for --outlets: goes with --scheduler lp, not with greedy"),
+        (["facility", TINY, "--method", "nlp", "--certificate", "p.json"], "Invalid value for --certificate: goes with --scheduler lp, not with nlp"),
+        (["facility", TINY, "--state", "s.npz"], "Invalid value for --state: goes with --scheduler ga, not with lp"),
+        (["facility", TINY, "--method", "nlp", "--generations", "3"], "Invalid value for --generations: goes with --scheduler ga, not with nlp"),
+        (["facility", TINY, "--start", "lp"], "Invalid value for --start: goes with --scheduler ga, not with lp"),
+        (["facility", TINY, "--method", "greedy", "--form", "gang"], "Invalid value for --form: goes with --scheduler lp, not with greedy"),
         (["facility", TINY, "--method", "magic"], "'magic' is not one of 'lp', 'greedy', 'ga', 'nlp'"),
-        (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: needs the ending .png or .svg or .pdf; choose one"),
-        (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: needs the ending .html; choose one"),
-        (["validate", TINY], "Invalid value for SCHEDULES: needs an allocation, or a --method to run"),
-        (["validate", BAG], "Invalid value for SCHEDULES: needs a schedule, or a --heuristic to run"),
+        (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: expected the ending .png or .svg or .pdf; choose one"),
+        (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: expected the ending .html; choose one"),
         (["validate", TINY, "--method", "lp", "--price", "3"], "Invalid value for --price: goes with a bag, and this is a facility"),
-        (["validate", BAG, "--method", "lp"], "Invalid value for --method: goes with a facility, and this is a bag"),
-        (["validate", TINY, "--method", "lp,magic"], "method: found 'magic', needs one of lp, lp-cores, lp-blind"),
+        (["validate", TINY, "--method", "lp,magic"], "method: got 'magic', expected one of lp, lp-cores, lp-blind"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):
@@ -150,7 +153,7 @@ def test_pictures_that_cannot_be_drawn_are_told_before_any_work(lpsched, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = lpsched(*command)
     assert (code, out) == (1, "")
-    assert "a picture needs an optional package; install it: pip install 'lpsched[report]'" in err
+    assert "a figure needs an optional package; install it: pip install 'lpsched[report]'" in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -48,11 +48,11 @@ def test_the_gap_says_what_was_tried_and_what_more_would_do(lpsched, hard):
     assert code == 0
     assert (answer["effort"], answer["effort_used"], answer["tight_may_help"]) == ("fast", "fast", True)
     _, text, _ = lpsched("solve", str(hard), "--effort", "balanced")
-    assert " feasible; --effort tight may close it\n" in text
+    assert " machines. --effort tight may close the gap.\n" in text
     _, text, _ = lpsched("solve", str(hard))
-    assert " feasible after about 1 s of search; --effort tight may close it\n" in text
+    assert " Searched for about 1 s. --effort tight may close the gap.\n" in text
     _, text, _ = lpsched("solve", str(hard), "--effort", "tight", "--time-limit", "0")
-    assert " limit: cut by the clock, a rerun may differ\n" in text
+    assert " Stopped by the time limit or by a signal; a rerun may differ.\n" in text
 
 
 @pytest.mark.slow

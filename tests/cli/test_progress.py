@@ -32,50 +32,50 @@ def line(clock):
 
 
 def test_a_stage_and_its_gap_are_told(line):
-    line.hear(Progress("columns", 0.125))
+    line.update(Progress("columns", 0.125))
     assert line.text == "columns: gap 12.5 %"
-    line.hear(Progress("rounding"))
+    line.update(Progress("rounding"))
     assert line.text == "rounding"
 
 
 def test_the_time_left_is_that_of_the_rest_at_the_pace_since_the_first_count(line, clock):
-    # 100 were there before; 10 more took 20 s, so the 890 that are left take 1,780 s, or 30 minutes.
-    line.hear(Progress("runs", None, 100, 1000))
+    # 100 were there before; 10 more took 20 s, so the 890 that are left take 1,780 s, 29 min 40 s.
+    line.update(Progress("runs", None, 100, 1000))
     assert line.text == "runs: 100 of 1,000"  # nothing is known of the pace yet
     clock.now += 20.0
-    line.hear(Progress("runs", None, 110, 1000))
-    assert line.seconds_left() == pytest.approx(1780.0)
-    assert line.text == "runs: 110 of 1,000, about 30 min left"
+    line.update(Progress("runs", None, 110, 1000))
+    assert line.remaining_seconds() == pytest.approx(1780.0)
+    assert line.text == "runs: 110 of 1,000, about 29 min 40 s left"
 
 
 def test_one_piece_is_not_worth_counting(line):
-    line.hear(Progress("min-min", None, 0, 1))
+    line.update(Progress("min-min", None, 0, 1))
     assert line.text == "min-min"
 
 
 def test_nothing_is_left_when_all_is_done(line, clock):
-    line.hear(Progress("runs", None, 0, 2))
+    line.update(Progress("runs", None, 0, 2))
     clock.now += 1.0
-    line.hear(Progress("runs", None, 2, 2))
+    line.update(Progress("runs", None, 2, 2))
     assert line.text == "runs: 2 of 2"
 
 
 def test_a_step_that_counts_nothing_keeps_the_count_until_all_is_done(line):
-    line.hear(Progress("min-min", None, 1, 3))
-    line.hear(Progress("hour 7"))
+    line.update(Progress("min-min", None, 1, 3))
+    line.update(Progress("hour 7"))
     assert line.text == "hour 7: 1 of 3"
-    line.hear(Progress("sufferage", None, 3, 3))
-    line.hear(Progress("verifying"))
+    line.update(Progress("sufferage", None, 3, 3))
+    line.update(Progress("verifying"))
     assert line.text == "verifying"
 
 
 def test_another_work_is_timed_anew(line, clock):
-    line.hear(Progress("runs", None, 0, 2))
+    line.update(Progress("runs", None, 0, 2))
     clock.now += 1000.0
-    line.hear(Progress("runs", None, 0, 4))
+    line.update(Progress("runs", None, 0, 4))
     clock.now += 1.0
-    line.hear(Progress("runs", None, 1, 4))
-    assert line.seconds_left() == pytest.approx(3.0)
+    line.update(Progress("runs", None, 1, 4))
+    assert line.remaining_seconds() == pytest.approx(3.0)
 
 
 def test_names_are_shown_as_they_are_and_a_bar_beside_a_count(line):
@@ -84,8 +84,8 @@ def test_names_are_shown_as_they_are_and_a_bar_beside_a_count(line):
         Console(file=file, width=100, force_terminal=False).print(line.rendered())
         return file.getvalue()
 
-    line.hear(Progress("[bold]mine"))
+    line.update(Progress("[bold]mine"))
     assert shown() == "[bold]mine\n"
-    line.hear(Progress("[bold]mine", None, 1, 2))
+    line.update(Progress("[bold]mine", None, 1, 2))
     assert shown().rstrip().endswith(" [bold]mine: 1 of 2")
     assert shown().count("━") == 15  # half of 30 columns: without colours, the rest is left empty

@@ -15,10 +15,10 @@ INSTANCES = Path(__file__).parent.parent.parent / "instances"
 def test_solve_with_risk_prints_the_spread_and_the_chance_of_a_loss(lpsched):
     code, out, _ = lpsched("solve", str(INSTANCES / "tiny.yaml"), "--risk", "samples=100,cov=0.3,percentiles=10/90")
     assert code == 0
-    assert "if times and powers scatter (coefficient of variation 0.3; 100 samples)" in out
+    assert "If times and powers scatter (coefficient of variation 0.3; 100 samples)" in out
     assert "planned" in out
     assert "10 %" in out
-    assert "profit, USD/hour" in out
+    assert "profit, USD/h" in out
     assert "chance of a loss" in out
 
 
@@ -53,7 +53,7 @@ def test_a_risk_that_cannot_be_read_is_told_before_the_bag_is(lpsched):
             "do": "correct it",
         }
     ]
-    assert "the risk asked about: 1 fault" in err
+    assert "the risk asked about: 1 error" in err
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ def test_a_front_may_be_ranked_by_a_percentile(lpsched, day):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--compare", "min-energy", "--risk", "samples=20"), "goes with --compare nsga2"),
+        (("--compare", "min-energy", "--risk", "samples=20"), "goes with --scheduler nsga2"),
         (("--compare", "min-energy", "--ellipses", "x.svg"), "goes with --risk"),
-        ((*NSGA2, "--risk", "percentile=0"), "percentile: found 0, needs a number above 0, up to 100"),
+        ((*NSGA2, "--risk", "percentile=0"), "percentile: got 0, expected a number above 0, up to 100"),
     ],
 )
 def test_what_does_not_go_together_is_refused(lpsched, day, arguments, words):

@@ -21,8 +21,8 @@ KEYS = {
     "naive_bound", "naive_bound_half_width", "bound", "bound_half_width", "trials", "policies",
 }  # fmt: skip
 OF_POLICY = {
-    "name", "kind", "utility", "share_of_naive", "share_of_bound", "energy_joules", "completed", "dropped",
-    "waiting", "events", "milliseconds_per_event", "seconds", "reasons", "by_priority", "busy", "traces", "trials",
+    "name", "kind", "utility", "share_of_naive", "share_of_bound", "gap", "energy_joules", "completed",
+    "dropped", "waiting", "events", "milliseconds_per_event", "seconds", "reasons", "by_priority", "busy", "traces", "trials",
 }  # fmt: skip
 
 
@@ -48,10 +48,13 @@ def test_the_table_has_a_row_for_each_policy(lpsched, two):
     code, out, err = lpsched("simulate", two, "--policy", "fcfs,min-min", "--every-seconds", "5")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "simple: one day; seed 0; queued machines; a mapping event every 5 s"
+    assert lines[0].startswith("Best of 2 policies: ")
+    assert "simple: 1 day; seed 0; queued machines; a scheduling event every 5 s" in lines
     cells = [line.split() for line in lines]
-    assert ["naive,", "nothing", "waits", "16"] in cells
-    assert [row[:8] for row in cells if row[:1] == ["fcfs"]] == [["fcfs", "8", "50", "%", "-", "0.002", "2", "0"]]
+    assert ["no-wait", "reference", "16"] in cells
+    # 2,000 J are 0.0005556 kWh; nothing is dropped or left waiting, so those columns are left out
+    assert [row[:6] for row in cells if row[:1] == ["fcfs"]] == [["fcfs", "8", "50", "%", "0.0005556", "2"]]
+    assert "No task is dropped. No task is left waiting at the end." in " ".join(out.split())
 
 
 def test_json_has_the_promised_keys(lpsched, two):
@@ -62,6 +65,7 @@ def test_json_has_the_promised_keys(lpsched, two):
     (policy,) = answer["policies"]
     assert {key for key in policy if not key.endswith("_half_width")} == OF_POLICY
     assert (policy["utility"], policy["share_of_naive"], policy["energy_joules"]) == (8.0, 0.5, 2000.0)
+    assert (policy["gap"], policy["gap_half_width"]) == (None, None)  # without a bound
     assert (policy["completed"], policy["dropped"], policy["waiting"]) == (2, 0, 0)
     assert policy["utility_half_width"] is None
     assert policy["by_priority"] == [{"name": "own function u0", "utility": 8.0, "if_none_waits": 16.0, "share": 0.5}]
@@ -98,10 +102,10 @@ def test_options_reach_the_engine(lpsched, drawn):
         "--drop-below", "0.5", "--energy-filter", "adaptive", "--energy-gigajoules", "0.001", "--permute", "2",
     )  # fmt: skip
     told = (
-        "queued machines; a mapping event every 30 s or 3 arrivals; at most 0.001 GJ; tasks below 0.5 dropped; "
+        "queued machines; a scheduling event every 30 s or 3 arrivals; energy at most 277.8 Wh; tasks below 0.5 dropped; "
         "energy filter adaptive; 2 tasks permuted"
     )
-    assert told in out
+    assert told in " ".join(out.split())
 
 
 def test_the_schedule_of_one_policy_can_be_written_and_is_valid(lpsched, two, tmp_path):
@@ -129,24 +133,24 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "needs at least one, or all"),
-        (("--policy", ","), "needs at least one, or all"),
+        (("--policy", ","), "--scheduler: got ',', expected names of schedulers"),
         (("--policy", "min-mim"), "min-min"),
         (("--policy", "fcfs", "--offline"), "goes with --bound"),
         (("--policy", "fcfs", "--time-limit", "3"), "goes with --bound"),
-        (("--policy", "fcfs,min-min", "-o", "x.csv"), "goes with one policy"),
-        (("--policy", "all", "-o", "x.csv"), "goes with one policy"),
-        (("--policy", "fcfs", "-o", "x.txt"), "needs the ending .csv or .parquet"),
-        (("--policy", "fcfs", "--figure", "x.gif"), "needs the ending"),
-        (("--policy", "fcfs", "--timeline", "x.gif"), "needs the ending"),
-        (("--policy", "fcfs", "--report", "x.pdf"), "needs the ending .html"),
+        (("--policy", "fcfs", "-o", "x.txt"), "expected the ending .csv or .parquet"),
+        (("--policy", "fcfs", "--figure", "x.gif"), "expected the ending"),
+        (("--policy", "fcfs", "--timeline", "x.gif"), "expected the ending"),
+        (("--policy", "fcfs", "--report", "x.pdf"), "expected the ending .html"),
         (("--policy", "fcfs", "--report", "/no/such/folder/x.html"), "cannot write"),
-        (("--policy", "fcfs", "--energy-filter", "much"), "needs none, adaptive or a number for a day; not 'much'"),
-        (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: found -1.0"),
-        (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: found NaN"),
-        (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: found 0.0"),
-        (("--policy", "fcfs", "--permute", "99"), "permute: found 99"),
-        (("--policy", "fcfs", "--energy-gigajoules", "nan"), "--energy-gigajoules"),
+        (("--policy", "fcfs", "--energy-filter", "much"), "expected none, adaptive or a number for a day; not 'much'"),
+        (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: got -1.0"),
+        (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: got NaN"),
+        (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: got 0.0"),
+        (("--policy", "fcfs", "--permute", "99"), "permute: got 99"),
+        (
+            ("--policy", "fcfs", "--energy-gigajoules", "nan"),
+            "--energy': got 'nan', expected an energy such as 1.5, 800MJ",
+        ),
         (("--policy", "fcfs", "--trials", "2"), "made_by"),
         (("--policy", "max-util", "--machines", "polled"), "machines with queues"),
     ],
@@ -171,8 +175,9 @@ def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):
     assert "pip install 'lpsched[simulate]'" in err
 
 
-def test_a_missing_picture_maker_is_said_before_the_work(lpsched, two, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_a_missing_library_of_pages_is_said_before_the_work(lpsched, two, monkeypatch, tmp_path, library):
+    monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setattr("lpsched.online.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
     code, _, err = lpsched("simulate", two, "--policy", "fcfs", "--report", str(tmp_path / "x.html"))
     assert code == 1
@@ -198,7 +203,7 @@ def test_no_answer_at_all_is_exit_1_with_the_reason(lpsched, two, own, tmp_path)
     lazy, out_file = own("lazy", lambda *_: []), tmp_path / "s.csv"
     code, out, err = lpsched("simulate", two, "--policy", lazy, "--every-seconds", "5", "-o", str(out_file))
     assert code == 1
-    assert "no answer" in out
+    assert out.startswith("No policy has a result.")
     assert "lazy" in out
     assert "s.csv is not written" in err
     assert not out_file.exists()
@@ -241,7 +246,7 @@ def test_names_that_look_like_code_are_printed_as_they_stand(lpsched, tmp_path):
     path.write_text(text)
     code, out, _ = lpsched("simulate", str(path), "--policy", "fcfs", "--report", str(page))
     assert code == 0
-    assert out.startswith(name)
+    assert out.splitlines()[2].startswith(f"{name}: 1 day; seed 0")
     text = page.read_text()
     assert text.count("<script") == 1  # ours; tests/browser sees that no name runs
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text

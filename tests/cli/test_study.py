@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.cli.main import INTERRUPTED
 from lpsched.cli.study import _cores
-from lpsched.cli.study import _crew as crew_of
-from lpsched.studies.dask_executor import DaskCrew
-from lpsched.studies.executors import LocalCrew
-from lpsched.studies.running import SerialCrew
+from lpsched.cli.study import _executor as executor_of
+from lpsched.studies.dask_executor import DaskExecutor
+from lpsched.studies.executors import LocalExecutor
+from lpsched.studies.running import SerialExecutor
 from tests.studies.declared import study_file
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -30,7 +31,8 @@ def test_a_study_runs_and_reports(lpsched, tmp_path):
     assert (answer["format"], answer["found"], answer["made"]) == ("lpsched-study-run/1", 8, 0)
     code, out, _ = lpsched("study", "report", path)
     assert code == 0
-    assert [line.split()[:2] for line in out.splitlines()[:3]] == [
+    assert out.startswith("tiny: 8 runs, none failed. Smallest mean gap: lp, ")
+    assert [line.split()[:2] for line in out.splitlines()[2:5]] == [
         ["method", "objective"],
         ["lp", "makespan"],
         ["lp", "energy"],
@@ -45,11 +47,13 @@ def test_a_report_writes_a_table_a_picture_and_a_page(lpsched, tmp_path):
     path = str(study_file(tmp_path))
     lpsched("study", "run", path, *ONE)
     files = [str(tmp_path / name) for name in ("t.csv", "f.svg", "p.html")]
-    code, _, err = lpsched("study", "report", path, "-o", files[0], "--figure", files[1], "--report", files[2])
+    code, out, err = lpsched("study", "report", path, "-o", files[0], "--figure", files[1], "--report", files[2])
     assert (code, err) == (0, "")
     assert (tmp_path / "t.csv").read_text().startswith("method,objective,group_runs")
     assert "<svg" in (tmp_path / "f.svg").read_text()
-    assert "on average, " in (tmp_path / "p.html").read_text()
+    headline = out.splitlines()[0]
+    assert headline.startswith("tiny: 8 runs, none failed. Smallest mean gap: lp, ")
+    assert f'<p class="summary">{headline}</p>' in (tmp_path / "p.html").read_text()
 
 
 def test_lines_that_are_there_are_kept_unless_one_goes_on(lpsched, tmp_path):
@@ -73,9 +77,11 @@ def test_failed_runs_are_told_and_are_no_failure_of_the_command(lpsched, tmp_pat
     path = str(study_file(tmp_path, parameters={"objective": "profit"}))
     code, out, _ = lpsched("study", "run", path, *ONE)
     assert code == 0
-    assert "each a line with its reason" in out
+    assert "failed    4  with the reason in the line of the run\n" in out
+    assert re.search(r"^ +4  prices\.per_bag: got none, expected what a bag sells for", out, re.MULTILINE)
     code, out, _ = lpsched("study", "report", path)
     assert code == 0
+    assert out.startswith("tiny: 4 runs, 4 failed.\n")
     assert "failed runs  reason" in out
 
 
@@ -89,22 +95,22 @@ def test_outputs_of_other_endings_are_refused(lpsched, tmp_path):
     ):
         code, _, err = lpsched("study", *arguments)
         assert code == 2
-        assert "needs the ending" in err
+        assert "expected the ending" in err
 
 
-def test_jobs_do_not_go_with_a_scheduler(lpsched, tmp_path):
+def test_jobs_do_not_go_with_dask(lpsched, tmp_path):
     path = str(study_file(tmp_path))
-    code, _, err = lpsched("study", "run", path, "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1")
+    code, _, err = lpsched("study", "run", path, "--jobs", "2", "--dask", "tcp://127.0.0.1:1")
     assert code == 2
-    assert "goes without --scheduler" in err
+    assert "goes without --dask" in err
 
 
 def test_a_study_that_was_stopped_says_how_to_go_on(lpsched, tmp_path, monkeypatch):
-    monkeypatch.setattr(Watch, "is_over", lambda _watch: True)
-    monkeypatch.setattr(Watch, "is_stopped", property(lambda _watch: True))
+    monkeypatch.setattr(CancelToken, "expired", lambda _cancel: True)
+    monkeypatch.setattr(CancelToken, "is_stopped", property(lambda _cancel: True))
     code, out, _ = lpsched("study", "run", str(study_file(tmp_path)), *ONE)
     assert code == INTERRUPTED
-    assert "left      8  go on with --resume" in out
+    assert "remaining  8  continue with --resume\n" in out
 
 
 def test_other_versions_and_other_runs_are_told(lpsched, tmp_path):
@@ -151,12 +157,12 @@ def test_a_report_never_solves(lpsched, tmp_path):
 
 def test_all_cores_are_used_unless_one_says(monkeypatch):
     monkeypatch.setattr("lpsched.cli.study._cores", lambda: 3)
-    assert crew_of(None, None) == LocalCrew(3)
-    assert crew_of(2, None) == LocalCrew(2)
-    assert crew_of(None, "tcp://127.0.0.1:1") == DaskCrew("tcp://127.0.0.1:1")
-    assert isinstance(crew_of(1, None), SerialCrew)
+    assert executor_of(None, None) == LocalExecutor(3)
+    assert executor_of(2, None) == LocalExecutor(2)
+    assert executor_of(None, "tcp://127.0.0.1:1") == DaskExecutor("tcp://127.0.0.1:1")
+    assert isinstance(executor_of(1, None), SerialExecutor)
     monkeypatch.setattr("lpsched.cli.study._cores", lambda: 1)
-    assert isinstance(crew_of(None, None), SerialCrew)
+    assert isinstance(executor_of(None, None), SerialExecutor)
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch):

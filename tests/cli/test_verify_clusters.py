@@ -51,7 +51,7 @@ def test_a_broken_rule_refuses_the_schedule(lpsched, files, tmp_path):
     words = " ".join(out.split())
     assert "task 0 on nodes 2 of 'fat' starts at 60.0 s, but task 1 ends there at 72.5 s" in words
     assert "accepted" in words
-    assert "refused" in words
+    assert "1 of 2 files accepted, 1 rejected." in words
 
 
 def test_a_file_that_is_none_is_refused_with_its_lines(lpsched, files, tmp_path):
@@ -60,7 +60,7 @@ def test_a_file_that_is_none_is_refused_with_its_lines(lpsched, files, tmp_path)
     assert code == 1
     assert answer["files"][0]["kind"] == "unreadable"
     assert answer["files"][0]["reasons"] == [
-        "rows[0].nodes (line 2): found the text 'both', needs nodes as in 1-4;9; correct it"
+        "line 2, rows[0].nodes: got the text 'both', expected nodes as in 1-4;9; correct it"
     ]
 
 
@@ -86,8 +86,9 @@ def test_the_table_of_costs_says_that_less_is_better(lpsched, files):
     assert code == 0
     words = " ".join(out.split())
     assert "cost of waiting (bounded-slowdown, by task)" in words
-    assert "no schedule below" in words
-    assert "If no task ever waited: cost 3." in words
+    assert "cost of waiting 9.85; at least " in words
+    assert "lower bound" in words
+    assert "If no task ever waited: cost 3 (no-wait reference)." in words
     _, answer, _ = lpsched("validate", files["waiting.json"], files["all.csv"], "--time-limit", "0.1", "--json")
     own = answer["entries"][0]
     # waits of 49 s before 5 and 20 s: 54 of at least 10 s, and 69 of 20 s
@@ -100,13 +101,13 @@ def test_the_table_of_costs_says_that_less_is_better(lpsched, files):
 def test_costs_are_called_costs(lpsched, files):
     code, out, _ = lpsched("verify", files["waiting.json"], files["all.csv"])
     assert code == 0
-    assert "cost 9.85, 70 s" in " ".join(out.split())  # the last task ends at 50 + 20 s
+    assert "cost 9.85, 1 min 10 s" in " ".join(out.split())  # the last task ends at 50 + 20 s
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "needs a schedule; policies are run by 'lpsched simulate'"),
+        ((), "expected a schedule; policies are run by 'lpsched simulate'"),
         (("mine.csv", "--heuristic", "easy"), "does not go with clusters; see 'lpsched simulate'"),
         (("mine.csv", "--price", "3"), "does not go with clusters"),
         (("mine.csv", "--drop-below", "3"), "does not go with clusters"),

@@ -29,19 +29,37 @@ def test_the_table_has_before_after_and_change(lpsched, bag):
     lines = [line.split() for line in out.splitlines()]
     assert ["before", "after", "change"] in lines
     assert ["gpu", "1", "2"] in lines
-    assert out.startswith("sound: proved: the best possible changes by -")
+    assert out.startswith("sound: with gpu from 1 to 2 machines, the best possible changes by -")
+    assert "(proved)" in out
+
+
+def test_prices_limits_and_tasks_can_be_changed(lpsched, bag):
+    given = ("--set", "price=+10%,gpu=+1", "--set", "power-cap=2kW", "--set", "tasks.zip=-1")
+    code, answer, _ = lpsched("whatif", bag, *given, "--json")
+    assert code == 0
+    assert answer["changes"] == [
+        {"name": "price", "unit": "USD", "before": 4.5, "after": pytest.approx(2.2 + 4 * 0.55)},  # 2 + 5 x 0.5 before
+        {"name": "machines.gpu", "unit": "machines", "before": 1, "after": 2},
+        {"name": "power-cap", "unit": "W", "before": None, "after": 2000.0},
+        {"name": "tasks.zip", "unit": "tasks", "before": 5, "after": 4},
+    ]
+    assert answer["after"]["tasks"] == 44
+    code, out, _ = lpsched("whatif", bag, *given)
+    assert code == 0
+    assert "power-cap from none to 2 kW" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("gpu",), "found 'gpu', needs NAME=COUNT, e.g. gpu=8"),
-        (("gpu=-1",), "found 'gpu=-1', needs NAME=COUNT"),
+        (("gpu",), "got 'gpu', expected NAME=VALUE, e.g. gpu=8, gpu=+4 or price=-10%"),
+        (("gpu=-2",), "machines.gpu: got -1, expected a whole number from 0"),
         (("gpu=1", "--set", "gpu=2"), "'gpu' is set twice; leave one out"),
-        (("tpu=1",), "machine_types.tpu: found no machine type of this name, needs one of cpu, gpu; name it"),
+        (("tpu=1",), "tpu: got an unknown name, expected one of cpu, gpu, price"),
     ],
 )
-def test_a_change_that_cannot_be_read_is_told(lpsched, bag, given, message):
+def test_a_change_that_cannot_be_read_is_an_error(lpsched, bag, given, message):
     code, out, err = lpsched("whatif", bag, "--set", *given)
     assert code == 2
     assert message in err

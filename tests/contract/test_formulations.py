@@ -16,7 +16,7 @@ from lpsched.bag.parts import Prices, Site
 from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place, round_shares
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.verify import measure, violations
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.table import Table
@@ -35,17 +35,17 @@ class Case:
     name: str
 
     def compile_lp(self, bag: Bag):
-        scales = scales_of(bag)
+        scaling = scaling_of(bag)
         if self.name == "profit":
-            return profit.compile_lp(scales, profit.money_of(scales))
-        return front.compile_lp(front.scales_for(bag, self.weights), self.weights)
+            return profit.compile_lp(scaling, profit.profit_model(scaling))
+        return front.compile_lp(front.scaling_for(bag, self.weights), self.weights)
 
     def relax(self, bag: Bag) -> Relaxation:
         solution = HighsSolver().solve(self.compile_lp(bag))
-        scales = scales_of(bag) if self.name == "profit" else front.scales_for(bag, self.weights)
+        scaling = scaling_of(bag) if self.name == "profit" else front.scaling_for(bag, self.weights)
         if self.name == "profit":
-            return profit.read_solution(scales, profit.money_of(scales), solution)
-        return front.read_solution(scales, self.weights, solution)
+            return profit.read_solution(scaling, profit.profit_model(scaling), solution)
+        return front.read_solution(scaling, self.weights, solution)
 
     def proved(self, bag: Bag, relaxation: Relaxation) -> float:
         prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
@@ -54,7 +54,7 @@ class Case:
         return float(prover_of(bag).cost(prices, self.weights.joules, self.weights.seconds))
 
     def standing(self, bag: Bag) -> float:
-        return float(prover_of(bag).standing()) if self.name == "profit" else 0.0
+        return float(prover_of(bag).fixed_rate()) if self.name == "profit" else 0.0
 
     @property
     def weights(self) -> front.Weights:
@@ -167,12 +167,12 @@ def test_the_schedule_stays_on_its_side_of_the_bound(case, bag):
 
 def test_the_scale_does_not_change_the_answer(case, bag):
     if case.name == "profit":
-        scales = scales_of(bag, seconds=7.0 * scales_of(bag).seconds)
-        money = profit.money_of(scales)
-        other = profit.read_solution(scales, money, HighsSolver().solve(profit.compile_lp(scales, money)))
+        scaling = scaling_of(bag, seconds=7.0 * scaling_of(bag).seconds)
+        money = profit.profit_model(scaling)
+        other = profit.read_solution(scaling, money, HighsSolver().solve(profit.compile_lp(scaling, money)))
     else:
-        scales = scales_of(bag, seconds=7.0 * front.scales_for(bag, case.weights).seconds)
-        solution = HighsSolver().solve(front.compile_lp(scales, case.weights))
-        other = front.read_solution(scales, case.weights, solution)
+        scaling = scaling_of(bag, seconds=7.0 * front.scaling_for(bag, case.weights).seconds)
+        solution = HighsSolver().solve(front.compile_lp(scaling, case.weights))
+        other = front.read_solution(scaling, case.weights, solution)
     standing = case.standing(bag)
     assert other.bound + standing == pytest.approx(case.relax(bag).bound + standing, rel=1e-7)

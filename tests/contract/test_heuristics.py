@@ -82,7 +82,7 @@ def test_bags_at_random_are_mapped_or_refused_in_words(bag):
     free = bag.without_limits()
     for name in BUILT_IN:
         if name == "min-energy" and bag.watts is None:
-            with pytest.raises(InstanceError, match="watts: found none"):
+            with pytest.raises(InstanceError, match="watts: got none"):
                 mapped(name, free)
         else:
             assert violations(free, mapped(name, free)) == ()

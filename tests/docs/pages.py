@@ -2,7 +2,11 @@
 
 A command is run where the ones before it left their files: `Page.run` first runs those earlier commands of the page that
 write a file which it names. A plain `lpsched` command runs in this process, what it is piped into in a shell; all
-other commands run in a shell.
+other commands run in a shell. After a change of what is printed
+
+    python -m tests.docs.pages [README.md docs/fronts.md ...]
+
+writes what commands print now into the pages, where it differs: read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,13 +42,13 @@ CELLS: Final = re.compile(r"\s{2,}")
 TIMES: Final = re.compile(r"(?<=found in )\S+(?= s\b)|(?<=  in )\S+(?= seconds$)")
 TIMED: Final = ("seconds", "ms/event")  # columns with how long something took, if they are last
 NOT_HERE: Final = re.compile(
-    r"^(scripts/|python |dask |\. |pip )|--scheduler"
+    r"^(scripts/|python |dask |\. |pip )|--dask"
 )  # they install, take minutes, or need a cluster
 SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # more than 4 s
 # The README's commands of 5 to 15 s are run in turn, with those that need what they write.
 LONG: Final = (
     re.compile("--report page.html"),
-    re.compile("energy-2k.yaml --policy fcfs"),
+    re.compile("energy-2k.yaml --scheduler fcfs"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),
     re.compile("my-node|my-bench"),
@@ -205,3 +210,26 @@ STUDIES.files = {"sweep.yaml": STUDIES.blocks("yaml")[0]}
 DATA: Final = ROOT / "tests" / "data"
 PAGES["docs/measuring.md"].files = {"old.yaml": DATA / "node_old.yaml", "new.yaml": DATA / "node_new.yaml"}
 PAGES["docs/traces.md"].files = {"log.swf": DATA / "small.swf", "sacct.txt": DATA / "sacct_with_steps.txt"}
+
+
+def rewrite(page: Page, folder: Path) -> list[str]:
+    """Write what the commands of a page print now into it; return the commands whose output differs."""
+    text, changed, begin = page.text, [], 0
+    for number, (command, expected) in enumerate(page.commands):
+        begin = text.index(f"$ {command}\n{expected}", begin) + len(f"$ {command}\n")
+        if not NOT_HERE.search(command):
+            printed = page.run(number, folder)
+            try:
+                assert_as_shown(command, printed, expected)
+            except AssertionError:
+                changed.append(command)
+                text = f"{text[:begin]}{printed}{text[begin + len(expected) :]}"
+    (ROOT / page.name).write_text(text, encoding="utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        for name in sys.argv[1:] or PAGES:
+            for changed in rewrite(PAGES[name], Path(made)):
+                sys.stdout.write(f"{name}: {changed}\n")

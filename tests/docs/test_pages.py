@@ -13,7 +13,7 @@ from lpsched.bag.files import read_bag
 from lpsched.model.problems import names_of
 from lpsched.online.clusters import Clusters, Run
 from lpsched.online.files import read_clusters
-from lpsched.online.tasks import TOLD, TYPE, ParallelTasks
+from lpsched.online.tasks import TYPE, UTILITY_COLUMNS, ParallelTasks
 from lpsched.online.utility import WaitingCost
 from lpsched.studies.methods import method_names
 from tests.docs.pages import CLUSTERS, PAGES, README, ROOT
@@ -100,7 +100,7 @@ def test_the_page_on_clusters_tells_keys_columns_rules_and_the_defaults_of_waiti
     )
     rules = set(re.findall(r"(?:return|Violation\(|broken =) ?\(?\"([a-z-]+)\"", code))
     assert len(rules) == 15
-    columns = (TYPE, *(each.key for each in ParallelTasks.NUMBERS), *TOLD)
+    columns = (TYPE, *(each.key for each in ParallelTasks.NUMBERS), *UTILITY_COLUMNS)
     assert [
         word for word in ("format", *names_of(Clusters), *columns, *rules) if f"`{word}`" not in CLUSTERS.text
     ] == []

@@ -117,7 +117,7 @@ def test_the_page_of_the_jobs_paper_gives_the_command_of_each_setting(setting):
 def test_wherever_backfilling_is_named_its_reservations_are_said_to_hold_particular_nodes():
     places = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "models").iterdir()]
     places.append(ROOT / "lpsched" / "online" / "cluster_policies.py")
-    named = re.compile(r"\bEASY\b|`easy`|--policy [\w,:-]*\beasy\b|[Bb]ackfilling")
+    named = re.compile(r"\bEASY\b|`easy`|--scheduler [\w,:-]*\beasy\b|[Bb]ackfilling")
     naming = [path for path in places if path.is_file() and named.search(path.read_text(encoding="utf-8"))]
     assert len(naming) >= 10
     silent = [path.name for path in naming if PINNED not in path.read_text(encoding="utf-8")]

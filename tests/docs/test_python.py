@@ -20,7 +20,7 @@ pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
 SHOWN = [
     (PAGES["README.md"], r""),
     (PAGES["docs/clusters.md"], r"\(Run\(nodes=128, seconds=1.0, watts=None\),\)\n"),
-    (PAGES["docs/data-sets.md"], r"Bag\('mine': 5000 tasks on 9 machines.*\n"),
+    (PAGES["docs/data-sets.md"], r"<Bag 'mine': 5,000 tasks on 9 machines.*\n"),
     (PAGES["docs/heuristics.md"], r"[01]\.\d+\n"),
     (PAGES["docs/policies.md"], r"250\n[1-9]\d*\n"),  # every task of that day, which never ends; then clusters
     (PAGES["docs/simulation.md"], r"first_come True\nmax-max-upt True\n"),
@@ -28,7 +28,12 @@ SHOWN = [
 ]
 
 
-FORGET = [(lpsched.heuristics.forget, "all-on-one"), (days.forget, "thrifty"), (clusters.forget, "narrow-first")]
+FORGET = [
+    (lpsched.heuristics.forget, "all-on-one"),
+    (lpsched.heuristics.forget, "first-machine"),
+    (days.forget, "energy-saver"),
+    (clusters.forget, "narrow-first"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -172,7 +172,7 @@ def test_the_name_tells_all_that_scores_depend_on():
 
 
 def test_a_bag_without_watts_is_refused():
-    with pytest.raises(InstanceError, match="watts: found none"):
+    with pytest.raises(InstanceError, match="watts: got none"):
         SampledBagScorer(simple_bag([[2.0]], [2], [1]), RiskOptions(), seed=0)
 
 
@@ -181,6 +181,6 @@ def test_more_machines_than_can_be_held_are_refused():
     with pytest.raises(InstanceError) as refused:
         SampledBagScorer(bag, RiskOptions(samples=5000), seed=0)
     assert (
-        "found 5,000 samples of 100,000 machines, needs at most 100,000,000 of both; ask for at most 1,000 samples"
+        "got 5,000 samples of 100,000 machines, expected at most 100,000,000 of both; ask for at most 1,000 samples"
         in str(refused.value)
     )

@@ -14,7 +14,7 @@ from lpsched.bag import verify as verify_bag
 from lpsched.bag.evolve import BagProblem, BagScorer, bag_scores
 from lpsched.bag.exact_front import front
 from lpsched.bag.model import bag_from_dict
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.evolve import nsga2 as task_front
 from lpsched.evolve import nsga2 as task_generations
@@ -189,9 +189,9 @@ def test_every_chromosome_keeps_its_place_when_it_survives():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"instance_hash": "0" * 64}, "instance_hash: found the hash 000000000000..., needs that of the instance, "),
-        ({"objectives": "speed"}, "objectives: found 'speed', needs 'energy and makespan'; begin without it"),
-        ({"random_state": {"bit_generator": "dice"}}, "found a state of 'dice' that cannot be set"),
+        ({"instance_hash": "0" * 64}, "instance_hash: got the hash 000000000000..., expected that of the instance, "),
+        ({"objectives": "speed"}, "objectives: got 'speed', expected 'energy and makespan'; begin without it"),
+        ({"random_state": {"bit_generator": "dice"}}, "got a state of 'dice' that cannot be set"),
     ],
 )  # fmt: skip
 def test_a_population_of_something_else_is_refused(change, message):
@@ -206,7 +206,7 @@ def test_a_population_that_was_changed_is_refused(key):
         *(each.copy() for each in (population.genes.machines, population.genes.columns, population.genes.orders))
     )
     getattr(genes, key)[7, 3] = 100
-    message = "chromosome 7: found a gene that cannot be, needs machines that can run their tasks; begin without it"
+    message = "chromosome 7: got a gene that cannot be, expected machines that can run their tasks; begin without it"
     with pytest.raises(InstanceError, match=message):
         evolved(population=replace(population, genes=genes))
 
@@ -217,7 +217,7 @@ def test_a_population_of_other_sizes_is_refused():
     with pytest.raises(InstanceError, match="at least 2"):
         evolved(population=few)
     genes = Genes(population.genes.machines[:, 1:], population.genes.columns, population.genes.orders)
-    with pytest.raises(InstanceError, match="needs at least 2 chromosomes of 20 tasks"):
+    with pytest.raises(InstanceError, match="expected at least 2 chromosomes of 20 tasks"):
         evolved(population=replace(population, genes=genes))
 
 
@@ -242,12 +242,12 @@ def test_another_scorer_may_rank():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"generations": -1}, "generations: found -1, needs 0 or more; correct it"),
-        ({"size": 1}, "size: found 1 chromosomes for 0 seeds, needs at least 2, and as many as seeds; correct it"),
-        ({"mutation": 1.5}, "mutation: found 1.5, needs a probability; correct it"),
-        ({"mutation": float("nan")}, "mutation: found nan, needs a probability; correct it"),
-        ({"size": 2_500_001}, "size: found 2,500,001 chromosomes of 20 tasks, needs at most 50,000,000 genes in all; take"),
-        ({"seeds": (DaySchedule(()),)}, r"\[0\]: found another one: it is a DaySchedule, needs a schedule of 'simple'; leave"),
+        ({"generations": -1}, "generations: got -1, expected 0 or more; correct it"),
+        ({"size": 1}, "size: got 1 chromosomes for 0 seeds, expected at least 2, and as many as seeds; correct it"),
+        ({"mutation": 1.5}, "mutation: got 1.5, expected a probability; correct it"),
+        ({"mutation": float("nan")}, "mutation: got nan, expected a probability; correct it"),
+        ({"size": 2_500_001}, "size: got 2,500,001 chromosomes of 20 tasks, expected at most 50,000,000 genes in all; take"),
+        ({"seeds": (DaySchedule(()),)}, r"\[0\]: got another one: it is a DaySchedule, expected a schedule of 'simple'; leave"),
     ],
 )  # fmt: skip
 def test_options_that_are_not_sound_are_refused(options, message):
@@ -257,37 +257,37 @@ def test_options_that_are_not_sound_are_refused(options, message):
 
 @pytest.mark.parametrize("limit", [-0.1, float("nan"), float("inf")])
 def test_only_a_utility_from_0_up_is_a_limit(limit):
-    with pytest.raises(InstanceError, match=r"drop_below: found .*, needs a utility from 0 up; correct it"):
+    with pytest.raises(InstanceError, match=r"drop_below: got .*, expected a utility from 0 up; correct it"):
         evolved(DAY, drop_below=limit)
 
 
 def test_more_seeds_than_chromosomes_are_refused():
     seed = evolved(generations=0).schedule(0)
     assert len(evolved(generations=0, size=2, seeds=(seed,) * 2).population.scores) == 2
-    with pytest.raises(InstanceError, match="size: found 2 chromosomes for 3 seeds, needs at least 2, and as many as"):
+    with pytest.raises(InstanceError, match="size: got 2 chromosomes for 3 seeds, expected at least 2, and as many as"):
         evolved(size=2, seeds=(seed,) * 3)
 
 
 def test_a_seed_of_another_bag_is_refused():
     seed = evolved(simple_bag([[1.0]], [2], [1], [[1.0]]), generations=0).schedule(0)
-    with pytest.raises(InstanceError, match=r"seeds.*\n.*there are not so many|it runs 2 of 20 tasks"):
+    with pytest.raises(InstanceError, match=r"seeds.*\n.*there are not enough|it runs 2 of 20 tasks"):
         evolved(seeds=(seed,))
 
 
 def test_too_many_tasks_or_machines_are_refused_at_once():
     with pytest.raises(
-        InstanceError, match="tasks: found 1,000,000,000,000, needs 1 to 200,000, because every task is"
+        InstanceError, match="tasks: got 1,000,000,000,000, expected 1 to 200,000, because every task is"
     ):
         evolved(simple_bag([[1.0]], [10**12], [1], [[1.0]]))
     many = simple_bag([[1.0] * 60], [200_000], [10**12] * 60, [[1.0] * 60])
     with pytest.raises(
-        InstanceError, match="machine_types: found 12,000,000 machines, needs at most 10,000,000 that may"
+        InstanceError, match="machine_types: got 12,000,000 machines, expected at most 10,000,000 that may"
     ):
         evolved(many)
 
 
 def test_a_bag_without_watts_is_refused():
-    with pytest.raises(InstanceError, match="watts: found none"):
+    with pytest.raises(InstanceError, match="watts: got none"):
         evolved(simple_bag([[1.0]], [3], [1]))
 
 
@@ -298,10 +298,10 @@ def test_counts_of_a_trillion_machines_and_one_task_are_no_obstacle():
 
 def test_the_end_is_told():
     assert evolved(generations=0).ended == "generations"
-    assert evolved(generations=None, watch=Watch(0.0)).ended == "time"
-    watch = Watch()
-    watch.stop()
-    found = evolved(generations=None, watch=watch)
+    assert evolved(generations=None, cancel=CancelToken(0.0)).ended == "time"
+    cancel = CancelToken()
+    cancel.stop()
+    found = evolved(generations=None, cancel=cancel)
     assert (found.ended, found.generations, len(found.population.scores)) == ("stopped", 0, 20)
     assert found.points  # also then
 
@@ -312,8 +312,8 @@ def test_without_any_limit_it_ends_after_a_while(monkeypatch):
 
 
 def test_progress_is_told_with_the_judges_gap_and_the_population_is_kept(monkeypatch):
-    monkeypatch.setattr(task_front, "BETWEEN_TELLS", 0.0)
-    monkeypatch.setattr(task_front, "BETWEEN_KEEPS", 0.0)
+    monkeypatch.setattr(task_front, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(task_front, "SAVE_SECONDS", 0.0)
     told: list[Progress] = []
     kept: list[Any] = []
     judged: list[Any] = []
@@ -322,20 +322,20 @@ def test_progress_is_told_with_the_judges_gap_and_the_population_is_kept(monkeyp
         judged.append(scores)
         return 0.25
 
-    found = evolved(generations=3, watch=Watch(listener=told.append), keep=kept.append, judge=judge)
+    found = evolved(generations=3, cancel=CancelToken(listener=told.append), keep=kept.append, judge=judge)
     assert [progress.gap for progress in told] == [0.25] * 3
     assert told[-1].stage == f"generation 3, hypervolume {found.history[-1][2]:.6g}"
     assert tuple(map(tuple, judged[-1].tolist())) == found.points
     assert [population.generations for population in kept] == [1, 2, 3, 3]
     assert kept[-1] is found.population
     told.clear()
-    evolved(generations=1, watch=Watch(listener=told.append))
+    evolved(generations=1, cancel=CancelToken(listener=told.append))
     assert told[0].gap is None
 
 
 def test_progress_is_told_at_most_four_times_a_second():
     told: list[Progress] = []
-    evolved(generations=20, size=4, watch=Watch(listener=told.append))
+    evolved(generations=20, size=4, cancel=CancelToken(listener=told.append))
     assert len(told) <= 4  # it takes a small part of a second
 
 
@@ -349,7 +349,7 @@ def test_after_warming_up_nothing_is_left_to_compile():
 
 
 def test_without_pymoo_or_numba_whoever_asks_is_told_what_to_install(monkeypatch):
-    for module, name in ((compiled, "numba"), (task_generations, "NSGA2")):
+    for module, name in ((compiled, "numba"), (task_generations, "pymoo")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, None)
             with pytest.raises(MissingExtraError, match=r"NSGA-II needs .*lpsched\[evolve\]"):

@@ -17,10 +17,10 @@ from lpsched.facility.rules import inlet_shares
 from tests.facilities import ALPHA, INLET_MIX, SOUND, facilities, sound_facility, sparse
 
 
-def faults_of(facility, mixing) -> list[str]:
+def issues_of(facility, mixing) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         facility.model_copy(update={"mixing": mixing})
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +37,26 @@ def changed(matrix, *cells):
 
 def test_a_row_that_does_not_sum_to_one_is_told_with_its_sum(sound):
     # The blade draws a tenth more of its own air: 1.1 in all, and 0.11 m3/s leave what blows 0.1.
-    assert faults_of(sound, Mixing("inlet_mix", sparse(changed(INLET_MIX, (0, 0, 0.2))))) == [
-        "mixing.inlet_mix: found 0.11 m3/s that others draw in from node 0 ('blade'), needs its airflow, 0.1 m3/s; mend column 0, or the airflows",
-        "mixing.inlet_mix[0]: found shares of the air that enters node 0 ('blade') that sum to 1.1, needs 1; mend the row by -0.1",
+    assert issues_of(sound, Mixing("inlet_mix", sparse(changed(INLET_MIX, (0, 0, 0.2))))) == [
+        "mixing.inlet_mix: got 0.11 m3/s that others draw in from node 0 ('blade'), expected its airflow, 0.1 m3/s; fix column 0, or the airflows",
+        "mixing.inlet_mix[0]: got shares of the air that enters node 0 ('blade') that sum to 1.1, expected 1; fix the row by -0.1",
     ]
 
 
 def test_air_that_is_made_or_lost_is_told_with_the_flows(sound):
     # Rows still sum to 1, but a tenth of the tower's 0.2 m3/s now comes from the left unit, not from the right.
-    assert faults_of(sound, Mixing("inlet_mix", sparse(changed(INLET_MIX, (1, 2, 0.2), (1, 3, 0.6))))) == [
-        "mixing.inlet_mix: found 0.12 m3/s that others draw in from CRAC unit 'left', needs its airflow, 0.1 m3/s; mend column 2, or the airflows",
-        "mixing.inlet_mix: found 0.18 m3/s that others draw in from CRAC unit 'right', needs its airflow, 0.2 m3/s; mend column 3, or the airflows",
+    assert issues_of(sound, Mixing("inlet_mix", sparse(changed(INLET_MIX, (1, 2, 0.2), (1, 3, 0.6))))) == [
+        "mixing.inlet_mix: got 0.12 m3/s that others draw in from CRAC unit 'left', expected its airflow, 0.1 m3/s; fix column 2, or the airflows",
+        "mixing.inlet_mix: got 0.18 m3/s that others draw in from CRAC unit 'right', expected its airflow, 0.2 m3/s; fix column 3, or the airflows",
     ]
 
 
 def test_alpha_is_checked_in_its_own_terms(sound):
-    assert faults_of(sound, Mixing("alpha", sparse(changed(ALPHA, (1, 2, 0.35), (1, 3, 0.5), (0, 0, 0.0))))) == [
-        "mixing.alpha: found 0.09 m3/s that others send to node 0 ('blade'), needs its airflow, 0.1 m3/s; mend column 0, or the airflows",
-        "mixing.alpha: found 0.12 m3/s that others send to CRAC unit 'left', needs its airflow, 0.1 m3/s; mend column 2, or the airflows",
-        "mixing.alpha: found 0.18 m3/s that others send to CRAC unit 'right', needs its airflow, 0.2 m3/s; mend column 3, or the airflows",
-        "mixing.alpha[0]: found shares of the air that leaves node 0 ('blade') that sum to 0.9, needs 1; mend the row by +0.1",
+    assert issues_of(sound, Mixing("alpha", sparse(changed(ALPHA, (1, 2, 0.35), (1, 3, 0.5), (0, 0, 0.0))))) == [
+        "mixing.alpha: got 0.09 m3/s that others send to node 0 ('blade'), expected its airflow, 0.1 m3/s; fix column 0, or the airflows",
+        "mixing.alpha: got 0.12 m3/s that others send to CRAC unit 'left', expected its airflow, 0.1 m3/s; fix column 2, or the airflows",
+        "mixing.alpha: got 0.18 m3/s that others send to CRAC unit 'right', expected its airflow, 0.2 m3/s; fix column 3, or the airflows",
+        "mixing.alpha[0]: got shares of the air that leaves node 0 ('blade') that sum to 0.9, expected 1; fix the row by +0.1",
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_millionth_of_the_air_is_forgiven_and_no_more(sound, off, sound_enough
     if sound_enough:
         sound.model_copy(update={"mixing": mixing})
     else:
-        assert len(faults_of(sound, mixing)) == 2
+        assert len(issues_of(sound, mixing)) == 2
 
 
 def test_alpha_gives_the_same_inlets_as_the_mix_it_stands_for(sound):
@@ -83,13 +83,13 @@ FLOWS = np.array([0.1, 0.2, 0.1, 0.2])
 
 
 def test_nodes_that_only_breathe_each_others_air_are_refused(sound):
-    assert faults_of(sound, Mixing("inlet_mix", sparse(LOCKED / FLOWS[:, None]))) == [
+    assert issues_of(sound, Mixing("inlet_mix", sparse(LOCKED / FLOWS[:, None]))) == [
         (
-            "mixing.inlet_mix: found node 0 ('blade') and 1 other nodes with no air that ever was in a CRAC unit, "
-            "needs a way for cooled air to every node; else heat never leaves (I - M_NN is singular); mend the matrix"
+            "mixing.inlet_mix: got node 0 ('blade') and 1 other nodes with no air that ever was in a CRAC unit, "
+            "expected a way for cooled air to every node; else heat never leaves (I - M_NN is singular); fix the matrix"
         )
     ]
-    assert "no air that ever was in a CRAC unit" in faults_of(sound, Mixing("alpha", sparse((LOCKED / FLOWS).T)))[0]
+    assert "no air that ever was in a CRAC unit" in issues_of(sound, Mixing("alpha", sparse((LOCKED / FLOWS).T)))[0]
 
 
 def test_cooled_air_may_come_by_way_of_other_nodes(sound):
@@ -106,11 +106,11 @@ def test_a_matrix_packed_by_hand_is_looked_at(sound):
         replace(good, places=good.places[:-8]),
         replace(good, places=good.places[8:16] + good.places[:8] + good.places[16:]),
     ):
-        assert faults_of(sound, Mixing("inlet_mix", bad)) == [
-            "mixing.inlet_mix: found a matrix whose bytes do not fit, needs rows, columns and values; use SparseMatrix.of"
+        assert issues_of(sound, Mixing("inlet_mix", bad)) == [
+            "mixing.inlet_mix: got a matrix whose bytes do not fit, expected rows, columns and values; use SparseMatrix.of"
         ]
-    assert faults_of(sound, Mixing("outlet_mix", good)) == [
-        "mixing: found 'outlet_mix', needs one of inlet_mix, alpha, recirculation; choose one"
+    assert issues_of(sound, Mixing("outlet_mix", good)) == [
+        "mixing: got 'outlet_mix', expected one of inlet_mix, alpha, recirculation; choose one"
     ]
 
 
@@ -118,8 +118,8 @@ def test_a_matrix_packed_by_hand_is_looked_at(sound):
 def test_an_entry_that_is_no_share_is_told_with_its_place(sound, value):
     packed = array("d", (cell for row in changed(INLET_MIX, (2, 1, value)) for cell in row))
     matrix = replace(sparse(INLET_MIX), packed=packed.tobytes())
-    assert faults_of(sound, Mixing("inlet_mix", matrix)) == [
-        f"mixing.inlet_mix[2][1]: found {value!r}, needs a number from 1e-30; leave zeros out"
+    assert issues_of(sound, Mixing("inlet_mix", matrix)) == [
+        f"mixing.inlet_mix[2][1]: got {value!r}, expected a number from 1e-30; leave zeros out"
     ]
 
 
@@ -128,8 +128,8 @@ def test_the_recirculation_form_has_nodes_only():
     facility = facility_from_dict(
         sound_facility(crac_units=[unit], mixing={"recirculation_kelvin_per_watt": [[0.01, 0.0], [0.0, 0.02]]})
     )
-    assert faults_of(facility, Mixing("recirculation", sparse(INLET_MIX))) == [
-        "mixing.recirculation_kelvin_per_watt: found a matrix of 4 x 4, needs 2 x 2, nodes; mend its shape"
+    assert issues_of(facility, Mixing("recirculation", sparse(INLET_MIX))) == [
+        "mixing.recirculation_kelvin_per_watt: got a matrix of 4 x 4, expected 2 x 2, nodes; fix its shape"
     ]
 
 

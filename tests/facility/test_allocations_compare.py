@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lpsched import GangAllocation, facility, validate_facility
-from lpsched.cancellation import Watch
+from lpsched import GangAllocation, facility
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError, NotFoundError
 from lpsched.facility import compare as allocations
-from lpsched.facility.compare import METHODS, NAMES
+from lpsched.facility.compare import METHODS, NAMES, validate_facility
 from lpsched.facility.files import read_facility, write_allocation
 from lpsched.facility.model import facility_from_dict
 from tests.facilities import SOUND
@@ -105,14 +105,14 @@ def test_an_allocation_above_the_bound_is_a_bug_of_ours_and_said_so(monkeypatch)
 
 
 def test_methods_after_a_stop_are_not_run():
-    watch = Watch(listener=lambda progress: watch.stop() if progress.stage == "greedy" else None)
-    result = validate_facility(PAPER, methods=["greedy", "ga", "lp"], watch=watch)
+    cancel = CancelToken(listener=lambda progress: cancel.stop() if progress.stage == "greedy" else None)
+    result = validate_facility(PAPER, methods=["greedy", "ga", "lp"], cancel=cancel)
     assert [entry.valid for entry in result.entries] == [True, False, True]
     assert result.entries[1].failure == "not run: stopped before"
 
 
 def test_an_unknown_method_is_refused_before_anything_runs():
-    with pytest.raises(InstanceError, match="found 'magic', needs one of lp, lp-cores, lp-blind, greedy, ga"):
+    with pytest.raises(InstanceError, match="got 'magic', expected one of lp, lp-cores, lp-blind, greedy, ga"):
         validate_facility(PAPER, methods=["magic"])
 
 
@@ -135,5 +135,5 @@ def test_as_json_every_entry_has_the_promised_keys():
 
 def test_a_notebook_shows_the_table():
     page = validate_facility(PAPER, methods=["greedy"])._repr_html_()
-    assert "<th>from bound</th>" in page
+    assert "<th>gap</th>" in page
     assert "<td>bound</td>" in page

@@ -63,4 +63,4 @@ def test_all_faults_are_told_at_once(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(content))
     with pytest.raises(InstanceError) as refused:
         read_allocation(tmp_path / "a.json")
-    assert [fault.where for fault in refused.value.faults] == ["outlets_celsius[0]", "nodes[0].patterns[0].share"]
+    assert [issue.location for issue in refused.value.issues] == ["outlets_celsius[0]", "nodes[0].patterns[0].share"]

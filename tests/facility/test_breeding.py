@@ -91,7 +91,7 @@ def test_a_start_at_the_redlines_edge_is_judged_as_the_verifier_does():
 
 
 def test_a_start_of_another_facility_is_refused():
-    with pytest.raises(InstanceError, match="starts: 1 fault"):
+    with pytest.raises(InstanceError, match="starts: 1 error"):
         paper_breeder().start(CoreAllocation((20.0,), ()))
 
 

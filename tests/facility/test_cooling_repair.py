@@ -21,7 +21,7 @@ from tests.selection import PLAIN
 
 PARTS = [
     "node_watts", "warmings", "add_heat", "hottest_step", "is_cool", "is_allowed", "is_hopeless",
-    "cooling_watts", "look_at", "hottest_node", "slow_node", "slowable", "slow_down", "slow_down_all", "shrink", "share", "needed", "repair",
+    "cooling_watts", "look_at", "hottest_node", "slow_node", "slowable", "slow_down", "slow_down_all", "shrink", "share", "repair",
 ]  # fmt: skip
 
 

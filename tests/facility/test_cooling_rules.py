@@ -1,16 +1,20 @@
-"""What no setting of the CRAC units could mend is refused, with the numbers; nothing that could be is."""
+"""What no setting of the CRAC units can keep is rejected, with the numbers; nothing else is."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.errors import InstanceError
+from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.facility.air import crac_inlets, heat_map, inlets
+from lpsched.facility.compare import allocate, validate_facility
 from lpsched.facility.model import Mixing, facility_from_dict
-from lpsched.facility.rules import coldest_inlets, warmest_inlet
+from lpsched.facility.rules import coldest_inlets, require_cap, warmest_inlet
+from lpsched.facility.solve import facility as solve_facility
 from tests.facilities import SOUND, facilities, sound_facility, sparse, within
 
 
@@ -19,10 +23,10 @@ def sound():
     return facility_from_dict(SOUND)
 
 
-def faults_of(raw) -> list[str]:
+def issues_of(raw) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         facility_from_dict(raw)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def test_the_coldest_air_is_that_of_idle_nodes_and_the_coldest_outlets(sound):
@@ -33,33 +37,35 @@ def test_the_coldest_air_is_that_of_idle_nodes_and_the_coldest_outlets(sound):
 
 
 def test_a_redline_below_the_coldest_air_is_refused_with_both():
-    assert faults_of(sound_facility(**within("node_types.1.redline_celsius", 15.04))) == [
+    assert issues_of(sound_facility(**within("node_types.1.redline_celsius", 15.04))) == [
         (
-            "node_types[1].redline_celsius: found 15.04 C, but node 1 draws in air of 15.0438 C with idle nodes and "
-            "all CRAC units at their coldest, needs at least 15.0438 C; raise it, lower outlet_celsius, or mend the mixing"
+            "node_types[1].redline_celsius: got 15.04 C, but node 1 draws in air of 15.0438 C with idle nodes and "
+            "all CRAC units at their coldest, expected at least 15.0438 C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
     facility_from_dict(sound_facility(**within("node_types.1.redline_celsius", 15.0438)))
 
 
 def test_a_redline_of_a_unit_is_looked_at_too():
-    assert faults_of(sound_facility(**within("crac_units.1.redline_celsius", 15.1))) == [
+    assert issues_of(sound_facility(**within("crac_units.1.redline_celsius", 15.1))) == [
         (
-            "crac_units[1].redline_celsius: found 15.1 C, but it draws in air of 15.1650 C with idle nodes and all CRAC "
-            "units at their coldest, needs at least 15.1650 C; raise it, lower outlet_celsius, or mend the mixing"
+            "crac_units[1].redline_celsius: got 15.1 C, but it draws in air of 15.1650 C with idle nodes and all CRAC "
+            "units at their coldest, expected at least 15.1650 C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
 
 
-def test_a_cap_below_overhead_and_its_cooling_is_refused_with_the_sum():
+@pytest.mark.parametrize("solve", [solve_facility, partial(allocate, method="greedy", bound=False), validate_facility])
+def test_a_cap_below_overhead_and_its_cooling_is_infeasible_with_the_sum(solve):
     # 50 W of overhead at the best CoP, 0.0068 x 25^2 + 0.0008 x 25 + 0.458 = 4.728: 50 (1 + 1 / 4.728) = 60.575.
-    assert faults_of(sound_facility(power_cap_watts=60.5)) == [
-        (
-            "power_cap_watts: found 60.5 W, but idle nodes draw 50.0 W and it takes 10.6 W to cool them, at a CoP of "
-            "4.728, needs at least 60.6 W; raise it, or drop nodes"
-        )
-    ]
-    facility_from_dict(sound_facility(power_cap_watts=60.6))
+    facility = facility_from_dict(sound_facility(power_cap_watts=60.5))  # the file itself is valid
+    with pytest.raises(InfeasibleError) as caught:
+        solve(facility)
+    assert str(caught.value).endswith(
+        ": no allocation keeps the power cap of 60.5 W: idle nodes draw 50.0 W, and it takes 10.6 W to cool them, at a "
+        "CoP of 4.728; raise the cap to at least 60.6 W, or drop nodes"
+    )
+    require_cap(facility_from_dict(sound_facility(power_cap_watts=60.6)))
 
 
 def test_a_unit_that_would_always_heat_is_refused_with_its_warmest_inlet():
@@ -69,10 +75,10 @@ def test_a_unit_that_would_always_heat_is_refused_with_its_warmest_inlet():
     # Left inlet: 0.3 x 36.1375 + 0.5 x 28.2375 + 4 + 2.5 = 31.46.
     raw = sound_facility(**within("crac_units.0.outlet_celsius", [40, 45]))
     raw["node_types"] = [each | {"redline_celsius": 60} for each in raw["node_types"]]
-    assert faults_of(raw) == [
+    assert issues_of(raw) == [
         (
-            "crac_units[0].outlet_celsius: found from 40 C up, but the air that it draws in never has more than 31.4600 C, "
-            "needs an outlet no warmer than its inlet: a CRAC unit cools, and never heats; lower it, or raise the others'"
+            "crac_units[0].outlet_celsius: got from 40 C up, but the air that it draws in never has more than 31.4600 C, "
+            "expected an outlet no warmer than its inlet: a CRAC unit cools, and never heats; lower it, or raise the others'"
         )
     ]
 
@@ -88,10 +94,10 @@ def test_the_recirculation_form_is_judged_by_its_own_equation():
     unit = {"name": "crac", "airflow_m3_per_second": 0.3, "outlet_celsius": [15, 25]}
     # Inlets at idle: 15 + 0.5 x 20 = 25 and 15 + 0.5 x 30 = 30 C; the unit's 15 + 50 / 300.
     mixing = {"recirculation_kelvin_per_watt": [[0.5, 0.0], [0.0, 0.5]]}
-    assert faults_of(sound_facility(crac_units=[unit], mixing=mixing)) == [
+    assert issues_of(sound_facility(crac_units=[unit], mixing=mixing)) == [
         (
-            "node_types[1].redline_celsius: found 27 C, but node 1 draws in air of 30.0000 C with idle nodes and all CRAC "
-            "units at their coldest, needs at least 30.0000 C; raise it, lower outlet_celsius, or mend the mixing"
+            "node_types[1].redline_celsius: got 27 C, but node 1 draws in air of 30.0000 C with idle nodes and all CRAC "
+            "units at their coldest, expected at least 30.0000 C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
     mixing = {"recirculation_kelvin_per_watt": [[0.1, 0.0], [0.0, 0.1]]}

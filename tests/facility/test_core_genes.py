@@ -38,8 +38,8 @@ def test_thriftier_is_the_allowed_state_with_the_next_lower_watts():
     # In order of watts: P4 (10 W), P0 (20 W), P2 and P3 (30 W, P3 faster), P1 (40 W); P5 (5 W) cannot run.
     facility = with_states([1.0, 2.0, 1.2, 1.5, 0.5, None], [20.0, 40.0, 30.0, 30.0, 10.0, None])
     genes = genes_of(facility_arrays(facility))
-    assert genes.thriftier.tolist() == [[4, 3, 0, 0, -1, -1]]
-    assert genes.thriftiest[0, :5].tolist() == [4, 4, 4, 4, 4]
+    assert genes.lower_state.tolist() == [[4, 3, 0, 0, -1, -1]]
+    assert genes.lowest_state[0, :5].tolist() == [4, 4, 4, 4, 4]
     assert genes.choices[0, 0, : genes.choice_counts[0, 0]].tolist() == [0, 1, 2, 3, 4]
 
 
@@ -51,7 +51,7 @@ def test_a_state_that_misses_the_deadline_is_no_choice():
     )
     genes = genes_of(facility_arrays(facility))
     assert genes.choice_counts.tolist() == [[1]]
-    assert genes.thriftier.tolist() == [[-1, -1]]
+    assert genes.lower_state.tolist() == [[-1, -1]]
 
 
 @KERNELS
@@ -122,15 +122,15 @@ def test_two_parts_of_a_task_type_in_one_state_are_added():
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        (((),), "found 1 nodes with 0 cores, needs the cores of paper's 1 nodes; give allocations of this"),
-        ((((CoreFraction("zip", 0.5, "P0"),), ()),), "found 'zip' in P-state 'P0' on core 0, needs task types"),
-        ((((), (CoreFraction("task", 0.5, "P7"),)),), "found 'task' in P-state 'P7' on core 1, needs task types"),
-        ((((CoreFraction("task", 0.5, "P2"),), ()),), "found 'task' in P-state 'P2' on core 0, needs task types"),
-        ((((CoreFraction("task", -0.5, "P0"),), ()),), "found the fraction -0.5 of 'task' on core 0, needs"),
-        ((((CoreFraction("task", float("nan"), "P0"),), ()),), "found the fraction nan of 'task' on core 0, needs"),
+        (((),), "got 1 nodes with 0 cores, expected the cores of paper's 1 nodes; give allocations of this"),
+        ((((CoreFraction("zip", 0.5, "P0"),), ()),), "got 'zip' in P-state 'P0' on core 0, expected task types"),
+        ((((), (CoreFraction("task", 0.5, "P7"),)),), "got 'task' in P-state 'P7' on core 1, expected task types"),
+        ((((CoreFraction("task", 0.5, "P2"),), ()),), "got 'task' in P-state 'P2' on core 0, expected task types"),
+        ((((CoreFraction("task", -0.5, "P0"),), ()),), "got the fraction -0.5 of 'task' on core 0, expected"),
+        ((((CoreFraction("task", float("nan"), "P0"),), ()),), "got the fraction nan of 'task' on core 0, expected"),
         (
             (((CoreFraction("task", 0.5, "P0"), CoreFraction("task", 0.5, "P1")), ()),),
-            "found the fraction 0.5 of 'task' on core 0, needs fractions from 0 up, and one P-state",
+            "got the fraction 0.5 of 'task' on core 0, expected fractions from 0 up, and one P-state",
         ),
     ],
 )  # fmt: skip

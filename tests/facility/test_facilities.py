@@ -26,10 +26,10 @@ def written(folder, raw, name="f.yaml"):
     return path
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_facility(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 @pytest.mark.filterwarnings("ignore::lpsched.errors.LpschedWarning")
@@ -81,23 +81,23 @@ def test_faults_have_the_lines_of_the_file(tmp_path):
     )
     path = written(tmp_path, raw)
     lines = path.read_text().splitlines()
-    for fault in faults_of(path):
-        line = int(fault.split("(line ")[1].split(")")[0])
-        word = fault.split(":")[0].split("[")[0].split(" ")[0]
-        assert any(word in text for text in lines[:line][-3:]), fault
-    assert len(faults_of(path)) == 3
+    for issue in issues_of(path):
+        line = int(issue.split("line ")[1].split(",")[0])
+        word = issue.split(":")[0].split(", ")[1].split("[")[0]
+        assert any(word in text for text in lines[:line][-3:]), issue
+    assert len(issues_of(path)) == 3
 
 
 def test_a_table_in_a_file_is_checked_in_the_facilitys_terms(tmp_path):
     (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,towr\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n")
     path = written(tmp_path, sound_facility(speeds={"file": "s.csv"}))
-    assert faults_of(path) == [
-        "speeds (s.csv): found the column 'towr', needs only columns that the facility's lists name; did you mean 'tower'?",
-        "speeds (s.csv): found no column 'tower', needs a column for each; add it",
+    assert issues_of(path) == [
+        "s.csv, speeds: got the column 'towr', expected only columns that the facility's lists name; did you mean 'tower'?",
+        "s.csv, speeds: got no column 'tower', expected a column for each; add it",
     ]
     (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n")
-    assert faults_of(path) == [
-        "speeds.zip.blade:fast (s.csv, line 3): found 2000000000000.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it"
+    assert issues_of(path) == [
+        "s.csv, line 3, speeds.zip.blade:fast: got 2000000000000.0, expected tasks per second: a number from 1e-12 to 1e+12; correct it"
     ]
 
 
@@ -105,9 +105,9 @@ def test_a_table_in_an_archive_keeps_the_facilitys_limits(tmp_path):
     cells = np.array([[0.05, 0.03, 0.04], [1e-13, 0.125, np.nan]])
     np.savez(tmp_path / "t.npz", speeds=cells, watts=np.where(cells < 1e-3, 1e13, cells))
     raw = sound_facility(speeds={"file": "t.npz"}, watts={"file": "t.npz"})
-    assert faults_of(written(tmp_path, raw)) == [
-        "speeds.zip.blade:fast (t.npz): found 1e-13, needs tasks per second: a number from 1e-12 to 1e+12; correct it",
-        "watts.zip.blade:fast (t.npz): found 10000000000000.0, needs watts: a number from 0 to 1e+12; correct it",
+    assert issues_of(written(tmp_path, raw)) == [
+        "t.npz, speeds.zip.blade:fast: got 1e-13, expected tasks per second: a number from 1e-12 to 1e+12; correct it",
+        "t.npz, watts.zip.blade:fast: got 10000000000000.0, expected watts: a number from 0 to 1e+12; correct it",
     ]
 
 
@@ -115,8 +115,8 @@ def test_a_rule_broken_in_a_table_file_is_told_by_names(tmp_path):
     (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,,,\n")
     (tmp_path / "w.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,25,12,30\nzip,,,\n")
     raw = sound_facility(speeds={"file": "s.csv"}, watts={"file": "w.csv"})
-    assert faults_of(written(tmp_path, raw)) == [
-        "speeds.zip (s.csv): found no node type that can run task type 'zip', needs at least one speed; give one a speed, or drop the task type"
+    assert issues_of(written(tmp_path, raw)) == [
+        "s.csv, speeds.zip: got no node type that can run task type 'zip', expected at least one speed; give one a speed, or drop the task type"
     ]
 
 
@@ -125,16 +125,16 @@ def test_degradation_may_be_in_a_file_of_its_own(tmp_path):
     raw = sound_facility(degradation={"file": "d.csv"}, memory_classes=["heavy", "light"])
     assert read_facility(written(tmp_path, raw)) == facility_from_dict(SOUND)
     (tmp_path / "d.csv").write_text("task_type,light,heavy\nheavy,,0.4\nlight,0,0.1\n")
-    assert faults_of(written(tmp_path, raw)) == [
-        "degradation.heavy.light (d.csv): found nothing, needs a number; write 0 where one does not slow the other"
+    assert issues_of(written(tmp_path, raw)) == [
+        "d.csv, degradation.heavy.light: got nothing, expected a number; write 0 where one does not slow the other"
     ]
 
 
 @pytest.mark.parametrize("file", ["../m.npz", "/etc/passwd", "a\0b.npz"])
 def test_a_matrix_elsewhere_is_refused(tmp_path, file):
     path = written(tmp_path, sound_facility(mixing={"inlet_mix": {"file": file}}), "f.json")
-    assert faults_of(path) == [
-        f"mixing.inlet_mix.file: found the path {file!r}, needs a file in the folder of the facility, or below it; copy the matrix there"
+    assert issues_of(path) == [
+        f"mixing.inlet_mix.file: got the path {file!r}, expected a file in the folder of the facility, or below it; copy the matrix there"
     ]
 
 
@@ -145,7 +145,7 @@ def test_the_template_is_a_sound_facility(tmp_path):
 
 
 def test_another_ending_is_not_written(tmp_path):
-    with pytest.raises(InstanceError, match=r"found the ending '\.toml', needs \.yaml or \.yml or \.json"):
+    with pytest.raises(InstanceError, match=r"got the ending '\.toml', expected \.yaml or \.yml or \.json"):
         write_facility(facility_from_dict(SOUND), tmp_path / "f.toml")
     assert list(tmp_path.iterdir()) == []
 
@@ -169,18 +169,18 @@ def test_lpsched_reads_and_writes_what_the_format_says(tmp_path):
 @pytest.mark.parametrize(
     ("format_", "message"),
     [
-        ("lpsched-days/1", "found the text 'lpsched-days/1', needs 'lpsched-bag/1', 'lpsched-facility/1', 'lpsched-day/1' or 'lpsched-clusters/1'; bring a file of these kinds"),
-        ("lpsched-facility/2", "found the text 'lpsched-facility/2', needs 'lpsched-facility/1'; install a newer lpsched"),
-        (3, "found 3, needs 'format: lpsched-bag/1'; write it as the first key"),
+        ("lpsched-days/1", "got the text 'lpsched-days/1', expected 'lpsched-bag/1', 'lpsched-facility/1', 'lpsched-day/1' or 'lpsched-clusters/1'; bring a file of these kinds"),
+        ("lpsched-facility/2", "got the text 'lpsched-facility/2', expected 'lpsched-facility/1'; install a newer lpsched"),
+        (3, "got 3, expected 'format: lpsched-bag/1'; write it as the first key"),
     ],
 )  # fmt: skip
 def test_a_format_that_we_cannot_read_is_told(tmp_path, format_, message):
     with pytest.raises(InstanceError) as caught:
         lpsched.read(written(tmp_path, {"format": format_, "name": "x"}))
-    assert message in str(caught.value.faults[0])
+    assert message in str(caught.value.issues[0])
 
 
 def test_a_file_that_says_no_mapping_is_taken_for_a_bag(tmp_path):
     (tmp_path / "f.yaml").write_text("- 1\n")
-    with pytest.raises(InstanceError, match="needs a mapping that begins with 'format: lpsched-bag/1'"):
+    with pytest.raises(InstanceError, match="expected a mapping that begins with 'format: lpsched-bag/1'"):
         lpsched.read(tmp_path / "f.yaml")

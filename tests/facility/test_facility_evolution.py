@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import InstanceError
 from lpsched.evolve.genes import BIT_GENERATORS, generator_of
 from lpsched.facility import genetic as module
@@ -89,9 +89,9 @@ def test_all_bit_generators_of_numpy_go_on_where_they_were(tmp_path, bits):
 
 
 def test_a_first_population_that_was_cut_short_is_completed_when_resumed():
-    stopped = Watch()
+    stopped = CancelToken()
     stopped.stop()
-    first = evolved(watch=stopped)
+    first = evolved(cancel=stopped)
     assert (first.ended, first.generations, len(first.population.scores)) == ("stopped", 0, 1)
     assert_same(evolved(seed=99, population=first.population), evolved())
 
@@ -132,11 +132,11 @@ def test_where_nothing_can_run_in_time_nothing_is_earned():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"instance_hash": "0" * 64}, "instance_hash: found the hash 000000000000..., needs that of tiny; begin without"),
-        ({"colocation": False}, "found chromosomes ranked without co-location .GA., needs ranked with co-location .GACL."),
-        ({"fractions": np.zeros((200, 1, 9))}, r"fractions: found arrays of \(200, 1, 9\) and"),
-        ({"random_state": {"bit_generator": "dice"}}, "found a state of 'dice' that cannot be set, needs the state of one"),
-        ({"random_state": {"bit_generator": "PCG64", "state": 7}}, "found a state of 'PCG64' that cannot be set"),
+        ({"instance_hash": "0" * 64}, "instance_hash: got the hash 000000000000..., expected that of tiny; begin without"),
+        ({"colocation": False}, "got chromosomes ranked without co-location .GA., expected ranked with co-location .GACL."),
+        ({"fractions": np.zeros((200, 1, 9))}, r"fractions: got arrays of \(200, 1, 9\) and"),
+        ({"random_state": {"bit_generator": "dice"}}, "got a state of 'dice' that cannot be set, expected the state of one"),
+        ({"random_state": {"bit_generator": "PCG64", "state": 7}}, "got a state of 'PCG64' that cannot be set"),
     ],
 )  # fmt: skip
 def test_a_population_of_something_else_is_refused(change, message):
@@ -150,7 +150,9 @@ def test_a_population_that_was_changed_to_break_a_limit_is_refused(key):
     population = evolved().population
     cells = getattr(population, key).copy()
     cells[7] = 100
-    with pytest.raises(InstanceError, match="chromosome 7: found one that breaks a limit, needs allocations that keep"):
+    with pytest.raises(
+        InstanceError, match="chromosome 7: got one that breaks a limit, expected allocations that keep"
+    ):
         evolved(population=replace(population, **{key: cells}))
 
 
@@ -162,10 +164,10 @@ def test_scores_that_were_changed_are_not_believed():
 
 def test_the_end_is_told():
     assert evolved(generations=0).ended == "generations"
-    assert evolved(generations=None, watch=Watch(0.0)).ended == "time"
-    watch = Watch()
-    watch.stop()
-    assert evolved(generations=None, watch=watch).ended == "stopped"
+    assert evolved(generations=None, cancel=CancelToken(0.0)).ended == "time"
+    cancel = CancelToken()
+    cancel.stop()
+    assert evolved(generations=None, cancel=cancel).ended == "stopped"
 
 
 def test_without_any_limit_it_ends_after_a_while(monkeypatch):
@@ -174,16 +176,16 @@ def test_without_any_limit_it_ends_after_a_while(monkeypatch):
 
 
 def test_generations_below_0_are_refused():
-    with pytest.raises(InstanceError, match="found -1, needs 0 or more; correct it"):
+    with pytest.raises(InstanceError, match="got -1, expected 0 or more; correct it"):
         evolved(generations=-1)
 
 
 def test_progress_is_told_and_the_population_is_kept_now_and_then(monkeypatch):
-    monkeypatch.setattr(module, "BETWEEN_TELLS", 0.0)
-    monkeypatch.setattr(module, "BETWEEN_KEEPS", 0.0)
+    monkeypatch.setattr(module, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(module, "SAVE_SECONDS", 0.0)
     told: list[Progress] = []
     kept: list[Any] = []
-    found = evolved(generations=3, watch=Watch(listener=told.append), keep=kept.append)
+    found = evolved(generations=3, cancel=CancelToken(listener=told.append), keep=kept.append)
     stages = [progress.stage for progress in told]
     assert stages[-1] == f"generation 3, reward {found.score:.6g}"
     assert len(stages) == 203

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched import allocate, facility
-from lpsched.cancellation import Watch
+from lpsched import facility
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.facility.compare import METHODS
+from lpsched.facility.compare import METHODS, allocate
 from lpsched.facility.model import facility_from_dict
 from lpsched.facility.verify import measure
 from lpsched.model.provenance import Status
@@ -118,19 +118,19 @@ def test_a_time_limit_is_of_the_method_alone():
 
 
 def test_a_watch_that_is_stopped_ends_the_method_with_what_it_has():
-    watch = Watch()
-    watch.stop()
-    result = allocate(PAPER, method="ga", bound=False, watch=watch)
+    cancel = CancelToken()
+    cancel.stop()
+    result = allocate(PAPER, method="ga", bound=False, cancel=cancel)
     assert result.reward_rate > 0.0
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "magic"}, "facility: 1 fault\n  method: found 'magic', needs one of greedy, ga, nlp; choose one"),
+        ({"method": "magic"}, "facility: 1 error\n  method: got 'magic', expected one of greedy, ga, nlp; choose one"),
         (
             {"method": "ga", "start": "x"},
-            "facility: 1 fault\n  start: found 'x', needs one of random, greedy, lp; choose one",
+            "facility: 1 error\n  start: got 'x', expected one of random, greedy, lp; choose one",
         ),
     ],
 )

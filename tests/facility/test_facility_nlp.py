@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.facility import continuous_states
 from lpsched.facility import nlp as stages
@@ -22,8 +22,8 @@ from tests.property.tiny_facilities import tiny_facility
 pytestmark = pytest.mark.rotate_tests(3)
 
 
-def run(facility, *, seed=0, colocation=True, watch=None):
-    return three_stages(facility, rng=np.random.default_rng(seed), colocation=colocation, watch=watch)
+def run(facility, *, seed=0, colocation=True, cancel=None):
+    return three_stages(facility, rng=np.random.default_rng(seed), colocation=colocation, cancel=cancel)
 
 
 def test_one_core_works_all_the_time_and_the_other_for_three_fifths():
@@ -78,7 +78,7 @@ def test_an_odd_facility_has_a_valid_allocation_or_none(seed, colocation):
     except InstanceError:
         return  # refused at the door
     try:
-        found = run(facility, colocation=colocation, watch=Watch(20.0))
+        found = run(facility, colocation=colocation, cancel=CancelToken(20.0))
     except NotFoundError:
         with pytest.raises(InfeasibleError):
             bounded(facility, gap=1e-2)
@@ -103,8 +103,8 @@ def test_no_stage_passes_the_bound_and_the_last_is_the_best_of_one_state(seed):
 @pytest.mark.parametrize("step", [1, 3])
 def test_whoever_stops_stage_one_still_gets_a_valid_allocation(seed, step):
     facility = tiny_facility(np.random.default_rng(seed))
-    watch = Watch(listener=lambda progress: watch.stop() if f"step {step}," in progress.stage else None)
-    found = run(facility, watch=watch)
+    cancel = CancelToken(listener=lambda progress: cancel.stop() if f"step {step}," in progress.stage else None)
+    found = run(facility, cancel=cancel)
     check(facility, found, colocation=True)
     assert found.ended == "stopped"
     assert found.continuous_reward_rate is None
@@ -114,7 +114,7 @@ def test_whoever_stops_stage_one_still_gets_a_valid_allocation(seed, step):
 def test_no_time_at_all_still_leads_to_the_linear_program():
     # At the start's temperature, 25 C, where the nodes may draw 200 W: 1.6 of a core's time, each half as slow again
     # at worst. The slowdowns of the random start would allow half of that.
-    found = run(paper_facility(), watch=Watch(0.0))
+    found = run(paper_facility(), cancel=CancelToken(0.0))
     assert found.ended == "time"
     assert found.rounds == 1
     assert check(paper_facility(), found, colocation=True) >= 1.6 / 1.5 - 1e-6
@@ -163,7 +163,7 @@ def test_a_program_that_would_fill_the_memory_is_refused(monkeypatch):
     # Two cores with a time x and a slowdown D each; y, T and P: 7.
     with pytest.raises(
         InstanceError,
-        match="nodes: found 1 nodes, whose non-linear program would have 7 variables, needs at most 5 variables; use another method",
+        match="nodes: got 1 nodes, whose non-linear program would have 7 variables, expected at most 5 variables; use another method",
     ):
         run(paper_facility())
 

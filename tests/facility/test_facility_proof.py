@@ -247,5 +247,5 @@ def test_no_valid_allocation_is_outside_of_what_any_prices_prove(seed):
 def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
     smuggled = copy.copy(paper_facility())
     object.__setattr__(smuggled, "crac_units", (smuggled.crac_units[0].model_copy(update={"cop": (5.0, 0.0, 0.001)}),))
-    with pytest.raises(InstanceError, match=r"crac_units\[0\].cop: found 1 / CoP that is not convex"):
+    with pytest.raises(InstanceError, match=r"crac_units\[0\].cop: got 1 / CoP that is not convex"):
         Proof(smuggled)

@@ -32,17 +32,17 @@ def test_it_can_be_pickled(result):
     assert again.certificate == result.certificate
 
 
-def test_value_comes_after_bound_and_the_gap_is_between_them(result):
+def test_value_comes_before_bound_and_the_gap_is_between_them(result):
     rows = [row[0] for row in result.facts()]
-    assert rows == ["bound", "value", "gap", "power", "hottest inlet", "core by core"]
+    assert rows == ["value", "bound", "gap", "power", "hottest inlet", "core by core"]
     assert result.gap == pytest.approx(1 - result.reward_rate / result.bound)
 
 
 def test_the_hottest_inlet_is_told_with_its_redline(result):
     # At 20 C: P = 280 / 1.5 = 186.67 W, so the inlet is 20 + 186.67 / 400 = 20.467 C, 5.033 K below 25.5 C.
     told = {row[0]: row for row in result.facts()}["hottest inlet"]
-    assert told[1] == "20.4667 C"
-    assert told[2] == "measured: node 0, 5.03 K below its redline of 25.5 C"
+    assert told[1] == "20.47 °C"
+    assert told[2] == "measured: node 0, 5.03 K under its redline of 25.5 °C"
 
 
 def test_many_units_are_told_by_their_range():
@@ -50,4 +50,4 @@ def test_many_units_are_told_by_their_range():
     many = facility_of("many", np.random.default_rng(0), options)
     answer = facility(many, outlets=[20.0, *[20.5] * 12])
     told = [str(each) for each in facility_tables(many, answer) if isinstance(each, Text)]
-    assert told[-2] == "13 CRAC units blow at 20 to 20.5 C (--json has all)"
+    assert told[-1] == "13 CRAC units: outlets 20 to 20.5 °C (--json has all)"

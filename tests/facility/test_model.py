@@ -20,7 +20,7 @@ def sound() -> Facility:
 def refused(facility, **changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         facility.model_copy(update=changes)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def test_a_facility_cannot_be_changed(sound):
@@ -116,27 +116,29 @@ def test_remarks_tell_of_what_is_there_for_nothing(sound):
 
 
 def test_a_facility_of_parts_is_checked_like_one_from_a_file(sound):
-    assert refused(sound, nodes=(0, 2)) == ["nodes[1]: found 2, needs a number from 0 to 1, of a node type; correct it"]
-    assert refused(sound, speeds=Table.of([[1.0]])) == [
-        "speeds: found a table of 1 x 1, needs 2 x 3, task types x columns; mend its shape"
+    assert refused(sound, nodes=(0, 2)) == [
+        "nodes[1]: got 2, expected a number from 0 to 1, of a node type; correct it"
     ]
-    assert "speeds[0][1]: found -1.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it" in refused(
+    assert refused(sound, speeds=Table.of([[1.0]])) == [
+        "speeds: got a table of 1 x 1, expected 2 x 3, task types x columns; fix its shape"
+    ]
+    assert "speeds[0][1]: got -1.0, expected tasks per second: a number from 1e-12 to 1e+12; correct it" in refused(
         sound, speeds=Table.of([[0.05, -1.0, 0.04], [0.2, 0.125, None]])
     )
     assert refused(sound, degradation=None) == [
-        "degradation: found classes but no table, needs both or neither; add the one, or drop the other"
+        "degradation: got classes but no table, expected both or neither; add the one, or drop the other"
     ]
     assert refused(sound, memory_classes=()) == [
-        "degradation: found a table but no classes, needs both or neither; add the one, or drop the other"
+        "degradation: got a table but no classes, expected both or neither; add the one, or drop the other"
     ]
     assert refused(sound, degradation=Table.of([[0.0]])) == [
-        "degradation: found a table of 1 x 1, needs 2 x 2, classes x classes; mend its shape"
+        "degradation: got a table of 1 x 1, expected 2 x 2, classes x classes; fix its shape"
     ]
     assert refused(sound, power_cap_watts=0.0) == [
-        "power_cap_watts: found 0.0, needs watts: a number from 1e-12 to 1e+12; correct it"
+        "power_cap_watts: got 0.0, expected watts: a number from 1e-12 to 1e+12; correct it"
     ]
     assert refused(sound, mixing=Mixing("inlet_mix", sparse([[1.0]]))) == [
-        "mixing.inlet_mix: found a matrix of 1 x 1, needs 4 x 4, nodes and CRAC units; mend its shape"
+        "mixing.inlet_mix: got a matrix of 1 x 1, expected 4 x 4, nodes and CRAC units; fix its shape"
     ]
 
 
@@ -153,8 +155,8 @@ def test_cores_and_classes_whose_patterns_cannot_be_counted_are_refused(sound):
     }
     assert refused(sound, **many, memory_classes=tuple(names), degradation=Table.of([[0.1] * 6] * 6)) == [
         (
-            "node_types[0].cores: found 64 cores and 6 classes: 131,115,985 ways to divide the one among the "
-            "other, needs at most 200,000; join memory classes, or split the node into sockets"
+            "node_types[0].cores: got 64 cores and 6 classes: 131,115,985 ways to divide the one among the "
+            "other, expected at most 200,000; join memory classes, or split the node into sockets"
         )
     ]
     few = tuple(task.model_copy(update={"memory_class": f"c{i % 3}"}) for i, task in enumerate(tasks))

@@ -36,31 +36,33 @@ def test_the_upper_lines_are_the_highest_everywhere(seed):
 def test_no_pattern_is_better_at_any_price_than_the_one_on_the_envelope(seed):
     # Up to 3 cores and 6 ways to run a task: at most 84 patterns, each worked out by the slow rules of the tests.
     facility, rng = kind_of(seed, cores=1 + seed % 3)
-    worths = rng.uniform(0.0, 2.0, len(facility.task_types)) * (rng.random(len(facility.task_types)) < 0.8)
+    task_values = rng.uniform(0.0, 2.0, len(facility.task_types)) * (rng.random(len(facility.task_types)) < 0.8)
     prices = rng.uniform(-0.01, 0.15, 50)
     for j in range(len(facility.node_types)):
         kind = NodeKind(facility_arrays(facility), j)
-        envelope = kind.envelope(worths, prices.min(), prices.max())
-        every = [(worths @ rates(facility, pattern), watts(facility, pattern)) for pattern in patterns(facility, j)]
+        envelope = kind.envelope(task_values, prices.min(), prices.max())
+        every = [
+            (task_values @ rates(facility, pattern), watts(facility, pattern)) for pattern in patterns(facility, j)
+        ]
         best = [max(worth - p * drawn for worth, drawn in every) for p in prices]
         at = envelope.at(prices)
-        assert envelope.worths[at] - prices * envelope.watts[at] == pytest.approx(best, abs=1e-12)
+        assert envelope.values[at] - prices * envelope.slopes[at] == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_pattern_brings_and_takes_what_the_envelope_says(seed):
     facility, rng = kind_of(seed, cores=1 + seed % 3)
-    worths = rng.uniform(0.0, 2.0, len(facility.task_types))
+    task_values = rng.uniform(0.0, 2.0, len(facility.task_types))
     for j in range(len(facility.node_types)):
         kind = NodeKind(facility_arrays(facility), j)
-        envelope = kind.envelope(worths, -0.01, 0.15)
-        for code, worth, drawn in zip(envelope.codes, envelope.worths, envelope.watts, strict=True):
+        envelope = kind.envelope(task_values, -0.01, 0.15)
+        for code, worth, drawn in zip(envelope.origins, envelope.values, envelope.slopes, strict=True):
             found = kind.pattern(code)
             slow = [(i, column) for i, column, cores in found.runs for _ in range(cores)]
             assert len(slow) <= facility.node_types[j].cores
             assert found.rates == pytest.approx(rates(facility, slow), abs=1e-12)
             assert found.watts == pytest.approx(watts(facility, slow)) == pytest.approx(drawn)
-            assert worths @ found.rates == pytest.approx(worth, abs=1e-12)
+            assert task_values @ found.rates == pytest.approx(worth, abs=1e-12)
             assert kind.pattern(code) is found
 
 

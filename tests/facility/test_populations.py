@@ -49,7 +49,7 @@ def test_a_population_without_improvements_is_read(tmp_path):
 
 def test_another_facilitys_population_is_refused(tmp_path):
     write_population(SOUND, PAPER, tmp_path / "p.npz")
-    message = "found a population of 'paper', with another hash, needs one of 'paper' as it is now"
+    message = "got a population of 'paper', with another hash, expected one of 'paper' as it is now"
     with pytest.raises(InstanceError, match=message):
         read_population(tmp_path / "p.npz", paper_facility(cap=281.0))
 
@@ -60,7 +60,7 @@ def test_a_population_ranked_by_the_other_reward_is_refused(tmp_path, colocation
     assert read_population(tmp_path / "p.npz", PAPER, colocation=colocation).colocation is colocation
     found, needed = str(colocation).lower(), str(not colocation).lower()
     with pytest.raises(
-        InstanceError, match=rf"colocation: found {found} \(a yes/no value\), needs {needed}; go on with the method"
+        InstanceError, match=rf"colocation: got {found} \(a yes/no value\), expected {needed}; go on with the method"
     ):
         read_population(tmp_path / "p.npz", PAPER, colocation=not colocation)
 
@@ -68,24 +68,24 @@ def test_a_population_ranked_by_the_other_reward_is_refused(tmp_path, colocation
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"fractions": np.zeros((2, 3, 1))}, "fractions: found 2 x 3 x 1 cells of type float64, needs 2 x 2 x 1"),
-        ({"fractions": np.zeros((2, 2, 1), dtype=np.float32)}, "of type float32, needs 2 x 2 x 1 of type float64"),
-        ({"fractions": np.full((2, 2, 1), 1.5)}, "fractions: found a fraction below 0 or above 1, needs 0 to 1"),
-        ({"fractions": np.full((2, 2, 1), -0.5)}, "fractions: found a fraction below 0 or above 1, needs 0 to 1"),
-        ({"fractions": np.full((2, 2, 1), np.nan)}, "fractions: found a cell that is no finite number"),
-        ({"states": np.zeros((2, 2, 1))}, "states: found 2 x 2 x 1 cells of type float64, needs 2 x 2 x 1 of type int16"),
-        ({"outlets_celsius": np.zeros((2, 2))}, "outlets_celsius: found 2 x 2 cells of type float64, needs 2 x 1"),
-        ({"outlets_celsius": np.full((2, 1), np.inf)}, "outlets_celsius: found a cell that is no finite number"),
-        ({"scores": np.zeros((2, 1))}, "scores: found 2 x 1 cells of type float64, needs any of type float64"),
-        ({"scores": np.zeros(0)}, "scores: found no chromosomes, needs at least one"),
-        ({"scores": np.zeros(10_001)}, "scores: found 10001 cells"),
-        ({"generations": -1}, "generations: found -1, needs a whole number from 0 up"),
-        ({"generations": True}, "generations: found true (a yes/no value), needs a whole number from 0 up"),
-        ({"generations": 1.0}, "generations: found 1.0, needs a whole number from 0 up"),
-        ({"seconds": -1.0}, "seconds: found -1.0, needs a number from 0 up"),
-        ({"seconds": float("nan")}, "seconds: found NaN, needs a number from 0 up"),
-        ({"random_state": [1]}, "random_state: found a list of 1, needs a mapping"),
-        ({"colocation": 1}, "colocation: found 1, needs true or false"),
+        ({"fractions": np.zeros((2, 3, 1))}, "fractions: got 2 x 3 x 1 cells of type float64, expected 2 x 2 x 1"),
+        ({"fractions": np.zeros((2, 2, 1), dtype=np.float32)}, "of type float32, expected 2 x 2 x 1 of type float64"),
+        ({"fractions": np.full((2, 2, 1), 1.5)}, "fractions: got a fraction below 0 or above 1, expected 0 to 1"),
+        ({"fractions": np.full((2, 2, 1), -0.5)}, "fractions: got a fraction below 0 or above 1, expected 0 to 1"),
+        ({"fractions": np.full((2, 2, 1), np.nan)}, "fractions: got a cell that is no finite number"),
+        ({"states": np.zeros((2, 2, 1))}, "states: got 2 x 2 x 1 cells of type float64, expected 2 x 2 x 1 of type int16"),
+        ({"outlets_celsius": np.zeros((2, 2))}, "outlets_celsius: got 2 x 2 cells of type float64, expected 2 x 1"),
+        ({"outlets_celsius": np.full((2, 1), np.inf)}, "outlets_celsius: got a cell that is no finite number"),
+        ({"scores": np.zeros((2, 1))}, "scores: got 2 x 1 cells of type float64, expected any of type float64"),
+        ({"scores": np.zeros(0)}, "scores: got no chromosomes, expected at least one"),
+        ({"scores": np.zeros(10_001)}, "scores: got 10001 cells"),
+        ({"generations": -1}, "generations: got -1, expected a whole number from 0 up"),
+        ({"generations": True}, "generations: got true (a yes/no value), expected a whole number from 0 up"),
+        ({"generations": 1.0}, "generations: got 1.0, expected a whole number from 0 up"),
+        ({"seconds": -1.0}, "seconds: got -1.0, expected a number from 0 up"),
+        ({"seconds": float("nan")}, "seconds: got NaN, expected a number from 0 up"),
+        ({"random_state": [1]}, "random_state: got a list of 1, expected a mapping"),
+        ({"colocation": 1}, "colocation: got 1, expected true or false"),
     ],
     ids=lambda case: "-".join(case) if isinstance(case, dict) else "",
 )  # fmt: skip
@@ -114,14 +114,14 @@ def letters(content):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("about", None, "found no array 'about', needs one; name a population file"),
-        ("states", None, "found no array 'states', needs one; name a population file"),
-        ("about", letters([]), "format: found a list of 0, needs 'lpsched-population/1'; name a population file"),
-        ("about", letters({"format": "other"}), "format: found the text 'other', needs 'lpsched-population/1'"),
-        ("about", np.array(["a"]), "about: found 1 cells of type <U1, needs any of type uint8"),
-        ("about", np.full(5, 123, dtype=np.uint8), "found a broken archive (JSONDecodeError), needs a file of format"),  # {{{{{
-        ("about", np.zeros(10**6 + 1, dtype=np.uint8), "about: found 1000001 cells of type uint8"),
-        ("history", np.zeros((1, 2)), "history: found 1 x 2 cells of type float64, needs any x 3 of type float64"),
+        ("about", None, "got no array 'about', expected one; name a population file"),
+        ("states", None, "got no array 'states', expected one; name a population file"),
+        ("about", letters([]), "format: got a list of 0, expected 'lpsched-population/1'; name a population file"),
+        ("about", letters({"format": "other"}), "format: got the text 'other', expected 'lpsched-population/1'"),
+        ("about", np.array(["a"]), "about: got 1 cells of type <U1, expected any of type uint8"),
+        ("about", np.full(5, 123, dtype=np.uint8), "got a broken archive (JSONDecodeError), expected a file of format"),  # {{{{{
+        ("about", np.zeros(10**6 + 1, dtype=np.uint8), "about: got 1000001 cells of type uint8"),
+        ("history", np.zeros((1, 2)), "history: got 1 x 2 cells of type float64, expected any x 3 of type float64"),
     ],
 )  # fmt: skip
 def test_an_archive_of_something_else_is_refused_in_words(tmp_path, name, content, message):
@@ -134,16 +134,16 @@ def test_an_array_that_only_claims_to_be_huge_is_refused_before_it_is_read(tmp_p
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2000000000, 1000), }\n"
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("fractions.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    with pytest.raises(InstanceError, match="fractions: found 2 x 2000000000 x 1000 cells"):
+    with pytest.raises(InstanceError, match="fractions: got 2 x 2000000000 x 1000 cells"):
         read_population(path, PAPER)
 
 
 def test_junk_and_files_that_are_not_there_are_refused(tmp_path, written):
-    with pytest.raises(InstanceError, match=r"found a broken archive \(BadZipFile\)"):
+    with pytest.raises(InstanceError, match=r"got a broken archive \(BadZipFile\)"):
         read_population(written("p.npz", b"junk"), PAPER)
-    with pytest.raises(InstanceError, match="found no file to read, needs a population file; check its name"):
+    with pytest.raises(InstanceError, match="got no file to read, expected a population file; check its name"):
         read_population(tmp_path / "none.npz", PAPER)
-    with pytest.raises(InstanceError, match="found no file to read"):
+    with pytest.raises(InstanceError, match="got no file to read"):
         read_population(tmp_path, PAPER)
 
 

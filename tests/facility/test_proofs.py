@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.certificate.boxes import HEAT, Cut, check
 from lpsched.facility.outlets.search import RecordedBox, Tightening, best_outlets
@@ -19,7 +19,7 @@ from tests.property.tiny_facilities import tiny_facility
 
 def searched(facility, **options):
     arrays, heat = facility_arrays(facility), heat_map(facility)
-    return arrays, heat, best_outlets(arrays, heat, solver=HighsSolver(), watch=Watch(3.0), **options)
+    return arrays, heat, best_outlets(arrays, heat, solver=HighsSolver(), cancel=CancelToken(3.0), **options)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
 from lpsched.facility import solve as stages
 from lpsched.facility.air import facility_arrays
@@ -94,15 +94,15 @@ def test_without_colocation_cores_are_counted_as_if_they_were_alone():
 
 
 @pytest.mark.parametrize(
-    ("outlets", "fault"),
+    ("outlets", "issue"),
     [
-        pytest.param([20.0, 21.0], "found 2 temperatures, needs 1, one for each CRAC unit", id="too-many"),
-        pytest.param([31.0], "crac: found 31 C, needs 10 to 30 C", id="too-hot"),
-        pytest.param([float("nan")], "crac: found nan C, needs 10 to 30 C", id="no-number"),
+        pytest.param([20.0, 21.0], "got 2 temperatures, expected 1, one for each CRAC unit", id="too-many"),
+        pytest.param([31.0], "crac: got 31 C, expected 10 to 30 C", id="too-hot"),
+        pytest.param([float("nan")], "crac: got nan C, expected 10 to 30 C", id="no-number"),
     ],
 )
-def test_outlets_that_the_units_have_not_are_refused(outlets, fault):
-    with pytest.raises(InstanceError, match=fault):
+def test_outlets_that_the_units_have_not_are_refused(outlets, issue):
+    with pytest.raises(InstanceError, match=issue):
         facility(paper_facility(), outlets=outlets)
 
 
@@ -132,8 +132,8 @@ def test_large_facilities_are_proved_exactly_on_request_only(monkeypatch):
 @pytest.mark.slow
 def test_a_stopped_search_still_has_a_verified_value_and_a_bound():
     instance = generate_facility("small", np.random.default_rng(3))
-    watch = Watch(listener=lambda progress: watch.stop() if progress.stage == "outlets" else None)
-    result = facility(instance, gap=1e-9, watch=watch)
+    cancel = CancelToken(listener=lambda progress: cancel.stop() if progress.stage == "outlets" else None)
+    result = facility(instance, gap=1e-9, cancel=cancel)
     assert result.status is Status.LIMIT
     assert 0 < result.reward_rate <= result.bound
     assert check(instance, result.certificate).accepted

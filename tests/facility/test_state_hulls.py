@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.facility.air import facility_arrays
-from lpsched.facility.continuous_states import core_states, corners
+from lpsched.facility.continuous_states import core_states, vertices
 from tests.facility.small_facility import SMALL
 
 
@@ -25,7 +25,7 @@ from tests.facility.small_facility import SMALL
     ],
 )
 def test_the_corners_of_the_hull(speeds, watts, expected):
-    assert corners(np.array(speeds), np.array(watts)) == expected
+    assert vertices(np.array(speeds), np.array(watts)) == expected
 
 
 def best_speed(points, power):
@@ -43,7 +43,7 @@ def best_speed(points, power):
 def test_the_corners_do_as_much_as_all_states_at_every_power(seed):
     rng = np.random.default_rng(seed)
     speeds, watts = rng.uniform(0.0, 2.0, 6), rng.uniform(1.0, 30.0, 6)
-    hull = corners(speeds, watts)
+    hull = vertices(speeds, watts)
     every = list(zip(speeds, watts, strict=True))
     for power in np.linspace(0.5, 35.0, 40):
         assert best_speed([every[c] for c in hull], power) == pytest.approx(best_speed(every, power))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.generate import arrivals
-from lpsched.generate.arrivals import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES, Bursts, Waves
+from lpsched.generate.arrivals import THESIS_LEVELS, TIME_SCALES, TWENTY_CLASSES, Bursts, Waves
 from lpsched.generate.clusters import machovec_clusters, work_hours
 from lpsched.generate.options import MachovecOptions
 from lpsched.online.arrays import cluster_arrays
@@ -104,7 +104,7 @@ def test_utility_classes_are_drawn_evenly_for_each_task():
 
 def test_the_twenty_classes_are_the_thesiss_four_at_five_speeds():
     assert len(TWENTY_CLASSES) == 20
-    assert STRETCHES == (0.5, 0.75, 1.0, 1.5, 2.0)
+    assert TIME_SCALES == (0.5, 0.75, 1.0, 1.5, 2.0)
     for name, intervals in THESIS_LEVELS.utility_classes.items():
         assert TWENTY_CLASSES[f"{name}3"] == intervals
     assert [each.after_minutes for each in TWENTY_CLASSES["A1"]] == [0, 2.5, 5, 10, 15, 10_000]

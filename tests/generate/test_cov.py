@@ -86,25 +86,25 @@ def test_no_variation_gives_equal_numbers():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "issue"),
     [
-        ({"task_types": 0}, "task_types: found 0, needs 1 to 1e+06; change the option"),
-        ({"machines": ()}, "machines: found none, needs at least one general-purpose type; add one"),
-        ({"machines": (3, 0)}, "machines: found 0, needs 1 to 1e+15; change the option"),
-        ({"tasks": 99}, "tasks: found 99, needs at least one of each type; ask for more"),
-        ({"task_cov": -0.1}, "task_cov: found -0.1, needs 0 to 2; change the option"),
-        ({"task_cov": float("nan")}, "task_cov: found nan, needs 0 to 2; change the option"),
-        ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
-        ({"special_least": 6}, "special_least: found 6, needs at most special_most; lower it"),
-        ({"special_machines": (1,) * 21}, "task_types: found 100, needs 105, so that all special-purpose types have tasks of their own; ask for more"),
-        ({"task_types": 10**6, "tasks": 10**6, "machines": (1,) * 90}, "task_types: found 90,000,000 pairs, needs at most 20,000,000; ask for fewer"),
-        ({"idle_watts": 1e-40}, "idle_watts: found 1e-40, needs 0, or 1e-06 to 1e+12; change the option"),
+        ({"task_types": 0}, "task_types: got 0, expected 1 to 1e+06; change the option"),
+        ({"machines": ()}, "machines: got none, expected at least one general-purpose type; add one"),
+        ({"machines": (3, 0)}, "machines: got 0, expected 1 to 1e+15; change the option"),
+        ({"tasks": 99}, "tasks: got 99, expected at least one of each type; ask for more"),
+        ({"task_cov": -0.1}, "task_cov: got -0.1, expected 0 to 2; change the option"),
+        ({"task_cov": float("nan")}, "task_cov: got nan, expected 0 to 2; change the option"),
+        ({"p_states": 4}, "p_states: got 4, expected 1 to 3; change the option"),
+        ({"special_least": 6}, "special_least: got 6, expected at most special_most; lower it"),
+        ({"special_machines": (1,) * 21}, "task_types: got 100, expected 105, so that all special-purpose types have tasks of their own; ask for more"),
+        ({"task_types": 10**6, "tasks": 10**6, "machines": (1,) * 90}, "task_types: got 90,000,000 pairs, expected at most 20,000,000; ask for fewer"),
+        ({"idle_watts": 1e-40}, "idle_watts: got 1e-40, expected 0, or 1e-06 to 1e+12; change the option"),
     ],
 )  # fmt: skip
-def test_options_out_of_range_are_told(options, fault):
+def test_options_out_of_range_are_told(options, issue):
     with pytest.raises(InstanceError) as caught:
         CovOptions(**options)
-    assert fault in [str(each) for each in caught.value.faults]
+    assert issue in [str(each) for each in caught.value.issues]
 
 
 def test_the_widest_spread_still_makes_a_sound_bag():
@@ -112,7 +112,7 @@ def test_the_widest_spread_still_makes_a_sound_bag():
 
 
 def test_a_bag_without_a_name_is_not_made():
-    with pytest.raises(InstanceError, match="found an empty name"):
+    with pytest.raises(InstanceError, match="got an empty name"):
         cov_bag("", np.random.default_rng(0))
 
 
@@ -134,4 +134,4 @@ def test_special_task_types_in_all_are_as_many_as_asked_for(number):
 def test_a_range_that_is_none_is_told_once():
     with pytest.raises(InstanceError) as caught:
         CovOptions(special_machines=(1,), special_least=6, special_task_types=5)
-    assert [each.path for each in caught.value.faults] == [("special_least",)]
+    assert [each.path for each in caught.value.issues] == [("special_least",)]

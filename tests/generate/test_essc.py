@@ -229,34 +229,34 @@ def test_the_file_says_what_made_it():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "issue"),
     [
-        ({"tasks": 0}, "tasks: found 0, needs 1 to 1e+07; change the option"),
-        ({"hours": 0.0}, "hours: found 0.0, needs 0.01 to 8784; change the option"),
-        ({"hours": float("nan")}, "hours: found nan, needs 0.01 to 8784; change the option"),
-        ({"warm_up_hours": -1.0}, "warm_up_hours: found -1.0, needs 0, or 1e-06 to 8784; change the option"),
-        ({"energy_gigajoules": -1.0}, "energy_gigajoules: found -1.0, needs 0, or 1e-12 to 1e+12; change the option"),
-        ({"energy_gigajoules": 1e-40}, "energy_gigajoules: found 1e-40, needs 0, or 1e-12 to 1e+12"),
-        ({"warm_up_hours": 1e-40}, "warm_up_hours: found 1e-40, needs 0, or 1e-06 to 8784"),
-        ({"machines": (1,) * 1_001}, "machines: found 1,001 types, needs at most 1,000; ask for fewer"),
-        ({"edge": "soft"}, "edge: found 'soft', needs one of completed, prorated; change the option"),
-        ({"affinity": "x"}, "affinity: found 'x', needs one of example, low, high; change the option"),
-        ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
-        ({"machines": ()}, "machines: found none, needs at least one general-purpose type; add one"),
+        ({"tasks": 0}, "tasks: got 0, expected 1 to 1e+07; change the option"),
+        ({"hours": 0.0}, "hours: got 0.0, expected 0.01 to 8784; change the option"),
+        ({"hours": float("nan")}, "hours: got nan, expected 0.01 to 8784; change the option"),
+        ({"warm_up_hours": -1.0}, "warm_up_hours: got -1.0, expected 0, or 1e-06 to 8784; change the option"),
+        ({"energy_gigajoules": -1.0}, "energy_gigajoules: got -1.0, expected 0, or 1e-12 to 1e+12; change the option"),
+        ({"energy_gigajoules": 1e-40}, "energy_gigajoules: got 1e-40, expected 0, or 1e-12 to 1e+12"),
+        ({"warm_up_hours": 1e-40}, "warm_up_hours: got 1e-40, expected 0, or 1e-06 to 8784"),
+        ({"machines": (1,) * 1_001}, "machines: got 1,001 types, expected at most 1,000; ask for fewer"),
+        ({"edge": "soft"}, "edge: got 'soft', expected one of completed, prorated; change the option"),
+        ({"affinity": "x"}, "affinity: got 'x', expected one of example, low, high; change the option"),
+        ({"p_states": 4}, "p_states: got 4, expected 1 to 3; change the option"),
+        ({"machines": ()}, "machines: got none, expected at least one general-purpose type; add one"),
         (
             {"special_task_types": 21},
-            "special_task_types: found 21, needs 12 to 20, as 4 special-purpose types can have; change the option",
+            "special_task_types: got 21, expected 12 to 20, as 4 special-purpose types can have; change the option",
         ),
         (
             {"tasks": 9_500_000},
-            "tasks: found 9,500,000 and 0.0833333 times as many in the warm-up, needs at most 10,000,000 in all",
+            "tasks: got 9,500,000 and 0.0833333 times as many in the warm-up, expected at most 10,000,000 in all",
         ),
     ],
 )
-def test_options_out_of_range_are_told(options, fault):
+def test_options_out_of_range_are_told(options, issue):
     with pytest.raises(InstanceError) as caught:
         EsscOptions(**options)
-    assert fault in "\n".join(str(each) for each in caught.value.faults)
+    assert issue in "\n".join(str(each) for each in caught.value.issues)
 
 
 def test_no_energy_and_no_warm_up_make_a_day():
@@ -267,4 +267,4 @@ def test_no_energy_and_no_warm_up_make_a_day():
 def test_all_faults_are_told_at_once():
     with pytest.raises(InstanceError) as caught:
         EsscOptions(tasks=0, edge="soft", p_states=0)
-    assert [each.path for each in caught.value.faults] == [("tasks",), ("p_states",), ("edge",)]
+    assert [each.path for each in caught.value.issues] == [("tasks",), ("p_states",), ("edge",)]

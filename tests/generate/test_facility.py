@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lpsched.errors import InstanceError
+from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, hottest_common_outlet, inlets, total_watts
 from lpsched.facility.files import read_facility, write_facility
 from lpsched.generate.facility import BENCHMARKS, SERVERS, facility_of, full_power, generate_facility
@@ -141,16 +141,16 @@ def test_a_small_choice_of_tasks_has_only_their_classes():
 def test_every_fault_of_the_options_is_told():
     with pytest.raises(InstanceError) as caught:
         FacilityOptions(nodes=2, crac_units=0, task_types=17, node_types=3, recirculation=0.7, cap_share=math.nan)
-    assert [str(fault) for fault in caught.value.faults] == [
-        "crac_units: found 0, needs 1 to 1000; change the option",
-        "task_types: found 17, needs 1 to 16; change the option",
-        "recirculation: found 0.7, needs 0 to 0.6; change the option",
-        "cap_share: found nan, needs 1e-06 to 10; change the option",
-        "nodes: found 2, needs at least 3, one of each node type; ask for more",
+    assert [str(issue) for issue in caught.value.issues] == [
+        "crac_units: got 0, expected 1 to 1000; change the option",
+        "task_types: got 17, expected 1 to 16; change the option",
+        "recirculation: got 0.7, expected 0 to 0.6; change the option",
+        "cap_share: got nan, expected 1e-06 to 10; change the option",
+        "nodes: got 2, expected at least 3, one of each node type; ask for more",
     ]
-    with pytest.raises(InstanceError, match=r"recirculation: found 1e-09, needs 0, or at least 0\.001; change"):
+    with pytest.raises(InstanceError, match=r"recirculation: got 1e-09, expected 0, or at least 0\.001; change"):
         tiny(recirculation=1e-9)
-    with pytest.raises(InstanceError, match="platform: found 'huge', needs one of small, medium, large; choose one"):
+    with pytest.raises(InstanceError, match="platform: got 'huge', expected one of small, medium, large; choose one"):
         generate_facility("huge", np.random.default_rng(0))
 
 
@@ -158,8 +158,8 @@ def test_the_options_know_how_many_servers_and_benchmarks_there_are():
     assert (len(SERVERS), len(BENCHMARKS)) == (MOST_SERVERS, MOST_BENCHMARKS)
 
 
-def test_a_cap_that_covers_not_even_idle_nodes_is_told_as_such():
-    with pytest.raises(InstanceError, match=r"power_cap_watts: found [\d,.]+ W, but idle nodes draw"):
+def test_a_cap_that_covers_not_even_idle_nodes_is_infeasible():
+    with pytest.raises(InfeasibleError, match=r"no allocation keeps the power cap of [\d,.]+ W: idle nodes draw"):
         small(1, cap_share=0.3)
 
 

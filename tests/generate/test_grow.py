@@ -240,21 +240,21 @@ def test_doubling_all_seconds_doubles_what_is_grown():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "issue"),
     [
-        ({"task_types": 4}, "task_types: found 4, needs at least the 5 task types of the small bag; ask for more"),
-        ({"tasks": 29}, "tasks: found 29, needs at least one of each type; ask for more"),
-        ({"machines": (1, 2)}, "machines: found 2 counts, needs 9, one for each machine type of the small bag; add or drop some"),
-        ({"machines": (0,) * 9}, "machines: found 0, needs 1 to 1e+15; change the option"),
-        ({"special_machines": (0,)}, "special_machines: found 0, needs 1 to 1e+15; change the option"),
-        ({"special_machines": (1,) * 11}, "task_types: found 30, needs 33, so that all special-purpose types have tasks of their own; ask for more"),
-        ({"special_least": 4}, "special_least: found 4, needs at most special_most; lower it"),
-        ({"special_speedup": float("nan")}, "special_speedup: found nan, needs 0.001 to 1e+06; change the option"),
-        ({"special_speedup": 0.0}, "special_speedup: found 0.0, needs 0.001 to 1e+06; change the option"),
-        ({"task_types": 10**6, "tasks": 10**6, "special_machines": (1,) * 12}, "task_types: found 21,000,000 pairs, needs at most 20,000,000; ask for fewer"),
+        ({"task_types": 4}, "task_types: got 4, expected at least the 5 task types of the small bag; ask for more"),
+        ({"tasks": 29}, "tasks: got 29, expected at least one of each type; ask for more"),
+        ({"machines": (1, 2)}, "machines: got 2 counts, expected 9, one for each machine type of the small bag; add or drop some"),
+        ({"machines": (0,) * 9}, "machines: got 0, expected 1 to 1e+15; change the option"),
+        ({"special_machines": (0,)}, "special_machines: got 0, expected 1 to 1e+15; change the option"),
+        ({"special_machines": (1,) * 11}, "task_types: got 30, expected 33, so that all special-purpose types have tasks of their own; ask for more"),
+        ({"special_least": 4}, "special_least: got 4, expected at most special_most; lower it"),
+        ({"special_speedup": float("nan")}, "special_speedup: got nan, expected 0.001 to 1e+06; change the option"),
+        ({"special_speedup": 0.0}, "special_speedup: got 0.0, expected 0.001 to 1e+06; change the option"),
+        ({"task_types": 10**6, "tasks": 10**6, "special_machines": (1,) * 12}, "task_types: got 21,000,000 pairs, expected at most 20,000,000; ask for fewer"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_grown_is_told(options, fault):
+def test_what_cannot_be_grown_is_told(options, issue):
     with pytest.raises(InstanceError) as caught:
         grown(**options)
-    assert fault in [str(each) for each in caught.value.faults]
+    assert issue in [str(each) for each in caught.value.issues]

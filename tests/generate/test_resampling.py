@@ -48,5 +48,5 @@ def test_the_same_seed_draws_the_same_bag_and_another_one_another():
 
 @pytest.mark.parametrize("tasks", [0, -1, 10**15 + 1])
 def test_a_bag_without_tasks_or_with_too_many_is_refused(tasks):
-    with pytest.raises(InstanceError, match=r"tasks: found .*, needs a number from 1 to 1e\+15"):
+    with pytest.raises(InstanceError, match=r"tasks: got .*, expected a number from 1 to 1e\+15"):
         resampled(PROFIT, tasks, np.random.default_rng(0))

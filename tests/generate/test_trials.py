@@ -63,33 +63,33 @@ def test_a_day_by_hand_has_no_trials():
     hand = simple_day([[1.0]], [[1.0]], [1], [(0.0, 0, decaying(1.0))])
     with pytest.raises(InstanceError) as caught:
         another_day(hand, 1)
-    (fault,) = caught.value.faults
-    assert str(fault) == (
-        "made_by: found nothing, needs a generator, which makes others like it; run it alone, or generate a day "
+    (issue,) = caught.value.issues
+    assert str(issue) == (
+        "made_by: got nothing, expected a generator, which makes others like it; run it alone, or generate a day "
         "with `lpsched generate day --tasks N --seed S -o FILE`"
     )
     assert another_day(hand, 0) is hand
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "issue"),
     [
-        ({"generator": "dice"}, "made_by.generator: found 'dice', needs 'essc'; run it alone"),
-        ({"colour": 3}, "made_by.colour: found a key that this generator does not know, needs none such"),
-        ({"tasks": 2.5}, "made_by.tasks: found '2.5', needs a whole number from 0; correct it, or drop made_by"),
-        ({"tasks": True}, "made_by.tasks: found 'True', needs a whole number from 0"),
-        ({"hours": "long"}, "made_by.hours: found 'long', needs a number"),
-        ({"machines": 5}, "made_by.machines: found '5', needs a list of whole numbers from 0"),
-        ({"machines": (5, -1)}, "made_by.machines: found '(5, -1)', needs a list of whole numbers from 0"),
-        ({"affinity": 1}, "made_by.affinity: found '1', needs a word"),
-        ({"hours": -3.0}, "hours: found -3.0, needs 0.01 to 8784"),
-        ({"machines": (1, 1)}, "made_by: found machine types or task types that were changed later"),
+        ({"generator": "dice"}, "made_by.generator: got 'dice', expected 'essc'; run it alone"),
+        ({"colour": 3}, "made_by.colour: got a key that this generator does not know, expected none such"),
+        ({"tasks": 2.5}, "made_by.tasks: got '2.5', expected a whole number from 0; correct it, or drop made_by"),
+        ({"tasks": True}, "made_by.tasks: got 'True', expected a whole number from 0"),
+        ({"hours": "long"}, "made_by.hours: got 'long', expected a number"),
+        ({"machines": 5}, "made_by.machines: got '5', expected a list of whole numbers from 0"),
+        ({"machines": (5, -1)}, "made_by.machines: got '(5, -1)', expected a list of whole numbers from 0"),
+        ({"affinity": 1}, "made_by.affinity: got '1', expected a word"),
+        ({"hours": -3.0}, "hours: got -3.0, expected 0.01 to 8784"),
+        ({"machines": (1, 1)}, "made_by: got machine types or task types that were changed later"),
     ],
 )
-def test_a_note_that_makes_no_such_day_is_told(day, change, fault):
+def test_a_note_that_makes_no_such_day_is_told(day, change, issue):
     with pytest.raises(InstanceError) as caught:
         another_day(day.model_copy(update={"made_by": dict(day.made_by) | change}), 1)
-    assert fault in "\n".join(str(each) for each in caught.value.faults)
+    assert issue in "\n".join(str(each) for each in caught.value.issues)
 
 
 def test_a_day_whose_task_types_were_renamed_has_no_trials(day):
@@ -147,30 +147,30 @@ def test_a_period_of_clusters_that_was_changed_later_holds_in_all_trials(cluster
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "issue"),
     [
         (
             {"generator": "essc"},
-            "made_by.generator: found 'essc', needs 'machovec'; run it alone, or generate clusters with `lpsched",
+            "made_by.generator: got 'essc', expected 'machovec'; run it alone, or generate clusters with `lpsched",
         ),
-        ({"colour": 3}, "made_by.colour: found a key that this generator does not know, needs none such"),
-        ({"nodes": 5}, "made_by.nodes: found '5', needs a list of whole numbers from 0"),
-        ({"single_core": 1}, "made_by.single_core: found '1', needs a word"),
-        ({"parallelism_share_most": "all"}, "made_by.parallelism_share_most: found 'all', needs a number"),
-        ({"hours": -3.0}, "hours: found -3.0, needs 0.01 to 8784"),
+        ({"colour": 3}, "made_by.colour: got a key that this generator does not know, expected none such"),
+        ({"nodes": 5}, "made_by.nodes: got '5', expected a list of whole numbers from 0"),
+        ({"single_core": 1}, "made_by.single_core: got '1', expected a word"),
+        ({"parallelism_share_most": "all"}, "made_by.parallelism_share_most: got 'all', expected a number"),
+        ({"hours": -3.0}, "hours: got -3.0, expected 0.01 to 8784"),
         (
             {"nodes": (7, 4)},
-            "made_by: found clusters or task types that were changed later, needs those of the generator",
+            "made_by: got clusters or task types that were changed later, expected those of the generator",
         ),
     ],
 )
-def test_a_note_that_makes_no_such_clusters_is_told(clusters, change, fault):
+def test_a_note_that_makes_no_such_clusters_is_told(clusters, change, issue):
     with pytest.raises(InstanceError) as caught:
         another_day(clusters.model_copy(update={"made_by": dict(clusters.made_by) | change}), 1)
-    assert fault in "\n".join(str(each) for each in caught.value.faults)
+    assert issue in "\n".join(str(each) for each in caught.value.issues)
 
 
 def test_clusters_by_hand_have_no_trials(clusters):
     with pytest.raises(InstanceError) as caught:
         another_day(clusters.model_copy(update={"made_by": None}), 1)
-    assert "generate clusters with `lpsched generate clusters --tasks N" in str(caught.value.faults[0])
+    assert "generate clusters with `lpsched generate clusters --tasks N" in str(caught.value.issues[0])

@@ -101,19 +101,19 @@ def test_a_day_has_the_bags_machines_and_tables_and_types_as_frequent_as_there()
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "issue"),
     [
-        ({"tasks": 0}, "tasks: found 0, needs 1 to 10,000,000; change the option"),
-        ({"minutes": 0.0}, "minutes: found 0.0, needs above 0, up to 1e+09; change the option"),
-        ({"minutes": float("nan")}, "minutes: found nan, needs above 0, up to 1e+09; change the option"),
-        ({}, "watts: found none in the bag, needs watts of every pair; add them to the bag"),
+        ({"tasks": 0}, "tasks: got 0, expected 1 to 10,000,000; change the option"),
+        ({"minutes": 0.0}, "minutes: got 0.0, expected above 0, up to 1e+09; change the option"),
+        ({"minutes": float("nan")}, "minutes: got nan, expected above 0, up to 1e+09; change the option"),
+        ({}, "watts: got none in the bag, expected watts of every pair; add them to the bag"),
     ],
 )
-def test_what_makes_no_day_is_told(options, fault):
+def test_what_makes_no_day_is_told(options, issue):
     bag = Bag("x", (MachineType(name="m", count=1),), (TaskType(name="t", count=1),), Table.of([[1.0]]))
     with pytest.raises(InstanceError) as caught:
         day_of("d", bag, np.random.default_rng(1), **({"tasks": 5, "minutes": 1.0} | options))
-    assert fault in [str(each) for each in caught.value.faults]
+    assert issue in [str(each) for each in caught.value.issues]
 
 
 def test_huge_counts_still_make_a_day():

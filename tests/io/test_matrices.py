@@ -1,4 +1,4 @@
-"""Mixing matrices in files: dense or by entries, and every fault told with its file."""
+"""Mixing matrices in files: dense or by entries, and every error told with its file."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def beside(tmp_path):
     return write
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_facility(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 SOUND_MATRIX = sparse(INLET_MIX)
@@ -68,56 +68,56 @@ def test_alpha_may_be_in_a_file_too(beside):
 
 def test_a_place_that_is_given_twice_is_refused(beside):
     twice = ENTRIES | {"columns": np.where(np.arange(len(COLUMNS)) == 1, 0, COLUMNS)}
-    assert faults_of(beside("m.npz", **twice)) == [
-        "mixing.inlet_mix (m.npz): found two entries at row 0, column 0, needs each place once; add them up"
+    assert issues_of(beside("m.npz", **twice)) == [
+        "m.npz, mixing.inlet_mix: got two entries at row 0, column 0, expected each place once; add them up"
     ]
 
 
 def test_zeros_that_are_written_out_are_no_entries(beside):
     # Everyone breathes only its own air; the zeros beside are not a way from a unit to a node.
     places = {"rows": np.repeat(np.arange(4), 4), "columns": np.tile(np.arange(4), 4)}
-    (fault,) = faults_of(beside("m.npz", **places, values=np.eye(4).ravel()))
-    assert "found node 0 ('blade') and 1 other nodes with no air that ever was in a CRAC unit" in fault
+    (issue,) = issues_of(beside("m.npz", **places, values=np.eye(4).ravel()))
+    assert "got node 0 ('blade') and 1 other nodes with no air that ever was in a CRAC unit" in issue
 
 
 BIG = np.zeros((5, 5))
 
 
 @pytest.mark.parametrize(
-    ("arrays", "fault"),
+    ("arrays", "issue"),
     [
-        pytest.param({"inlet_mix": BIG}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape 5 x 5 and type float64, needs 4 x 4 numbers; mend its shape or type", id="shape"),
-        pytest.param({"inlet_mix": np.array(3.0)}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape none and type float64, needs 4 x 4 numbers; mend its shape or type", id="scalar"),
-        pytest.param({"inlet_mix": DENSE.astype(str)}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape 4 x 4 and type <U32, needs 4 x 4 numbers; mend its shape or type", id="text"),
-        pytest.param({"a": BIG, "b": BIG}, "mixing.inlet_mix (m.npz): found the arrays 'a', 'b', needs one named inlet_mix, or rows, columns, values; rename the array", id="which"),
-        pytest.param({"inlet_mix": np.where(DENSE == 0.7, -0.7, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found -0.7, needs a share: a number from 0 to 1; correct it", id="negative"),
-        pytest.param({"inlet_mix": np.where(DENSE == 0.7, np.nan, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found NaN, needs a share: a number from 0 to 1; correct it", id="nan"),
-        pytest.param({"inlet_mix": np.where(DENSE == 0.7, 1e-31, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found 1e-31, needs 0, or at least 1e-30 a share; correct the unit", id="vanishing"),
-        pytest.param(ENTRIES | {"rows": ROWS[:-1]}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 15, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="lengths"),
-        pytest.param({key: np.append(array, 0) for key, array in ENTRIES.items()}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 17, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="too-many"),
-        pytest.param(ENTRIES | {"columns": COLUMNS.astype(float)}, "mixing.inlet_mix (m.npz): found the array 'columns' of shape 16, type float64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="float-columns"),
-        pytest.param(ENTRIES | {"rows": ROWS + 1}, "mixing.inlet_mix (m.npz): found an entry at row 4, column 0, needs numbers from 0 to 3; count from 0", id="counted-from-one"),
-        pytest.param(ENTRIES | {"values": np.array([object()] * 16)}, "mixing.inlet_mix (m.npz): found the array 'values' of shape 16, type object, needs as many numbers as there are entries, at most 16; write rows, columns and values alike", id="pickle"),
+        pytest.param({"inlet_mix": BIG}, "m.npz, mixing.inlet_mix: got the array 'inlet_mix' of shape 5 x 5 and type float64, expected 4 x 4 numbers; fix its shape or type", id="shape"),
+        pytest.param({"inlet_mix": np.array(3.0)}, "m.npz, mixing.inlet_mix: got the array 'inlet_mix' of shape none and type float64, expected 4 x 4 numbers; fix its shape or type", id="scalar"),
+        pytest.param({"inlet_mix": DENSE.astype(str)}, "m.npz, mixing.inlet_mix: got the array 'inlet_mix' of shape 4 x 4 and type <U32, expected 4 x 4 numbers; fix its shape or type", id="text"),
+        pytest.param({"a": BIG, "b": BIG}, "m.npz, mixing.inlet_mix: got the arrays 'a', 'b', expected one named inlet_mix, or rows, columns, values; rename the array", id="which"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, -0.7, DENSE)}, "m.npz, mixing.inlet_mix[1][3]: got -0.7, expected a share: a number from 0 to 1; correct it", id="negative"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, np.nan, DENSE)}, "m.npz, mixing.inlet_mix[1][3]: got NaN, expected a share: a number from 0 to 1; correct it", id="nan"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, 1e-31, DENSE)}, "m.npz, mixing.inlet_mix[1][3]: got 1e-31, expected 0, or at least 1e-30 a share; correct the unit", id="vanishing"),
+        pytest.param(ENTRIES | {"rows": ROWS[:-1]}, "m.npz, mixing.inlet_mix: got the array 'rows' of shape 15, type int64, expected as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="lengths"),
+        pytest.param({key: np.append(array, 0) for key, array in ENTRIES.items()}, "m.npz, mixing.inlet_mix: got the array 'rows' of shape 17, type int64, expected as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="too-many"),
+        pytest.param(ENTRIES | {"columns": COLUMNS.astype(float)}, "m.npz, mixing.inlet_mix: got the array 'columns' of shape 16, type float64, expected as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="float-columns"),
+        pytest.param(ENTRIES | {"rows": ROWS + 1}, "m.npz, mixing.inlet_mix: got an entry at row 4, column 0, expected numbers from 0 to 3; count from 0", id="counted-from-one"),
+        pytest.param(ENTRIES | {"values": np.array([object()] * 16)}, "m.npz, mixing.inlet_mix: got the array 'values' of shape 16, type object, expected as many numbers as there are entries, at most 16; write rows, columns and values alike", id="pickle"),
     ],
 )  # fmt: skip
-def test_each_fault_of_an_archive_is_told(beside, arrays, fault):
-    assert fault in faults_of(beside("m.npz", **arrays))
+def test_each_fault_of_an_archive_is_told(beside, arrays, issue):
+    assert issue in issues_of(beside("m.npz", **arrays))
 
 
 def test_junk_is_told_as_junk(beside):
-    assert faults_of(beside("m.npz", content=b"PK\x03\x04junk")) == [
-        "mixing.inlet_mix (m.npz): found a broken archive (BadZipFile), needs an .npz file as numpy.savez writes it; write it again"
+    assert issues_of(beside("m.npz", content=b"PK\x03\x04junk")) == [
+        "m.npz, mixing.inlet_mix: got a broken archive (BadZipFile), expected an .npz file as numpy.savez writes it; write it again"
     ]
-    assert faults_of(beside("m.txt", content="1")) == [
-        "mixing.inlet_mix (m.txt): found the ending '.txt', needs .npz or .csv; convert the matrix"
+    assert issues_of(beside("m.txt", content="1")) == [
+        "m.txt, mixing.inlet_mix: got the ending '.txt', expected .npz or .csv; convert the matrix"
     ]
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
     path = tmp_path / "f.json"
     path.write_text(json.dumps(sound_facility(mixing={"inlet_mix": {"file": "none.npz"}})))
-    assert faults_of(path) == [
-        "mixing.inlet_mix (none.npz): found no file to read (No such file or directory), needs a file; check its name and rights"
+    assert issues_of(path) == [
+        "none.npz, mixing.inlet_mix: got no file to read (No such file or directory), expected a file; check its name and rights"
     ]
 
 

@@ -51,17 +51,17 @@ def test_a_population_comes_back_as_it_was_written(tmp_path, kind):
     ("change", "message"),
     [
         ({"genes": GENES._replace(machines=np.zeros((2, 4), dtype=np.int32))},
-         "machines: found 2 x 4 cells of type int32, needs 2 x 3 of type int32; begin without it"),
-        ({"genes": GENES._replace(columns=np.zeros((2, 3)))}, "columns: found 2 x 3 cells of type float64, needs 2 x 3 of"),
-        ({"genes": GENES._replace(orders=GENES.orders[:1])}, "orders: found 1 x 3 cells of type int32, needs 2 x 3 of"),
-        ({"scores": np.full((2, 2), np.nan)}, "scores: found a cell that is no finite number"),
-        ({"scores": np.zeros((2, 3))}, "scores: found 2 chromosomes of 3 scores, needs at least 2 chromosomes of 2 scores"),
-        ({"scores": np.zeros((1, 2))}, "scores: found 1 chromosomes of 2 scores, needs at least 2 chromosomes of 2 scores"),
-        ({"scores": np.zeros((10_001, 2))}, "scores: found 10001 x 2 cells"),
-        ({"objectives": 3}, "objectives: found 3, needs a text"),
-        ({"reference": (1.0,)}, "reference: found a list of 1, needs two numbers"),
-        ({"reference": (1.0, float("inf"))}, "reference: found a list of 2, needs two numbers"),
-        ({"generations": -1}, "generations: found -1, needs a whole number from 0 up"),
+         "machines: got 2 x 4 cells of type int32, expected 2 x 3 of type int32; begin without it"),
+        ({"genes": GENES._replace(columns=np.zeros((2, 3)))}, "columns: got 2 x 3 cells of type float64, expected 2 x 3 of"),
+        ({"genes": GENES._replace(orders=GENES.orders[:1])}, "orders: got 1 x 3 cells of type int32, expected 2 x 3 of"),
+        ({"scores": np.full((2, 2), np.nan)}, "scores: got a cell that is no finite number"),
+        ({"scores": np.zeros((2, 3))}, "scores: got 2 chromosomes of 3 scores, expected at least 2 chromosomes of 2 scores"),
+        ({"scores": np.zeros((1, 2))}, "scores: got 1 chromosomes of 2 scores, expected at least 2 chromosomes of 2 scores"),
+        ({"scores": np.zeros((10_001, 2))}, "scores: got 10001 x 2 cells"),
+        ({"objectives": 3}, "objectives: got 3, expected a text"),
+        ({"reference": (1.0,)}, "reference: got a list of 1, expected two numbers"),
+        ({"reference": (1.0, float("inf"))}, "reference: got a list of 2, expected two numbers"),
+        ({"generations": -1}, "generations: got -1, expected a whole number from 0 up"),
     ],
     ids=lambda case: "-".join(case) if isinstance(case, dict) else "",
 )  # fmt: skip
@@ -73,27 +73,27 @@ def test_what_does_not_fit_is_refused_in_words(tmp_path, change, message):
 
 def test_another_bags_population_is_refused(tmp_path):
     write_task_population(SOUND, BAG, tmp_path / "p.npz")
-    message = "found a population of 'simple', with another hash, needs one of 'simple' as it is now; name what it was"
+    message = "got a population of 'simple', with another hash, expected one of 'simple' as it is now; name what it was"
     with pytest.raises(InstanceError, match=message):
         read_task_population(tmp_path / "p.npz", simple_bag([[1.0, 2.5]], [3], [1, 1], [[1.0, 2.0]]))
 
 
 def test_a_population_with_another_aim_is_refused(tmp_path):
     write_task_population(SOUND, BAG, tmp_path / "p.npz")
-    message = "objectives: found 'energy and makespan', needs 'energy and utility'; go on with the objectives that it"
+    message = "objectives: got 'energy and makespan', expected 'energy and utility'; go on with the objectives that it"
     with pytest.raises(InstanceError, match=message):
         read_task_population(tmp_path / "p.npz", BAG, objectives="energy and utility")
 
 
 def test_a_facilitys_population_is_another_kind(tmp_path):
     write_task_population(SOUND, BAG, tmp_path / "p.npz")
-    message = "format: found the text 'lpsched-task-population/1', needs 'lpsched-population/1'"
+    message = "format: got the text 'lpsched-task-population/1', expected 'lpsched-population/1'"
     with pytest.raises(InstanceError, match=message):
         read_population(tmp_path / "p.npz", paper_facility())
 
 
 def test_junk_is_refused(written):
     with pytest.raises(
-        InstanceError, match=r"a broken archive \(BadZipFile\), needs a file of format lpsched-task-pop"
+        InstanceError, match=r"a broken archive \(BadZipFile\), expected a file of format lpsched-task-pop"
     ):
         read_task_population(written("p.npz", b"junk"), BAG)

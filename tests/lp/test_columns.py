@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.highs import HighsSolver
@@ -111,14 +111,14 @@ def test_a_wide_gap_stops_early_with_a_bound_that_holds():
 
 
 def test_a_watch_that_is_over_still_gives_a_point_and_a_bound():
-    watch = Watch()
+    cancel = CancelToken()
     oracle = Cutting()
-    stopping = Watch(listener=lambda _: stopping.stop())
-    found = engine(oracle).run(gap=1e-9, watch=stopping)
+    stopping = CancelToken(listener=lambda _: stopping.stop())
+    found = engine(oracle).run(gap=1e-9, cancel=stopping)
     assert found.status is LpStatus.LIMIT
     assert found.rounds == 1
     assert 0 < found.bound <= whole() <= found.solution.value
-    assert not watch.is_over()
+    assert not cancel.expired()
 
 
 def test_a_good_centre_is_asked_first_and_its_bound_counts():
@@ -157,9 +157,9 @@ class Failing:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def solve(self, watch=None):
+    def solve(self, cancel=None):
         self.solves += 1
-        solution = self.inner.solve(watch)
+        solution = self.inner.solve(cancel)
         if self.solves == 1:
             return solution
         if self.loud:
@@ -177,8 +177,8 @@ def test_a_hot_start_that_fails_is_tried_again_from_cold(loud):
 class Stopped(Failing):
     """A master that is stopped at its second solve, where it stands at no point of the program."""
 
-    def solve(self, watch=None):
-        solution = self.inner.solve(watch)
+    def solve(self, cancel=None):
+        solution = self.inner.solve(cancel)
         self.solves += 1
         if self.solves == 1:
             return solution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder
 
@@ -19,19 +19,19 @@ def knapsack(limit: float = 7.5):
 
 def test_the_best_whole_point_is_found():
     # 2 x + 3 y <= 7.5: (3, 0) brings 15, (2, 1) brings 14, split tasks would bring 17.
-    assert whole_point(knapsack(), watch=Watch(10.0)).tolist() == [3.0, 0.0]
+    assert whole_point(knapsack(), cancel=CancelToken(10.0)).tolist() == [3.0, 0.0]
 
 
 def test_only_marked_variables_are_whole():
-    point = whole_point(knapsack(), watch=Watch(10.0), whole=np.array([1.0, 0.0]))
+    point = whole_point(knapsack(), cancel=CancelToken(10.0), whole=np.array([1.0, 0.0]))
     assert point.tolist() == [3.0, 0.5]
 
 
 def test_a_start_is_kept_when_there_is_no_time():
     start = np.array([1.0, 1.0])
-    found = whole_point(knapsack(), watch=Watch(0.0), start=start)
+    found = whole_point(knapsack(), cancel=CancelToken(0.0), start=start)
     assert found is None or knapsack().value(found) <= knapsack().value(start)
 
 
 def test_no_point_is_none():
-    assert whole_point(knapsack(-1.0), watch=Watch(10.0)) is None
+    assert whole_point(knapsack(-1.0), cancel=CancelToken(10.0)) is None

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
@@ -46,7 +46,7 @@ def test_an_infeasible_program_is_not_optimal():
 def test_a_time_limit_is_passed_on():
     # Without a limit this program takes some seconds; with one, it ends as a limit or without any answer.
     try:
-        status = HighsSolver().solve(hard_program(), watch=Watch(0.1)).status
+        status = HighsSolver().solve(hard_program(), cancel=CancelToken(0.1)).status
     except SolverError as error:
         assert "Time limit" in str(error)  # noqa: PT017
     else:
@@ -58,7 +58,7 @@ def test_a_program_that_highs_refuses_is_an_error():
     x = lp.variables("x", upper=np.ones(1))
     lp.objective([(x, 1.0)])
     lp.equal("huge", [(x, 1e300)], 1.0)  # beyond HiGHS's largest matrix value
-    with pytest.raises(SolverError, match="HiGHS refused the program of refused"):
+    with pytest.raises(SolverError, match="HiGHS rejected the program of refused"):
         HighsSolver().solve(lp.build())
 
 
@@ -81,7 +81,7 @@ def test_a_time_limit_is_for_one_solve_only():
     lp.at_most("row", [(x, 1.0)], 2.0)
     program = lp.build()
     sweep = HighsSolver().sweep(program)
-    sweep.solve(program.costs, watch=Watch(0.0))
+    sweep.solve(program.costs, cancel=CancelToken(0.0))
     assert sweep.solve(np.array([-1.0, -2.0, -3.0])).status is LpStatus.OPTIMAL
 
 

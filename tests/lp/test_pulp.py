@@ -57,7 +57,7 @@ def test_solvers_go_by_name():
     assert solver_named("highs") is default_solver()
     assert solver_named("pulp:HiGHS").name.startswith("HiGHS by PuLP")
     for name in ("gurobi", "pulp:", "pulp", ""):
-        with pytest.raises(InstanceError, match="needs 'highs' or 'pulp:NAME'; for example pulp:"):
+        with pytest.raises(InstanceError, match="expected 'highs' or 'pulp:NAME'; for example pulp:"):
             solver_named(name)
 
 
@@ -106,7 +106,7 @@ def test_rows_of_an_exported_program_carry_readable_names():
 
 
 def test_an_unknown_kind_of_model_is_refused():
-    with pytest.raises(ValueError, match="kind is 'xml', needs one of lp, mps"):
+    with pytest.raises(ValueError, match="kind is 'xml', expected one of lp, mps"):
         export(TINY, "xml")
 
 

@@ -10,7 +10,7 @@ import casadi
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MissingExtraError, SolverError
 from lpsched.lp import smooth as smooth_steps
 from lpsched.lp.smooth import SmoothProgram, SmoothStatus
@@ -98,10 +98,10 @@ def test_whoever_stops_the_watch_gets_the_last_point():
     def listen(progress):
         stages.append(progress.stage)
         if len(stages) == 4:
-            watch.stop()
+            cancel.stop()
 
-    watch = Watch(listener=listen)
-    found = valley().solve(watch=watch, stage="down")
+    cancel = CancelToken(listener=listen)
+    found = valley().solve(cancel=cancel, stage="down")
     assert found.status is SmoothStatus.LIMIT
     assert found.iterations <= 4 < valley().solve().iterations
     assert np.all(np.isfinite(found["x"]))
@@ -145,7 +145,7 @@ def test_a_point_that_breaks_a_row_is_neither_the_best_nor_the_last(outside):
 
 
 def test_when_no_time_is_left_the_start_is_handed_back():
-    found = valley().solve(watch=Watch(0.0))
+    found = valley().solve(cancel=CancelToken(0.0))
     assert found.status is SmoothStatus.LIMIT
     assert found["x"] == pytest.approx([-1.0, 1.0])
 
@@ -159,7 +159,7 @@ def test_ctrl_c_ends_the_work_and_goes_on(capfd):
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        valley().solve(watch=Watch(listener=press), stage="down")
+        valley().solve(cancel=CancelToken(listener=press), stage="down")
     assert len(pressed) == 1  # no step was taken after it
     assert signal.getsignal(signal.SIGINT) is before
     assert capfd.readouterr().err == ""
@@ -168,7 +168,7 @@ def test_ctrl_c_ends_the_work_and_goes_on(capfd):
 def test_ctrl_c_outside_of_python_is_noted_and_raises_nothing():
     # CasADi looks for it while Ipopt computes; what it would raise there is lost, so nothing may be raised.
     before, during = signal.getsignal(signal.SIGINT), []
-    valley().solve(watch=Watch(listener=lambda _: during.append(signal.getsignal(signal.SIGINT))), stage="x")
+    valley().solve(cancel=CancelToken(listener=lambda _: during.append(signal.getsignal(signal.SIGINT))), stage="x")
     assert before not in during
     taken = steps()
     with smooth_steps.ctrl_c_stops(taken):
@@ -178,10 +178,10 @@ def test_ctrl_c_outside_of_python_is_noted_and_raises_nothing():
 
 
 def test_ctrl_c_that_stops_the_watch_is_a_limit():
-    watch = Watch(listener=lambda _: signal.raise_signal(signal.SIGINT))
-    before = signal.signal(signal.SIGINT, lambda *_: watch.stop())
+    cancel = CancelToken(listener=lambda _: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGINT, lambda *_: cancel.stop())
     try:
-        assert valley().solve(watch=watch, stage="down").status is SmoothStatus.LIMIT
+        assert valley().solve(cancel=cancel, stage="down").status is SmoothStatus.LIMIT
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -191,7 +191,7 @@ def test_an_interrupt_of_a_listener_is_not_swallowed():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        valley().solve(watch=Watch(listener=interrupt), stage="down")
+        valley().solve(cancel=CancelToken(listener=interrupt), stage="down")
 
 
 def test_another_thread_than_the_main_one_may_solve():
@@ -200,7 +200,7 @@ def test_another_thread_than_the_main_one_may_solve():
 
 
 def test_ipopt_says_nothing_itself(capfd):
-    valley().solve(watch=Watch(10.0), stage="down")
+    valley().solve(cancel=CancelToken(10.0), stage="down")
     program = SmoothProgram()  # whose objective is no number at some points on the way
     x = program.variables("x", np.array([-1.0]), np.array([2.0]), np.array([-0.5]))
     program.at_most(x, 1.0)
@@ -215,7 +215,7 @@ def test_what_casadi_cannot_read_is_a_solver_s_error():
     x = program.variables("x", np.zeros(1), np.ones(1), np.array([0.5]))
     program.at_most(x + casadi.MX.sym("stranger"), 1.0)
     program.maximise(x)
-    with pytest.raises(SolverError, match="Ipopt refused the program"):
+    with pytest.raises(SolverError, match="Ipopt rejected the program"):
         program.solve()
 
 

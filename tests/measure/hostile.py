@@ -7,7 +7,7 @@ import time
 import uuid
 from pathlib import Path
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.measure.corun import Program, corun
 
 HANG_SECONDS = 60.0  # nothing here takes so long, on any machine
@@ -20,8 +20,8 @@ def shell(code, *, name="it", folder="/", seconds=HANG_SECONDS, token=None):
     return Program(name, ("/bin/sh", "-c", code), Path(folder), environment, seconds)
 
 
-def run(measured, *beside, again=True, watch=None, places=PLACES, **hooks):
-    return corun(measured, beside, places, watch or Watch(), again=again, **hooks)
+def run(measured, *beside, again=True, cancel=None, places=PLACES, **hooks):
+    return corun(measured, beside, places, cancel or CancelToken(), again=again, **hooks)
 
 
 def new_token():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lpsched.measure.bench import Application, Bench
-from lpsched.measure.evidence import COMPUTE_COMPANION, MEMORY_COMPANION, Sample, Setting
+from lpsched.measure.evidence import COMPUTE_PROBE, MEMORY_PROBE, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.summary import measurements_of
 
-M, C = MEMORY_COMPANION, COMPUTE_COMPANION
+M, C = MEMORY_PROBE, COMPUTE_PROBE
 MACHINE = MeasuredMachine("a processor", "a system", ((0,), (1,), (2,), (3,)))
 
 

@@ -45,10 +45,10 @@ FULL = asked(
 )
 
 
-def faults_of(raw):
+def issues_of(raw):
     with pytest.raises(InstanceError) as refused:
         Bench.read(raw)
-    return [str(fault) for fault in refused.value.faults]
+    return [str(issue) for issue in refused.value.issues]
 
 
 def test_a_bench_is_read_as_it_stands():
@@ -122,23 +122,23 @@ def one(**changes):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"applications": [ZIP] * 1001}, "applications: found 1,001 of them, needs at most 1,000; divide"),
-        (one(command=...), "applications[0].command: found a value of type ellipsis, needs a list of words"),
-        (one(command=["a", "\ud800"]), r"applications[0].command[1]: found '\ud800', which no program can"),
-        (one(command=["a", "b" * 4001]), "applications[0].command[1]: found 4,001 characters, needs a text"),
-        (one(command=["a"] * 1001), "applications[0].command: found 1,001 of them, needs at most 1,000"),
-        ({"groups": [["zip"] * 3] * 10001, "cores": 3}, "groups: found 10,001 of them, needs at most 10,000"),
+        ({"applications": [ZIP] * 1001}, "applications: got 1,001 of them, expected at most 1,000; divide"),
+        (one(command=...), "applications[0].command: got a value of type ellipsis, expected a list of words"),
+        (one(command=["a", "\ud800"]), r"applications[0].command[1]: got '\ud800', which no program can"),
+        (one(command=["a", "b" * 4001]), "applications[0].command[1]: got 4,001 characters, expected a text"),
+        (one(command=["a"] * 1001), "applications[0].command: got 1,001 of them, expected at most 1,000"),
+        ({"groups": [["zip"] * 3] * 10001, "cores": 3}, "groups: got 10,001 of them, expected at most 10,000"),
     ],
 )
 def test_each_fault_is_told_with_its_place_and_the_way_out(changes, sentence):
-    found = faults_of(asked(**changes))
+    found = issues_of(asked(**changes))
     assert found[0].startswith(sentence)
     assert "; " in found[0]
     assert len(found) == 1
 
 
 def test_all_faults_come_at_once_and_in_file_order():
-    told = faults_of(asked(name=1, cores=0, applications=[ZIP | {"count": 0}, {"name": "b"}], groups=3, seed="x"))
+    told = issues_of(asked(name=1, cores=0, applications=[ZIP | {"count": 0}, {"name": "b"}], groups=3, seed="x"))
     places = [each.split(":")[0] for each in told]
     assert places == ["name", "cores", "applications[0].count", "applications[1].command", "groups", "seed"]
 
@@ -147,8 +147,8 @@ def test_more_settings_than_a_million_are_refused():
     # 100 applications in all 100 x 100 ordered pairs, 100 alone, at 100 clocks: a million and 10,000, and more.
     many = [ZIP | {"name": f"a{index}"} for index in range(100)]
     clocks = list(range(1000, 1100))
-    (found,) = faults_of(asked(applications=many, frequencies_mhz=clocks, energy="none", companions="never"))
-    assert found.startswith("applications: found 1,010,000 settings in all, needs at most 1,000,000; list the")
+    (found,) = issues_of(asked(applications=many, frequencies_mhz=clocks, energy="none", companions="never"))
+    assert found.startswith("applications: got 1,010,000 settings in all, expected at most 1,000,000; list the")
     Bench.read(asked(applications=many, frequencies_mhz=clocks[1:], energy="none", companions="never"))
 
 
@@ -196,8 +196,8 @@ def test_a_pair_that_is_listed_twice_runs_once():
 
 
 def test_another_format_is_refused_by_its_name_with_the_command_for_it():
-    (found,) = faults_of(asked(format="lpsched-study/1"))
-    assert "found the text 'lpsched-study/1', needs 'lpsched-bench/1'; bring a file of this kind" in found
+    (found,) = issues_of(asked(format="lpsched-study/1"))
+    assert "got the text 'lpsched-study/1', expected 'lpsched-bench/1'; bring a file of this kind" in found
     assert "lpsched study run" in found
 
 
@@ -236,7 +236,7 @@ def test_the_schema_takes_every_form_that_the_door_takes():
     ],
 )
 def test_the_schema_refuses_what_the_door_refuses(changes):
-    assert faults_of(asked(**changes))
+    assert issues_of(asked(**changes))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(asked(**changes), SCHEMA)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MeasureError
 from lpsched.measure.corun import Program
 from tests.measure.hostile import PLACES, PROCESSORS, alive, keepers_of, new_token, run, shell, wait_until
@@ -232,15 +232,15 @@ def test_one_beside_that_is_nothing_but_starts_makes_the_run_fail():
 
 
 def test_a_run_that_is_stopped_or_out_of_time_gives_no_answer():
-    stopped, limited, token = Watch(), Watch(0.2), new_token()
-    assert run(shell("sleep 60", token=token), watch=stopped, on_start=stopped.stop) is None
-    assert run(shell("sleep 60", token=token), watch=limited) is None
+    stopped, limited, token = CancelToken(), CancelToken(0.2), new_token()
+    assert run(shell("sleep 60", token=token), cancel=stopped, on_start=stopped.stop) is None
+    assert run(shell("sleep 60", token=token), cancel=limited) is None
     assert not alive(token)
 
 
 def test_a_run_that_has_ended_is_told_though_the_watch_is_over_by_then():
-    watch = Watch()
-    assert run(shell("true"), watch=watch, on_end=watch.stop).failure is None
+    cancel = CancelToken()
+    assert run(shell("true"), cancel=cancel, on_end=cancel.stop).failure is None
 
 
 def test_an_error_of_a_meter_passes_and_leaves_nothing():

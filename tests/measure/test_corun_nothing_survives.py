@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MeasureError
 from lpsched.measure.corun import Program, corun
 from lpsched.measure.supervisor import _parents, children
@@ -32,14 +32,14 @@ import os, sys
 from pathlib import Path
 from lpsched.measure.corun import corun
 from lpsched.measure.corun import Program
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 
 def on_start():
     pass
 
 place = frozenset({int(sys.argv[1])})
 program = Program("it", ("/bin/sh", "-c", sys.argv[2]), Path("/"))
-corun(program, (program,), (place, place), Watch(), again=True, on_start=on_start)
+corun(program, (program,), (place, place), CancelToken(), again=True, on_start=on_start)
 """
 FORKING_BENCH = BENCH.replace(
     "    pass",
@@ -83,7 +83,7 @@ def test_a_process_that_forks_away_again_and_again_is_caught(tmp_path):
     measured = shell("until [ $(cat walked | wc -l) -ge 9 ]; do sleep 0.01; done", folder=tmp_path)
     try:
         # The walker ends at once, so it is measured in a batch, which goes on for as long as the other.
-        ended = corun(walker, (measured,), PLACES, Watch(), again=False)
+        ended = corun(walker, (measured,), PLACES, CancelToken(), again=False)
     finally:
         assert not alive(token)
     assert ended.failure is None
@@ -106,7 +106,7 @@ def test_processes_of_the_one_who_calls_are_not_hit():
 def test_what_cannot_be_ended_stops_the_bench(monkeypatch):
     # A process of another user's cannot be made here, so the keeper is one that says it has met one.
     said = 'print(\'{"event": "ended", "begin": 1, "end": 2, "errors": ""}\\n{"event": "gone", "left": [7, 8], "restarts": 0, "left_behind": 0}\', flush=True)'
-    monkeypatch.setattr("lpsched.measure.corun.KEEPER", f"{said}; input()")
+    monkeypatch.setattr("lpsched.measure.corun.SUPERVISOR", f"{said}; input()")
     words = (
         r"^2 processes started by it could not be ended \(process ids 7, 8\); they would disturb .*: end them first$"
     )

@@ -70,16 +70,18 @@ def test_a_power_below_idle_is_raised_to_idle_where_it_is_divided():
 
 
 def test_files_of_one_machine_type_are_refused_with_the_way_out():
-    with pytest.raises(InstanceError, match=r"found 'old' in 2 files, needs a machine type of its own.*--machine-type"):
+    with pytest.raises(
+        InstanceError, match=r"got 'old' in 2 files, expected a machine type of its own.*--machine-type"
+    ):
         bag_of([old(), old()], name="x")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"counts": {"odl": 2}}, "count: found 'odl', needs a machine type that was measured: 'old'; did you mean"),
-        ({"tasks": {"mild": 2}}, "tasks: found 'mild', needs an application that was measured: 'calm', 'wild'"),
-        ({"counts": {"old": 10**15}, "per": "core"}, "machine_types.count: found 2000000000000000, needs"),
+        ({"counts": {"odl": 2}}, "count: got 'odl', expected a machine type that was measured: 'old'; did you mean"),
+        ({"tasks": {"mild": 2}}, "tasks: got 'mild', expected an application that was measured: 'calm', 'wild'"),
+        ({"counts": {"old": 10**15}, "per": "core"}, "machine_types.count: got 2000000000000000, expected"),
     ],
 )
 def test_counts_of_what_was_not_measured_are_refused(options, words):

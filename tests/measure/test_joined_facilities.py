@@ -4,7 +4,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.facility.solve import facility as solve_facility
-from lpsched.instances import read_instance, write_instance
+from lpsched.instances import read_instance, write
 from lpsched.measure.bags import Joined
 from lpsched.measure.facilities import facility_of
 from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine
@@ -89,7 +89,7 @@ def test_without_all_classes_degradation_is_in_full_and_that_is_said_or_refused(
     joined = facility_of([unclassed()], name="x")
     assert joined.instance.memory_classes == ("calm", "wild")
     assert "degradation is in full, by application: no memory class of 'calm'" in joined.remarks
-    with pytest.raises(InstanceError, match="no memory class of 'calm', needs one for each application"):
+    with pytest.raises(InstanceError, match="no memory class of 'calm', expected one for each application"):
         facility_of([unclassed()], name="x", degradation="classes")
 
 
@@ -112,7 +112,7 @@ def test_pairs_that_can_meet_and_were_not_measured_are_refused_one_by_one():
     some = table({"calm": {"calm": 0.0}, "wild": {"calm": 0.1}})
     with pytest.raises(InstanceError) as refused:
         facility_of([old(degradation_in_full=some)], name="x", degradation="full")
-    assert [fault.path for fault in refused.value.faults] == [
+    assert [issue.path for issue in refused.value.issues] == [
         ("degradation", "calm", "wild"),
         ("degradation", "wild", "wild"),
     ]
@@ -143,9 +143,12 @@ def test_on_one_core_there_is_no_degradation_and_that_is_said():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"watts": FrozenDict({})}, "watts: found no power at all on 'old', needs watts of every application; measure"),
-        ({"watts": FrozenDict({"calm": (50.0,)})}, "watts: found no power of 'wild' on 'old', needs watts of every"),
-        ({"idle_watts": None}, "idle_watts: found no idle power of 'old', needs the watts of an idle node; measure"),
+        (
+            {"watts": FrozenDict({})},
+            "watts: got no power at all on 'old', expected watts of every application; measure",
+        ),
+        ({"watts": FrozenDict({"calm": (50.0,)})}, "watts: got no power of 'wild' on 'old', expected watts of every"),
+        ({"idle_watts": None}, "idle_watts: got no idle power of 'old', expected the watts of an idle node; measure"),
     ],
 )
 def test_a_facility_needs_powers_and_says_how_to_measure_them(changes, words):
@@ -168,13 +171,13 @@ def test_a_machine_that_draws_nothing_is_refused():
 
 
 def test_more_nodes_than_a_facility_takes_are_refused():
-    with pytest.raises(InstanceError, match="found 20,001 nodes, needs at most 20,000"):
+    with pytest.raises(InstanceError, match="got 20,001 nodes, expected at most 20,000"):
         facility_of([old()], name="x", nodes={"old": 20_001})
 
 
 def test_a_joined_facility_is_written_and_read_again_without_loss(tmp_path):
     found = facility_of([old(), new()], name="both").instance
-    write_instance(found, tmp_path / "f.yaml")
+    write(found, tmp_path / "f.yaml")
     assert read_instance(tmp_path / "f.yaml") == found
 
 

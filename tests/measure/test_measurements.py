@@ -50,17 +50,17 @@ def test_faults_come_in_file_order_with_their_lines(tmp_path):
     path.write_text(TOLD)
     with pytest.raises(InstanceError) as refused:
         read_measurements(path)
-    assert [fault.where for fault in refused.value.faults] == [
-        "applications[1].count (line 6)",
-        "seconds.srot (line 9)",
-        "measured[1].seconds.mean (line 12)",
+    assert [issue.location for issue in refused.value.issues] == [
+        "line 6, applications[1].count",
+        "line 9, seconds.srot",
+        "line 12, measured[1].seconds.mean",
     ]
 
 
 def test_the_evidence_is_told_with_the_line_of_the_column(tmp_path):
     path = tmp_path / "node.yaml"
     path.write_text("\n".join(TOLD.replace(", count: 0", "").replace("srot", "sort").splitlines()[:-1]))
-    with pytest.raises(InstanceError, match=r"seconds.zip \(line 8\): found 1.0, needs 2.0, as measured for"):
+    with pytest.raises(InstanceError, match=r"line 8, seconds.zip: got 1.0, expected 2.0, as measured for"):
         read_measurements(path)
 
 

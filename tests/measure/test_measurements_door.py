@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.measure.evidence import AdditiveCheck, Saving, Setting
 from lpsched.measure.files import as_dict
-from lpsched.measure.measurements import NOT_TOLD, MeasuredApplication, MeasuredMachine, Measurements, Meters
+from lpsched.measure.measurements import NOT_GIVEN, MeasuredApplication, MeasuredMachine, Measurements, Meters
 from tests.measured import measurements_of_seed
 
 BY_HAND = {
@@ -48,17 +48,17 @@ def told(base=None, **changes):
     return {key: value for key, value in raw.items() if value is not ...}
 
 
-def faults_of(raw):
+def issues_of(raw):
     with pytest.raises(InstanceError) as refused:
         Measurements.read(raw)
-    return [str(fault) for fault in refused.value.faults]
+    return [str(issue) for issue in refused.value.issues]
 
 
 def test_a_file_by_hand_needs_a_name_applications_and_seconds_only():
     measurements = Measurements.read(told())
     assert measurements.machine_type == "node-a"
-    assert measurements.machine == MeasuredMachine(NOT_TOLD, NOT_TOLD, ())
-    assert measurements.meters == Meters(NOT_TOLD)
+    assert measurements.machine == MeasuredMachine(NOT_GIVEN, NOT_GIVEN, ())
+    assert measurements.meters == Meters(NOT_GIVEN)
     assert measurements.seconds == {"zip": (12.5,), "sort": (4.0,)}
     assert measurements.applications == (
         MeasuredApplication("zip", ()),
@@ -81,8 +81,8 @@ def test_one_number_will_do_for_one_clock():
     one = told(frequencies_mhz=[3400], seconds={"zip": 4.0})
     assert Measurements.read(one).seconds == {"zip": (4.0,)}
     evidence = [{"application": "zip", "mhz": 3400, "seconds": {"mean": 5.0}}]
-    (found,) = faults_of(one | {"measured": evidence})
-    assert found.startswith("seconds.zip[0]: found 4.0, needs 5.0, as measured for 'zip alone at 3400 MHz'")
+    (found,) = issues_of(one | {"measured": evidence})
+    assert found.startswith("seconds.zip[0]: got 4.0, expected 5.0, as measured for 'zip alone at 3400 MHz'")
 
 
 def test_p_states_are_named_for_the_clocks():
@@ -106,8 +106,8 @@ def test_one_clock_below_idle_power_is_enough_for_a_remark():
 
 
 def test_clocks_must_fall():
-    (found,) = faults_of(told(frequencies_mhz=[1700, 3400], seconds={"zip": [6.0, 4.0]}))
-    assert found.startswith("frequencies_mhz[1]: found 3400.0 after 1700.0, needs clocks from fast to slow")
+    (found,) = issues_of(told(frequencies_mhz=[1700, 3400], seconds={"zip": [6.0, 4.0]}))
+    assert found.startswith("frequencies_mhz[1]: got 3400.0 after 1700.0, expected clocks from fast to slow")
     assert found.endswith("; sort them, and their columns")
 
 
@@ -129,38 +129,38 @@ REMOVE = "correct it; to use other numbers than those measured, remove the evide
     [
         (
             {"seconds": {"zip": [4.0, 6.1]}},
-            f"seconds.zip[1]: found 6.1, needs 6.0, as measured for 'zip alone at 1700 MHz'; {REMOVE}",
+            f"seconds.zip[1]: got 6.1, expected 6.0, as measured for 'zip alone at 1700 MHz'; {REMOVE}",
         ),
         (
             {"watts": {"zip": [26.0, 15.0]}},
-            f"watts.zip[0]: found 26.0, needs 25.0, as measured for 'zip alone at 3400 MHz'; {REMOVE}",
+            f"watts.zip[0]: got 26.0, expected 25.0, as measured for 'zip alone at 3400 MHz'; {REMOVE}",
         ),
         (
             {"idle_watts": 10.0},
-            f"idle_watts: found 10.0, needs 11.0, the mean of idle_watts_before and idle_watts_after; {REMOVE}",
+            f"idle_watts: got 10.0, expected 11.0, the mean of idle_watts_before and idle_watts_after; {REMOVE}",
         ),
-        ({"seconds": {"zip": 4.0}}, "seconds.zip: found 1 number, needs a list of 2, one for each clock; give one"),
-        ({"watts": {"zip": [25.0]}}, "watts.zip: found 1 number, needs a list of 2, one for each clock"),
+        ({"seconds": {"zip": 4.0}}, "seconds.zip: got 1 number, expected a list of 2, one for each clock; give one"),
+        ({"watts": {"zip": [25.0]}}, "watts.zip: got 1 number, expected a list of 2, one for each clock"),
         (
             {"frequencies_mhz": [3400, 3400.001]},
-            "frequencies_mhz[1]: found 3400.001 after 3400.0, needs clocks from fast to slow that differ",
+            "frequencies_mhz[1]: got 3400.001 after 3400.0, expected clocks from fast to slow that differ",
         ),
     ],
 )
 def test_columns_must_be_what_the_evidence_says(changes, sentence):
-    (found,) = faults_of(told(MEASURED, **changes))
+    (found,) = issues_of(told(MEASURED, **changes))
     assert found.startswith(sentence)
 
 
 def test_without_clocks_a_column_is_told_by_its_application():
     evidence = [{"application": "zip", "seconds": {"mean": 12.6}}]
-    (found,) = faults_of(told(measured=evidence))
-    assert found.startswith("seconds.zip: found 12.5, needs 12.6, as measured for 'zip alone'")
+    (found,) = issues_of(told(measured=evidence))
+    assert found.startswith("seconds.zip: got 12.5, expected 12.6, as measured for 'zip alone'")
 
 
 def test_the_last_digits_may_be_rounded():
     Measurements.read(told(MEASURED, seconds={"zip": [4.0, 6.000000001]}))
-    assert faults_of(told(MEASURED, seconds={"zip": [4.0, 6.0000001]}))
+    assert issues_of(told(MEASURED, seconds={"zip": [4.0, 6.0000001]}))
 
 
 def test_a_clock_that_was_dropped_stays_in_the_evidence_only():
@@ -174,7 +174,7 @@ def test_an_application_that_could_not_be_measured_has_no_column():
 
 def test_all_faults_come_at_once_and_in_file_order():
     raw = told(name=1, idle_watts_before=3.0, applications=["a", "a"], seconds={"b": 1}, measured=[{}], x=1)
-    assert [each.split(":")[0] for each in faults_of(raw)] == [
+    assert [each.split(":")[0] for each in issues_of(raw)] == [
         "name",
         "applications[1].name",
         "seconds.b",
@@ -187,7 +187,7 @@ def test_all_faults_come_at_once_and_in_file_order():
 
 def test_faulty_names_and_clocks_bring_no_faults_of_tables():
     raw = told(MEASURED, applications=[{"count": 1}], frequencies_mhz="fast")
-    assert [each.split(":")[0] for each in faults_of(raw)] == ["frequencies_mhz", "applications[0].name"]
+    assert [each.split(":")[0] for each in issues_of(raw)] == ["frequencies_mhz", "applications[0].name"]
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_the_content_hash_of_a_file_stays_the_same_in_later_versions(raw, hashed
 
 
 def test_another_format_is_refused_by_its_name():
-    (found,) = faults_of(told(format="lpsched-bench/1"))
-    assert "needs 'lpsched-measurements/1'; bring a file of this kind, or use 'lpsched measure'" in found
+    (found,) = issues_of(told(format="lpsched-bench/1"))
+    assert "expected 'lpsched-measurements/1'; bring a file of this kind, or use 'lpsched measure'" in found
 
 
 def test_the_schema_takes_what_is_written():
@@ -231,7 +231,7 @@ def test_the_schema_takes_what_is_written():
     ],
 )
 def test_the_schema_refuses_what_the_door_refuses(changes):
-    assert faults_of(told(**changes))
+    assert issues_of(told(**changes))
     assert VALIDATOR.is_valid(told())
     assert not VALIDATOR.is_valid(told(**changes))
 

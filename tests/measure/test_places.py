@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.measure.bench import Application, Bench
-from lpsched.measure.machine import choose_places, faults_of_places, shared_cores
+from lpsched.measure.machine import choose_places, issues_of_places, shared_cores
 
 
 @pytest.fixture
@@ -40,25 +40,25 @@ def test_places_that_are_named_stay_as_they_are(two_threads_a_core):
 
 
 def test_more_places_than_processors_are_refused_in_words():
-    (fault,) = faults_of_places(bench(3), {0, 7})
-    assert str(fault) == (
-        "cores: found 3, needs at most 2, which is what this process may use (see 'taskset -p $$'); "
+    (issue,) = issues_of_places(bench(3), {0, 7})
+    assert str(issue) == (
+        "cores: got 3, expected at most 2, which is what this process may use (see 'taskset -p $$'); "
         "ask for fewer, or allow more"
     )
 
 
 def test_each_processor_that_we_may_not_use_is_told():
-    found = list(faults_of_places(bench(((0, 3), (9,))), {0, 1, 2, 8}))
-    assert [(fault.path, fault.found) for fault in found] == [
+    found = list(issues_of_places(bench(((0, 3), (9,))), {0, 1, 2, 8}))
+    assert [(issue.path, issue.got) for issue in found] == [
         (("cores", 0), "the processor 3"),
         (("cores", 1), "the processor 9"),
     ]
-    assert "one of 0-2, 8, which" in found[0].needed
+    assert "one of 0-2, 8, which" in found[0].expected
 
 
 def test_enough_processors_are_no_fault():
-    assert not list(faults_of_places(bench(2), {0, 1}))
-    assert not list(faults_of_places(bench(((1,), (0,))), {0, 1}))
+    assert not list(issues_of_places(bench(2), {0, 1}))
+    assert not list(issues_of_places(bench(((1,), (0,))), {0, 1}))
 
 
 def test_places_on_one_core_are_told(two_threads_a_core):

@@ -80,7 +80,7 @@ def test_one_place_has_applications_alone_and_says_why():
     bench = bench_of("a", "b", cores=1, groups=())
     assert planned(bench, energy=True, counters=False) == ["a alone", "b alone"]
     assert left_out(bench, energy=True, counters=False) == (
-        "one place only: applications run alone, and neither degradation nor the slowdown beside companions is measured; give the bench at least two cores",
+        "one place only: applications run alone, and neither degradation nor the slowdown beside interference probes is measured; give the bench at least two cores",
     )
 
 
@@ -94,7 +94,7 @@ def test_what_no_meter_and_no_companion_can_tell_is_said():
     bench = bench_of("a", companions="never")
     assert left_out(bench, energy=False, counters=False) == (
         "no energy is measured, so what running together saves is not measured either",
-        "cache misses are not counted and no companions are wanted, so no memory class is told; write 'companions: auto'",
+        "cache misses are not counted and interference probes are off, so memory classes are not known; write 'companions: auto'",
     )
     assert left_out(bench_of("a", pairs=()), energy=False, counters=False) == ()
 

@@ -57,7 +57,7 @@ def test_an_error_without_words_of_its_own_is_told_in_the_systems():
         (0, None),
         (1, "ended with exit code 1: why"),
         (128, "ended with exit code 128: why"),
-        (139, "ended with exit code 139, by which a shell tells SIGSEGV: why"),
+        (139, "ended with exit code 139, by which a shell reports SIGSEGV: why"),
         (255, "ended with exit code 255: why"),
         (-9, "was ended by SIGKILL: why"),
         (-42, "was ended by signal 42: why"),

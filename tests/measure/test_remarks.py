@@ -4,14 +4,14 @@ import pytest
 
 from lpsched.measure.bench import Repeats
 from lpsched.measure.evidence import Sample, Setting
-from lpsched.measure.session import remarks_of
+from lpsched.measure.session import warnings_of
 from tests.measure.known_runs import OWN, C, M, bench_of, beside_companions, runs, summed_up
 
 CALM = beside_companions("a", by_memory=5.0, by_compute=5.0, on_memory=10.0)  # class I, beyond doubt
 
 
 def remarks(bench, *samples, **more):
-    return list(remarks_of(bench, summed_up(bench, *samples, **more)))
+    return list(warnings_of(bench, summed_up(bench, *samples, **more)))
 
 
 def test_a_bench_without_faults_has_no_remarks():
@@ -57,7 +57,7 @@ def test_applications_that_the_meter_missed_are_named():
         runs("a", 1.0, 1.0, joules=20.0, misses=0.0, instructions=9.0),
         runs("b", 1.0, 1.0, misses=0.0, instructions=9.0),
     )
-    assert found == ["the meter told no energy of b, so they have no watts"]
+    assert found == ["the meter reported no energy of b, so they have no watts"]
 
 
 def test_means_that_are_not_narrow_are_told_the_widest_first():
@@ -120,8 +120,10 @@ def test_runs_beside_companions_are_no_pairs_that_ran_faster():
 
 def test_why_there_is_no_class_is_said_in_each_case():
     alone = runs("a", 1.0, 1.0)
-    none = "no memory class of a: no cache misses were counted, and nothing ran beside companions"
-    some = "no memory class of a: no cache misses were counted, and not all runs beside the companions are there"
+    none = "no memory class of a: no cache misses were counted, and nothing ran beside interference probes"
+    some = (
+        "no memory class of a: no cache misses were counted, and not all runs beside the interference probes are there"
+    )
     assert remarks(bench_of("a"), alone) == [none]
     assert remarks(bench_of("a"), alone, OWN) == [some]
     assert remarks(bench_of("a"), alone, CALM) == [some]
@@ -129,7 +131,7 @@ def test_why_there_is_no_class_is_said_in_each_case():
     bench = bench_of("a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5))
     noisy = [*runs(f"{M}|{M}", 9.0, 13.0), *runs(f"{M}|{C}", 10.0, 10.0)]
     assert remarks(bench, alone, noisy, CALM) == [
-        "no memory class of a: the memory companion slows itself by 10 % +- 20 %, which may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
+        "no memory class of a: the memory probe slows itself by 10 % +- 20 %, which may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
     ]
 
 

@@ -84,7 +84,7 @@ def test_name_and_cap_that_are_asked_for_come_first(joined):
 def test_without_nodes_there_are_as_many_as_asked_for(joined):
     mixing = {"nodes": ..., "mixing": {"recirculation_kelvin_per_watt": [[0, 0, 0]] * 3}}
     assert joined([old()], mixing, nodes={"old": 3}).instance.nodes == (0, 0, 0)
-    with pytest.raises(InstanceError, match="found nodes in the room, and --count, needs one of the two"):
+    with pytest.raises(InstanceError, match="got nodes in the room, and --count, expected one of the two"):
         joined([old()], nodes={"old": 3})
 
 
@@ -116,21 +116,21 @@ def test_cores_of_the_room_that_no_bench_has_seen_together_are_refused(joined):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"mixing": ...}, "mixing: found nothing, needs exactly one of"),
-        ({"power_cap_watts": ...}, "power_cap_watts: found nothing, needs the most watts"),
-        ({"node_types": [{"name": "old"}]}, "airflow_m3_per_second: found nothing"),
-        ({"node_types": 3}, "node_types: found 3, needs a list"),
+        ({"mixing": ...}, "mixing: got nothing, expected exactly one of"),
+        ({"power_cap_watts": ...}, "power_cap_watts: got nothing, expected the most watts"),
+        ({"node_types": [{"name": "old"}]}, "airflow_m3_per_second: got nothing"),
+        ({"node_types": 3}, "node_types: got 3, expected a list"),
         (
             {"task_types": [{"name": "wlid", "arrivals_per_second": 1, "reward": 1}]},
-            "task_types[0].name: found 'wlid', needs an application that was measured: 'calm', 'wild'; did you",
+            "task_types[0].name: got 'wlid', expected an application that was measured: 'calm', 'wild'; did you",
         ),
         (
             {"node_types": [ROOM["node_types"][0] | {"name": "odl"}], "nodes": ["odl"]},
-            "node_types[0].name: found 'odl', needs a machine type that was measured: 'old'; did you mean 'old'",
+            "node_types[0].name: got 'odl', expected a machine type that was measured: 'old'; did you mean 'old'",
         ),
-        ({"format": "lpsched-bag/1"}, "needs 'lpsched-facility/1'"),
-        ({"description": 5}, "description: found 5, needs a text"),
-        ({"nodes": 5}, "nodes: found 5, needs a list"),
+        ({"format": "lpsched-bag/1"}, "expected 'lpsched-facility/1'"),
+        ({"description": 5}, "description: got 5, expected a text"),
+        ({"nodes": 5}, "nodes: got 5, expected a list"),
     ],
 )
 def test_what_a_room_must_say_is_told_with_its_place(joined, changes, words):
@@ -143,5 +143,5 @@ def test_what_a_room_must_say_is_told_with_its_place(joined, changes, words):
 def test_a_room_that_is_no_mapping_is_refused(tmp_path):
     path = tmp_path / "room.json"
     path.write_text("[1]")
-    with pytest.raises(InstanceError, match="found a list of 1, needs a mapping that begins with"):
+    with pytest.raises(InstanceError, match="got a list of 1, expected a mapping that begins with"):
         facility_in(path, [old()])

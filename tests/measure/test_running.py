@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.measure.bench import Application, Bench, Repeats
 from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
@@ -38,17 +38,17 @@ class KnownStage:
     absent: tuple[str, ...] = ()
     done: list[str | Setting] = field(default_factory=list)
 
-    def warm_up(self, application, watch):  # noqa: ARG002
+    def warm_up(self, application, cancel):  # noqa: ARG002
         self.done.append(application)
         return "ended with exit code 1" if application in self.broken else None
 
-    def idle_watts(self, watch):  # noqa: ARG002
+    def idle_watts(self, cancel):  # noqa: ARG002
         self.done.append("idle")
         return 40.0 + self.done.count("idle")
 
-    def perform(self, setting, watch):
+    def perform(self, setting, cancel):
         if self.stop_after is not None and len(self.runs) >= self.stop_after:
-            watch.stop()
+            cancel.stop()
             return None
         self.done.append(setting)
         if setting in self.failing:
@@ -73,13 +73,13 @@ class KeptInMemory:
         self.idle_watts_before = watts
 
 
-def ran(stage=None, kept=None, *, bench=BENCH, settings=SETTINGS, watch=None):
+def ran(stage=None, kept=None, *, bench=BENCH, settings=SETTINGS, cancel=None):
     return run_bench(
         bench,
         KnownStage() if stage is None else stage,
         settings,
         KeptInMemory() if kept is None else kept,
-        watch or Watch(),
+        cancel or CancelToken(),
     )
 
 
@@ -140,9 +140,9 @@ def test_what_a_program_that_fails_its_warm_up_is_part_of_is_not_run():
 
 @pytest.mark.parametrize("after", [0, 1, 7, 23])
 def test_a_bench_that_was_stopped_goes_on_without_measuring_anything_twice(after):
-    kept, first, watch = KeptInMemory(), KnownStage(stop_after=after), Watch()
-    run = ran(first, kept, watch=watch)
-    assert watch.is_stopped
+    kept, first, cancel = KeptInMemory(), KnownStage(stop_after=after), CancelToken()
+    run = ran(first, kept, cancel=cancel)
+    assert cancel.is_stopped
     assert run.unfinished
     assert run.idle_after is None
     assert len(kept.samples) == after
@@ -177,17 +177,17 @@ def test_runs_of_settings_that_are_no_longer_asked_for_stay():
 
 
 def test_the_limit_of_the_bench_ends_it_without_stopping_whoever_runs_it():
-    watch = Watch()
+    cancel = CancelToken()
     stage = KnownStage()
     at_once = Bench.model_construct(**dict(BENCH) | {"limit_seconds": 1e-9})
-    run = ran(stage, bench=at_once, watch=watch)
+    run = ran(stage, bench=at_once, cancel=cancel)
     assert (stage.done, run.samples, run.unfinished) == ([], (), SETTINGS)
-    assert not watch.is_stopped
+    assert not cancel.is_stopped
 
 
 def test_progress_counts_runs_and_ends_at_the_total():
     told: list[Progress] = []
-    ran(watch=Watch(listener=told.append))
+    ran(cancel=CancelToken(listener=told.append))
     counted = [(each.done, each.total) for each in told if each.done is not None]
     assert counted[0] == (0, 18)  # six settings, three times each at least
     assert counted[-1] == (24, 24)

@@ -182,10 +182,10 @@ def test_an_application_may_come_and_go_but_not_come_back_as_another(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("{", "line 2: found a line that is no JSON, needs one sample as JSON"),
-        ('{"format": "lpsched-run/1"}', r"format \(line 2\): found the text 'lpsched-run/1', needs"),
-        ('{"format": "lpsched-sample/1"}', "line 2: found a sample without 'application', needs all keys"),
-        ('{"format": "lpsched-sample/1", "application": "a"}', "line 2: found a sample without 'seconds'"),
+        ("{", "line 2: got a line that is no JSON, expected one sample as JSON"),
+        ('{"format": "lpsched-run/1"}', r"line 2, format: got the text 'lpsched-run/1', expected"),
+        ('{"format": "lpsched-sample/1"}', "line 2: got a sample without 'application', expected all keys"),
+        ('{"format": "lpsched-sample/1", "application": "a"}', "line 2: got a sample without 'seconds'"),
         (
             '{"format": "lpsched-sample/1", "application": "a", "seconds": NaN}',
             "without a number that makes sense as seconds",
@@ -193,12 +193,12 @@ def test_an_application_may_come_and_go_but_not_come_back_as_another(tmp_path):
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": -1}', "makes sense as seconds"),
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": true}', "makes sense as seconds"),
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": 1' + "0" * 400 + "}", "makes sense as seconds"),
-        ('{"format": "lpsched-sample/1", "application": "a", "seconds": 1, "beside": 3}', "line 2: found"),
+        ('{"format": "lpsched-sample/1", "application": "a", "seconds": 1, "beside": 3}', "line 2: got"),
         ('{"format": "lpsched-idle/1", "watts": "much"}', "makes sense as watts"),
-        ('{"format": "lpsched-bench-run/1", "machine": 3}', "line 2: found a sample without"),
+        ('{"format": "lpsched-bench-run/1", "machine": 3}', "line 2: got a sample without"),
         (
             '{"format": "lpsched-bench-run/1", "machine": ' + '{"a":' * 900 + "1" + "}" * 901,
-            "line 2: found a sample without",
+            "line 2: got a sample without",
         ),
     ],
 )
@@ -214,10 +214,10 @@ def test_a_line_that_is_no_sample_is_told_with_its_number(tmp_path, line, senten
 def test_samples_without_a_head_are_refused(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"format": "lpsched-sample/1", "application": "a", "seconds": 1.0}\n')
-    with pytest.raises(InstanceError, match="line 1: found samples of no bench, needs a first line with"):
+    with pytest.raises(InstanceError, match="line 1: got samples of no bench, expected a first line with"):
         read_samples(path)
     path.write_text("")
-    with pytest.raises(InstanceError, match="found no line, needs samples of a bench"):
+    with pytest.raises(InstanceError, match="got no line, expected samples of a bench"):
         read_samples(path)
 
 

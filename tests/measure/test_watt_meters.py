@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.measure.meters.energy import idle_watts
 from lpsched.measure.meters.power import Answer, WattCommand, WattStream
 
@@ -142,7 +142,7 @@ def test_runs_shorter_than_the_interval_are_told_once():
     assert meter.troubles == (
         (
             "the energy of some runs is not known: they were shorter than the interval of the meter"
-            f" ({meter.name}), which told no power while they ran; measure longer runs, or ask more often"
+            f" ({meter.name}), which reported no power while they ran; measure longer runs, or ask more often"
             " (energy: every_seconds)"
         ),
     )
@@ -225,14 +225,14 @@ def test_names_tell_the_program_and_how_often_but_no_password():
 class TestIdlePower:
     def test_it_is_the_mean_over_the_seconds(self):
         with command("echo 50 W") as meter:
-            assert idle_watts(meter, 0.2, Watch()) == pytest.approx(50.0)
+            assert idle_watts(meter, 0.2, CancelToken()) == pytest.approx(50.0)
 
     def test_there_is_none_when_the_meter_does_not_tell(self):
-        assert idle_watts(command("echo 1"), 0.01, Watch()) is None
+        assert idle_watts(command("echo 1"), 0.01, CancelToken()) is None
 
     def test_there_is_none_when_the_watch_is_over_first(self):
-        watch = Watch()
-        watch.stop()
+        cancel = CancelToken()
+        cancel.stop()
         begin = time.monotonic()
-        assert idle_watts(command("echo 1"), 1000.0, watch) is None
+        assert idle_watts(command("echo 1"), 1000.0, cancel) is None
         assert time.monotonic() - begin < HANG_SECONDS

@@ -28,20 +28,20 @@ def test_powers_scatter_as_times_do_unless_they_are_named():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sample=3", "sample: found an unknown key, needs one of samples, cov, power-cov, percentiles; correct it"),
-        ("percentile=5", "percentile: found an unknown key"),
-        ("samples", "samples: found no value, needs samples=...; give one"),
-        ("cov=0.1,cov=0.2", "cov: found two values, needs one; leave one out"),
-        ("samples=2.5", "samples: found '2.5', needs a whole number; correct it"),
-        ("samples=1", "samples: found 1, needs a whole number from 2 to 10,000,000; 1000 is enough for most"),
-        ("samples=nan", "samples: found 'nan', needs a whole number"),
-        ("cov=x", "cov: found 'x', needs a number from 0 (certain) to 5, or two of them as a range; correct it"),
-        ("cov=-1", "cov: found -1, needs a number from 0"),
-        ("cov=1.5-0.1", "cov: found 1.5-0.1, needs"),
-        ("power-cov=6", "power-cov: found 6, needs"),
-        ("cov=inf", "cov: found 'inf', needs"),
-        ("percentiles=5/x", "percentiles: found '5/x', needs numbers with slashes, as in 5/50/95; correct it"),
-        ("percentiles=101", "percentiles: found 101, needs numbers from 0 to 100; correct it"),
+        ("sample=3", "sample: got an unknown key, expected one of samples, cov, power-cov, percentiles; correct it"),
+        ("percentile=5", "percentile: got an unknown key"),
+        ("samples", "samples: got no value, expected samples=...; give one"),
+        ("cov=0.1,cov=0.2", "cov: got two values, expected one; leave one out"),
+        ("samples=2.5", "samples: got '2.5', expected a whole number; correct it"),
+        ("samples=1", "samples: got 1, expected a whole number from 2 to 10,000,000; 1000 is enough for most"),
+        ("samples=nan", "samples: got 'nan', expected a whole number"),
+        ("cov=x", "cov: got 'x', expected a number from 0 (certain) to 5, or two of them as a range; correct it"),
+        ("cov=-1", "cov: got -1, expected a number from 0"),
+        ("cov=1.5-0.1", "cov: got 1.5-0.1, expected"),
+        ("power-cov=6", "power-cov: got 6, expected"),
+        ("cov=inf", "cov: got 'inf', expected"),
+        ("percentiles=5/x", "percentiles: got '5/x', expected numbers with slashes, as in 5/50/95; correct it"),
+        ("percentiles=101", "percentiles: got 101, expected numbers from 0 to 100; correct it"),
     ],
 )
 def test_what_cannot_be_sampled_is_refused_with_the_reason(text, message):
@@ -53,12 +53,12 @@ def test_what_cannot_be_sampled_is_refused_with_the_reason(text, message):
 def test_all_faults_are_told_at_once():
     with pytest.raises(InstanceError) as refused:
         RiskOptions.read("foo=1,samples=x,cov=y")
-    assert [fault.where for fault in refused.value.faults] == ["foo", "samples", "cov"]
+    assert [issue.location for issue in refused.value.issues] == ["foo", "samples", "cov"]
 
 
 def test_a_front_may_be_ranked_by_a_percentile_above_0():
     assert RiskOptions.read("percentile=50", ranks=True).percentile == 50.0
-    with pytest.raises(InstanceError, match="percentile: found 0, needs a number above 0, up to 100"):
+    with pytest.raises(InstanceError, match="percentile: got 0, expected a number above 0, up to 100"):
         RiskOptions.read("percentile=0", ranks=True)
 
 

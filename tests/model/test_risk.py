@@ -37,11 +37,11 @@ def test_rows_name_units_and_show_what_does_not_exist_as_a_dash():
     risk = example()
     assert risk.headers() == ("", "planned", "mean", "deviation", "5 %", "50 %")
     assert risk.rows() == [
-        ("profit, EUR/hour", "5", "4.5", "0.25", "4.1", "4.5"),
-        ("makespan, seconds", "10", "-", "-", "9", "-"),
+        ("profit, EUR/h", "5", "4.5", "0.25", "4.1", "4.5"),
+        ("makespan", "10 s", "-", "-", "9 s", "-"),
     ]
-    assert risk.chance_rows() == [("chance of a loss", "1 %", "95 % sure: 0.1767 % to 5.449 %")]
-    assert risk.heading() == ("if times and powers scatter (coefficient of variation 0.3, of powers 0.1; 100 samples)")
+    assert risk.chance_rows() == [("chance of a loss", "1 %", "95 % confidence: 0.1767 % to 5.449 %")]
+    assert risk.heading() == ("If times and powers scatter (coefficient of variation 0.3, of powers 0.1; 100 samples)")
     assert "of powers" not in example(power_cov="0.3").heading()
 
 
@@ -63,4 +63,4 @@ def test_json_has_a_key_for_each_quantity_and_can_be_written():
 
 
 def test_a_notebook_shows_a_table():
-    assert "<td>profit, EUR/hour</td>" in example()._repr_html_()
+    assert "<td>profit, EUR/h</td>" in example()._repr_html_()

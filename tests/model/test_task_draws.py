@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_draws():
 def test_more_samples_than_can_be_held_are_refused_with_what_would_do():
     with pytest.raises(InstanceError) as refused:
         task_draws(10_000, SECONDS, WATTS, RiskOptions(samples=100_000), seed=0)
-    assert "found 100,000 samples of 10,000 tasks, needs at most 500,000,000 draws; ask for 50,000 samples" in str(
+    assert "got 100,000 samples of 10,000 tasks, expected at most 500,000,000 draws; ask for 50,000 samples" in str(
         refused.value
     )
 

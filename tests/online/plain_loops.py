@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lpsched.online import policies
-from lpsched.online.simulate import board, pairs, turns
+from lpsched.online.simulate import mapping, pairs, turns
 
-MODULES = (board, pairs, turns, policies)
+MODULES = (mapping, pairs, turns, policies)
 
 
 def run_plainly(monkeypatch):

@@ -56,11 +56,11 @@ def first_come(state, rng):  # noqa: ARG001 - policies have one form
     return answer
 
 
-def run(day, choose=first_come, *, seed=0, immediate=False, watch=None, **options):
+def run(day, choose=first_come, *, seed=0, immediate=False, cancel=None, **options):
     """Run a day under a function."""
     policy = Policy("by-hand", choose, immediate)
     rng = np.random.default_rng(seed)
-    return simulate_day(day, policy, rng, SimulationOptions(**options), watch=watch)
+    return simulate_day(day, policy, rng, SimulationOptions(**options), cancel=cancel)
 
 
 def starts(made):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lpsched.online.simulate import pairs as advantage
-from lpsched.online.simulate.board import frozen, present_of
+from lpsched.online.simulate.mapping import frozen, view_of
 from lpsched.online.simulate.pairs import Terms
 from lpsched.online.simulate.state import Draft
 from tests.online.plain_loops import run_plainly
@@ -66,10 +66,10 @@ def plain_definition(state, terms):
 
 
 def answer(state, terms):
-    board = advantage.most_gaining_first(present_of(state), terms)
-    count = int(board.done[0])
-    tasks = state.tasks[board.tasks[:count]].tolist()
-    return list(zip(tasks, board.machines[:count].tolist(), board.columns[:count].tolist(), strict=True))
+    mapping = advantage.most_gaining_first(view_of(state), terms)
+    count = int(mapping.done[0])
+    tasks = state.tasks[mapping.tasks[:count]].tolist()
+    return list(zip(tasks, mapping.machines[:count].tolist(), mapping.columns[:count].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("seed", range(300))

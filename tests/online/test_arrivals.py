@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.online import recovery as arrival_lines
 from lpsched.online import recovery as arrivals
 from lpsched.online.bound.offers import ArrivalPrices
@@ -62,10 +62,10 @@ def test_a_task_of_the_warm_up_may_wait_for_the_period():
 
 
 def test_a_watch_that_is_over_leaves_a_valid_schedule():
-    watch = Watch()
-    watch.stop()
+    cancel = CancelToken()
+    cancel.stop()
     made = two_tasks(decaying(9.0, until=25.0))
-    assert measure(made, schedule_from_prices(made, prices(1), watch=watch)).utility > 0.0
+    assert measure(made, schedule_from_prices(made, prices(1), cancel=cancel)).utility > 0.0
 
 
 @settings(max_examples=30)

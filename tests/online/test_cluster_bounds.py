@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MissingExtraError
 from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.offers import offers_of
@@ -49,15 +49,15 @@ def test_the_bound_of_waiting_is_a_cost_that_nobody_can_stay_below():
 
 
 def test_without_time_nobody_waits():
-    clusters, stopped = busy(WaitingCost("slowdown")), Watch()
+    clusters, stopped = busy(WaitingCost("slowdown")), CancelToken()
     stopped.stop()
-    for found in (arrival_bound(clusters, time_limit=0.0), arrival_bound(clusters, watch=stopped)):
+    for found in (arrival_bound(clusters, time_limit=0.0), arrival_bound(clusters, cancel=stopped)):
         assert found.bound == pytest.approx(-10.0)
 
 
 def test_bounds_of_waiting_are_told_with_what_not_waiting_costs():
     clusters, told = busy(WaitingCost("slowdown"), tasks=12), []
-    found = arrival_bound(clusters, watch=Watch(listener=lambda progress: told.append(progress.stage)))
+    found = arrival_bound(clusters, cancel=CancelToken(listener=lambda progress: told.append(progress.stage)))
     assert found.bound < -13.0
     assert (told[0], told[-1]) == ("bound -12", f"bound {found.bound:,.0f}")
 

@@ -1,4 +1,4 @@
-"""What a clusters file may say, and how each fault is told."""
+"""What a clusters file may say, and how each error is told."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.parallel import SOUND, sound_clusters, waiting_clusters
 TASK = {"arrival_seconds": 0, "task_type": "flow", "cores": 4, "utility": "slow"}
 
 
-def faults_of(raw) -> list[str]:
+def issues_of(raw) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         clusters_from_dict(raw)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def within(path: str, value: object) -> dict[str, Any]:
@@ -97,20 +97,20 @@ def test_numbers_and_names_of_numpy_are_read_like_others():
 
 
 @pytest.mark.parametrize(
-    ("raw", "fault"),
+    ("raw", "issue"),
     [
-        pytest.param([], "the file: found a list of 0, needs a mapping that begins with 'format: lpsched-clusters/1'; see 'lpsched new clusters'", id="a-list"),
-        pytest.param(sound_clusters(format="lpsched-day/1"), "format: found the text 'lpsched-day/1', needs 'lpsched-clusters/1'; bring a file of this kind, or use 'lpsched validate'", id="a-day"),
-        pytest.param(sound_clusters(format=...), "format: found no format, needs 'format: lpsched-clusters/1'; write it as the first key", id="no-format"),
-        pytest.param(waiting_clusters(waiting={"mesure": "seconds"}), "waiting.mesure: found an unknown key, needs one of measure, weight, at_least_seconds, points; did you mean 'measure'?", id="waiting-with-more"),
-        pytest.param(waiting_clusters(waiting={"measure": "points", "points": [[0, 0], [5, "x"]]}), "waiting.points[1][1]: found the text 'x', needs a cost: a number from 0 to 1e+30; write it as a plain number", id="point-a-text"),
-        pytest.param(waiting_clusters(period={"length_seconds": 5}), "period: found a period that counts besides a cost of waiting, needs the one or the other; drop it, or the key 'waiting'", id="waiting-and-period"),
-        pytest.param(sound_clusters(tasks={"file": "t.csv"}), "tasks.file: found the text 't.csv', needs the tasks themselves; read the clusters from a file", id="file-without-a-file"),
+        pytest.param([], "the file: got a list of 0, expected a mapping that begins with 'format: lpsched-clusters/1'; see 'lpsched new clusters'", id="a-list"),
+        pytest.param(sound_clusters(format="lpsched-day/1"), "format: got the text 'lpsched-day/1', expected 'lpsched-clusters/1'; bring a file of this kind, or use 'lpsched validate'", id="a-day"),
+        pytest.param(sound_clusters(format=...), "format: got no format, expected 'format: lpsched-clusters/1'; write it as the first key", id="no-format"),
+        pytest.param(waiting_clusters(waiting={"mesure": "seconds"}), "waiting.mesure: got an unknown key, expected one of measure, weight, at_least_seconds, points; did you mean 'measure'?", id="waiting-with-more"),
+        pytest.param(waiting_clusters(waiting={"measure": "points", "points": [[0, 0], [5, "x"]]}), "waiting.points[1][1]: got the text 'x', expected a cost: a number from 0 to 1e+30; write it as a plain number", id="point-a-text"),
+        pytest.param(waiting_clusters(period={"length_seconds": 5}), "period: got a period that counts besides a cost of waiting, expected the one or the other; drop it, or the key 'waiting'", id="waiting-and-period"),
+        pytest.param(sound_clusters(tasks={"file": "t.csv"}), "tasks.file: got the text 't.csv', expected the tasks themselves; read the clusters from a file", id="file-without-a-file"),
     ],
 )  # fmt: skip
-def test_each_fault_is_told_in_full(raw, fault):
-    found = faults_of(raw)
-    assert any(each.startswith(fault) for each in found), found
+def test_each_fault_is_told_in_full(raw, issue):
+    found = issues_of(raw)
+    assert any(each.startswith(issue) for each in found), found
 
 
 def test_all_faults_come_at_once_in_file_order():
@@ -119,7 +119,7 @@ def test_all_faults_come_at_once_in_file_order():
     raw["tasks"][0]["task_type"] = "flwo"
     raw["tasks"][3]["cores"] = -5
     raw["name"] = ""
-    assert [each.partition(":")[0] for each in faults_of(raw)] == [
+    assert [each.partition(":")[0] for each in issues_of(raw)] == [
         "name", "seconds.mesh.fat.1[0]", "priorities.high", "tasks[0].task_type", "tasks[3].cores"
     ]  # fmt: skip
 
@@ -134,21 +134,21 @@ def test_all_faults_come_at_once_in_file_order():
     ],
 )
 def test_one_fault_does_not_make_others(raw):
-    assert len(faults_of(raw)) == 1
+    assert len(issues_of(raw)) == 1
 
 
 def test_a_list_of_junk_costs_no_more_than_its_first_faults():
-    assert len(faults_of(tasks(*[3] * 50_000))) == 1000
-    assert len(faults_of(tasks(*[TASK | {"cores": 0}] * 50_000))) == 1000
-    assert len(faults_of(within("seconds.flow.thin", {f"x{n}": 1 for n in range(5_000)}))) <= 1001
+    assert len(issues_of(tasks(*[3] * 50_000))) == 1000
+    assert len(issues_of(tasks(*[TASK | {"cores": 0}] * 50_000))) == 1000
+    assert len(issues_of(within("seconds.flow.thin", {f"x{n}": 1 for n in range(5_000)}))) <= 1001
 
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
-    monkeypatch.setattr("lpsched.online.arriving_rows.PIECE", 1)
+    monkeypatch.setattr("lpsched.online.arriving_rows.CHUNK_ROWS", 1)
     assert clusters_from_dict(SOUND).arriving.told[1] == "deadline"
     assert list(clusters_from_dict(waiting_clusters()).arriving.job_numbers) == [7, 3, 9]
     later = tasks(TASK, TASK | {"job": 1})
-    assert faults_of(later) == [
-        "tasks[1].job: found 1, needs a number for every task, or for none; drop it, or add the others"
+    assert issues_of(later) == [
+        "tasks[1].job: got 1, expected a number for every task, or for none; drop it, or add the others"
     ]
-    assert faults_of(tasks(TASK | {"job": 1}, TASK))[0].startswith("tasks[1].job: found nothing")
+    assert issues_of(tasks(TASK | {"job": 1}, TASK))[0].startswith("tasks[1].job: got nothing")

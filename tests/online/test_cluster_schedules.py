@@ -55,7 +55,7 @@ def test_a_column_of_numbers_names_one_node_each(tmp_path):
         assert read_clusters_schedule(CLUSTERS, tmp_path / "s.parquet").placed == (PLACED[2],)
 
 
-NODES = "needs nodes as in 1-4;9; correct it"
+NODES = "expected nodes as in 1-4;9; correct it"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_every_task_may_have_a_row(tmp_path):
 def test_all_faults_come_at_once(tmp_path):
     with pytest.raises(InstanceError) as caught:
         read(tmp_path, HEADER + "x,c0,,y,1\n0,c0,,0,z\n")
-    assert [each.where for each in caught.value.faults] == [
-        "rows[0].task (line 2)", "rows[0].start_seconds (line 2)", "rows[1].nodes (line 3)"
+    assert [each.location for each in caught.value.issues] == [
+        "line 2, rows[0].task", "line 2, rows[0].start_seconds", "line 3, rows[1].nodes"
     ]  # fmt: skip
 
 
@@ -99,6 +99,6 @@ def test_a_task_on_a_hundred_thousand_scattered_nodes_is_written_and_read(tmp_pa
 
 
 def test_other_endings_are_not_written(tmp_path):
-    with pytest.raises(OutputError, match=re.escape("needs the ending .csv or .parquet; choose one")):
+    with pytest.raises(OutputError, match=re.escape("expected the ending .csv or .parquet; choose one")):
         write_clusters_schedule(ClustersSchedule(PLACED), tmp_path / "s.json")
     assert list(tmp_path.iterdir()) == []

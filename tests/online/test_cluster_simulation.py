@@ -8,16 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.parts import Cluster, Period
-from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun, headers_of
+from lpsched.online.result.policy import COLUMNS as POLICY_COLUMNS
+from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.utility import WaitingCost
 from lpsched.report.figures import timeline as module
-from lpsched.report.figures.simulation import simulation_picture, traces_picture, wait_rows, waits_picture
+from lpsched.report.figures.simulation import simulation_figure, traces_figure, wait_rows, waits_figure
 from lpsched.report.figures.timeline import (
     BUSY_COLUMNS,
     COLUMNS,
@@ -26,9 +27,9 @@ from lpsched.report.figures.timeline import (
     MOST_LOOKS,
     ROWS,
     looks_of,
-    node_picture,
+    node_figure,
     node_times,
-    times_picture,
+    times_figure,
 )
 from lpsched.report.html.days import simulation_page
 from lpsched.report.online_answers import cost_words, in_words, lead_of, notes, simulation_tables
@@ -79,7 +80,7 @@ def on_nodes(*placed):
 def test_the_page_of_utilities_is_whole(clusters, result):
     text = simulation_page(clusters, result)
     page = Reader(text)
-    assert page.faults == []
+    assert page.issues == []
     assert page.of("h2") == [
         "Policies side by side",
         "Utility and energy over the period",
@@ -96,30 +97,31 @@ def test_the_page_of_utilities_is_whole(clusters, result):
 
 def test_the_page_of_costs_tells_no_utility(waiting, costs):
     page = Reader(simulation_page(waiting, costs))
-    assert page.faults == []
+    assert page.issues == []
     heads = page.of("h2")
     assert "Cost over time" in heads
     assert "Utility by priority" not in heads
-    # Bounded slowdowns of 1, 2 and 3: a cost of 6, of which 4 is two thirds, rounded down.
-    lead = "easy costs 6, the least of 2 policies; 66.66 % of it no schedule can avoid: none costs less than 4"
-    assert f"{lead}, proved." in page.of("p")
+    # Bounded slowdowns of 1, 2 and 3: a cost of 6, half as much again as the bound of 4.
+    assert "Best of 2 policies: easy and 1 other, cost 6; at least 4 in any schedule (gap 50 %, proved)." in page.of(
+        "p"
+    )
 
 
 def test_the_page_is_whole_where_no_policy_has_an_answer(waiting, costs):
     failed = PolicyEntry("<lazy>", "policy", (PolicyRun(0, reason="it did nothing"),), None, Judged.WAITING)
     page = Reader(simulation_page(waiting, replace(costs, policies=(failed,))))
-    assert page.faults == []
-    assert "No policy has an answer." in page.of("p")
+    assert page.issues == []
+    assert "No policy has a result." in page.of("p")
     assert "it did nothing" in page.of("td")
 
 
 def test_costs_are_positive_in_tables_and_pictures(costs):
     shown = printed(simulation_tables(costs))
-    assert re.search(r"naive, nothing waits +3 +1 *\n", shown)
-    assert re.search(r"no schedule below +4 +1.333 *\n", shown)
-    assert re.search(r"easy +6 +2 +66.66 % +100 % +10 +20 +3 ", shown)
-    assert "; found in 1.5 s. unavoidable: that part of the cost." in shown
-    (axes,) = traces_picture(costs).axes  # nobody knows the energy
+    assert re.search(r"no-wait reference +3 +1 *\n", shown)
+    assert re.search(r"bound \(proved\) +4 +1.333 *\n", shown)  # 4 / 3, rounded down
+    assert re.search(r"easy +6 +2 +50 % +100 % +10 s +20 s +3 ", shown)
+    assert "The bound was found in 1.5 s." in " ".join(shown.split())
+    (axes,) = traces_figure(costs).axes  # nobody knows the energy
     assert axes.get_ylabel() == "cost of the tasks done so far"
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
     assert lines["easy"][-1] == pytest.approx(6.0)
@@ -128,7 +130,7 @@ def test_costs_are_positive_in_tables_and_pictures(costs):
 
 def test_the_picture_of_costs_has_waits_and_that_of_utilities_priorities(result, costs):
     lowest = [
-        [axes.get_xlabel() for part in simulation_picture(each).subfigs for axes in part.axes][-1]
+        [axes.get_xlabel() for part in simulation_figure(each).subfigs for axes in part.axes][-1]
         for each in (result, costs)
     ]
     assert lowest[0].startswith("utility earned")
@@ -136,7 +138,7 @@ def test_the_picture_of_costs_has_waits_and_that_of_utilities_priorities(result,
 
 
 def test_waits_are_where_the_table_says(costs):
-    (axes,) = waits_picture(costs).axes
+    (axes,) = waits_figure(costs).axes
     marks = {line.get_label(): line for line in axes.lines if line.get_marker() not in {"", "None", None}}
     assert {name: np.asarray(mark.get_xdata())[0] for name, mark in marks.items()} == {
         "median": 10.0, "mean": 10.0, "95 % wait no longer": 20.0, "longest": 20.0,
@@ -148,8 +150,8 @@ def test_waits_are_where_the_table_says(costs):
 
 
 def test_how_clusters_were_run_is_said(result, costs):
-    assert in_words(result) == "2 trials; seed 0; a mapping event every 60 s; at most 0.01 GJ"
-    told = "one trial; seed 0; cost: bounded slowdown (runs of 10 s at least); a mapping event at every arrival"
+    assert in_words(result) == "2 trials; seed 0; a scheduling event every 60 s; energy at most 2.778 kWh"
+    told = "1 trial; seed 0; cost: bounded slowdown (runs of 10 s at least); a scheduling event at every arrival"
     assert in_words(costs) == f"{told} and end"
     options = {**result.options, "drop_below": 0.5, "energy_filter": "per-task", "leniency": 2.0}
     assert in_words(replace(result, options=options)).endswith(
@@ -176,20 +178,22 @@ def test_on_a_narrow_terminal_no_column_is_lost(result, costs):
         lines = printed(simulation_tables(made), width=80).splitlines()
         heads = [line.split() for line in lines if line.startswith("policy")]
         words = [word for head in heads for word in head if word != "policy"]
-        assert words == " ".join(headers_of(made.judged)[1:]).split()
+        hidden = {"dropped", *(() if made.bound is not None else ("gap",))}  # tasks of `result` are left waiting
+        heads = [column.header for column in POLICY_COLUMNS[made.judged] if column.header not in hidden]
+        assert words == " ".join(heads).split()
         assert max(map(len, lines)) <= 80
 
 
 def test_worths_are_of_nodes_and_without_watts_of_no_energy(costs):
     bounds = (TrialBounds(0, -3.0, -4.0, 1.5, (("all", 12.0),), None, 3),)
     shown = printed(simulation_tables(replace(costs, trials=bounds)))
-    assert re.search(r"one more +saves at most, cost\n", shown)
+    assert re.search(r"marginal value of one more \(LP\) +cost saved\n", shown)
     assert re.search(r"an hour of a node of all +12\n", shown)
     assert "kWh" not in shown
 
 
 def test_the_sentence_of_utilities_is_that_of_days(result):
-    assert lead_of(result).startswith(f"{result.best.name} earns ")
+    assert lead_of(result).startswith(f"Best of 2 policies: {result.best.name}, mean utility ")
 
 
 def test_every_run_is_a_rectangle_for_each_range_of_its_nodes():
@@ -249,9 +253,9 @@ def test_cells_of_a_million_nodes_are_few():
         (0.0, 600.0), (600.0, 7200.0), (7200.0, 40_000.0),
     }  # fmt: skip
     assert max(each.high for each in only.rectangles) == pytest.approx(nodes / 2)
-    svg = picture_bytes(node_picture(times, "busy"), ".svg")
+    svg = figure_bytes(node_figure(times, "busy"), ".svg")
     assert len(svg) < 500_000
-    assert svg == picture_bytes(node_picture(times, "busy"), ".svg")
+    assert svg == figure_bytes(node_figure(times, "busy"), ".svg")
 
 
 def test_of_many_clusters_the_largest_are_drawn_in_their_order():
@@ -263,19 +267,19 @@ def test_of_many_clusters_the_largest_are_drawn_in_their_order():
 
 def test_nothing_at_all_can_be_drawn():
     for clusters in (three_tasks(), three_tasks(length_seconds=20.0), waiting_tasks()):
-        assert picture_bytes(node_picture(node_times(clusters, NOTHING), "nothing"), ".svg")
+        assert figure_bytes(node_figure(node_times(clusters, NOTHING), "nothing"), ".svg")
 
 
-def test_looks_tell_p_states_then_types_then_waits():
+def test_looks_show_p_states_then_types_then_waits():
     tasks = [Task(0.0, task_type=n % 2) for n in range(3)]
     placed = on_nodes((0, ((1, 1),), 0.0), (1, ((1, 1),), 600.0), (2, ((1, 1),), 601.0))
     two = worth_one([[1.0], [1.0]], [1], tasks)
     looks = looks_of(two, placed)
-    assert (looks.tell, looks.names, looks.numbers) == ("task type", ("t0", "t1"), (0, 1, 0))
+    assert (looks.meaning, looks.names, looks.numbers) == ("task type", ("t0", "t1"), (0, 1, 0))
     one = worth_one([[1.0]], [1], [Task(0.0)] * 3)
     looks = looks_of(one, placed)
     assert looks.names == ("began at once", "waited up to 10 min", "up to 2 hours")
-    assert (looks.tell, looks.numbers, looks.light_first) == ("wait", (0, 1, 2), True)
+    assert (looks.meaning, looks.numbers, looks.light_first) == ("wait", (0, 1, 2), True)
     states = worth_one([[1.0, 2.0]], [1], [Task(0.0)] * 2, p_states=[("fast", "slow")])
     slow = ClustersSchedule(tuple(PlacedOnNodes(n, "c0", ((1, 1),), 2.0 * n, "slow") for n in range(2)))
     assert looks_of(states, slow).names == ("slow",)
@@ -294,7 +298,7 @@ def test_every_look_has_a_colour_and_a_hatch_of_its_own():
     count = MOST_LOOKS
     clusters = worth_one([[1.0]] * count, [1], [Task(0.0, task_type=n) for n in range(count)])
     times = node_times(clusters, on_nodes(*((n, ((1, 1),), float(n)) for n in range(count))))
-    (legend,) = node_picture(times, "p").legends
+    (legend,) = node_figure(times, "p").legends
     patches = legend.get_patches()
     assert len({patch.get_facecolor() for patch in patches}) == count
     assert len({patch.get_hatch() or "" for patch in patches}) == count
@@ -305,7 +309,7 @@ def test_names_with_markup_are_drawn_as_they_stand(waiting, costs):
     placed = tuple(replace(each, cluster="$x_1$ <b>[red]") for each in costs.best.schedule.placed)
     runs = tuple(replace(run, busy=(("$x_1$ <b>[red]", 1.0),)) for run in costs.best.runs)
     entry = replace(costs.best, name="$p$", runs=runs, schedule=ClustersSchedule(placed))
-    shown = texts(times_picture(odd, entry))
+    shown = texts(times_figure(odd, entry))
     assert r"\$x_1\$ <b>[red], 2 nodes" in shown
     assert r"seconds, under \$p\$" in shown
     page = simulation_page(odd, replace(costs, policies=(replace(entry, name="<script>"),)))
@@ -313,7 +317,7 @@ def test_names_with_markup_are_drawn_as_they_stand(waiting, costs):
 
 
 def test_the_edges_of_the_period_are_dashed(clusters, result):
-    axes = times_picture(clusters, result.best).axes[0]
+    axes = times_figure(clusters, result.best).axes[0]
     dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
     assert [np.asarray(line.get_xdata())[0] for line in dashed] == [6.0, 36.0]  # minutes: 360 s and 2,160 s
 
@@ -322,5 +326,5 @@ def test_a_rectangle_too_thin_to_see_is_a_line():
     options = ClusterOptions(every_seconds=None)
     clusters = three_tasks()
     made = simulate(clusters, ["easy"], options=options)
-    axes = times_picture(clusters, made.best).axes[0]
+    axes = times_figure(clusters, made.best).axes[0]
     assert axes.patches[0].get_linewidth() > 0.0

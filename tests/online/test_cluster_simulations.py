@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.generate.day import another_day
 from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.bound.solve import ArrivalBound, arrival_bound
 from lpsched.online.cluster_policies import cluster_policy_names, forget, register
 from lpsched.online.compare import backend, simulations
-from lpsched.online.compare.backend import ClusterStage, usual_options
+from lpsched.online.compare.backend import ClusterBackend, usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
@@ -84,16 +84,16 @@ def test_waiting_is_a_cost():
     assert math.copysign(1.0, answer["naive_cost"]) == 1.0
 
 
-def test_the_share_of_a_cost_that_nobody_can_avoid_is_told(monkeypatch):
-    # Of 30 s no schedule avoids 24: 80 %.
+def test_a_cost_has_its_gap_to_the_lower_bound(monkeypatch):
+    # Of 30 s no schedule avoids 24: a share of 80 %, a gap of 6 / 24.
     monkeypatch.setattr(simulations, "arrival_bound", bounded_by(-24.0))
     result = simulate(waiting_tasks(), ["easy"], bound=True)
     assert result.policies[0].mean("share_of_bound").mean == 0.8
     assert result.to_dict()["cost_bound"] == 24.0
     assert [row[:4] for row in result.rows()] == [
-        ("naive, nothing waits", "0", "0", ""),
-        ("no schedule below", "24", "8", ""),
-        ("easy", "30", "10", "80 %"),
+        ("no-wait reference", "0", "0", ""),
+        ("bound (proved)", "24", "8", ""),
+        ("easy", "30", "10", "25 %"),
     ]
 
 
@@ -114,29 +114,29 @@ def test_no_policy_passes_the_real_bound(clusters):
 
 def test_what_nobody_did_costs_as_much_as_somebody_who_lets_none_wait():
     clusters = waiting_tasks(WaitingCost("slowdown", "cores"))
-    stage = ClusterStage(clusters, AT_ONCE)
-    assert stage.naive() == -6.0  # three tasks of two cores, slowdown 1
+    backend = ClusterBackend(clusters, AT_ONCE)
+    assert backend.no_wait_reference() == -6.0  # three tasks of two cores, slowdown 1
     assert simulate(clusters, ["easy"]).policies[0].runs[0].naive == -6.0
 
 
 def test_policies_that_need_utility_are_refused_where_tasks_only_wait(monkeypatch):
     with pytest.raises(InstanceError, match="'max-upe', which looks at utility, for tasks that are judged"):
         simulate(waiting_tasks(), ["easy", "max-upe"])
-    blind = ClusterStage(waiting_tasks(), AT_ONCE).all_names()
+    blind = ClusterBackend(waiting_tasks(), AT_ONCE).all_names()
     assert {"easy", "conservative", "random", "multiple-queues"} <= set(blind)
     assert not set(UTILITY_AWARE) & set(blind)
-    assert ClusterStage(three_tasks(), AT_ONCE).all_names() == tuple(cluster_policy_names())
+    assert ClusterBackend(three_tasks(), AT_ONCE).all_names() == tuple(cluster_policy_names())
     monkeypatch.setattr(simulations, "work_off", lambda *_, **__: [])  # compiling all would take long
     assert [entry.name for entry in simulate(waiting_tasks(), ["all"]).policies] == list(blind)
 
 
 def test_a_policy_with_placeholders_is_called_so():
     asked = ["max-upe", "max-upe:reservations", "max-util:placeholders", "easy"]
-    stage = ClusterStage(three_tasks(), replace(AT_ONCE, placeholders=True))
+    backend = ClusterBackend(three_tasks(), replace(AT_ONCE, placeholders=True))
     names = ["max-upe:placeholders", "max-upe", "max-util:placeholders", "easy"]
-    assert [stage.find(each).name for each in asked] == names
+    assert [backend.find(each).name for each in asked] == names
     ours = ["max-upe", "max-upe", "max-util:placeholders", "easy"]
-    assert [ClusterStage(three_tasks(), AT_ONCE).find(each).name for each in asked] == ours
+    assert [ClusterBackend(three_tasks(), AT_ONCE).find(each).name for each in asked] == ours
 
 
 def test_the_name_says_whether_placeholders_are_used(monkeypatch):
@@ -147,7 +147,7 @@ def test_the_name_says_whether_placeholders_are_used(monkeypatch):
         return simulate_clusters(clusters, policy, *given, **options)
 
     monkeypatch.setattr(backend, "simulate_clusters", spied)
-    monkeypatch.setattr(ClusterStage, "rehearse", lambda *_, **__: None)
+    monkeypatch.setattr(ClusterBackend, "warm_up", lambda *_, **__: None)
     options = replace(AT_ONCE, placeholders=True)
     result = simulate(three_tasks(), ["max-upe", "max-upe:reservations"], options=options)
     assert seen == [("max-upe:placeholders", True), ("max-upe", False)]
@@ -253,13 +253,13 @@ def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypat
 
 
 def test_whoever_says_stop_has_what_was_done():
-    watch = Watch(listener=lambda progress: watch.stop() if "conservative" in progress.stage else None)
-    result = simulate(waiting_tasks(), ["easy", "conservative", "random"], watch=watch)
+    cancel = CancelToken(listener=lambda progress: cancel.stop() if "conservative" in progress.stage else None)
+    result = simulate(waiting_tasks(), ["easy", "conservative", "random"], cancel=cancel)
     first, second, third = result.policies
     assert first.answers
     assert second.reasons == ((0, "stopped before its end"),)
     assert third.reasons == ((0, "stopped before it began"),)
-    assert result.rows()[0][:3] == ("naive, nothing waits", "0", "0")  # of the run that is known
+    assert result.rows()[0][:3] == ("no-wait reference", "0", "0")  # of the run that is known
     assert result.trials[0].tasks == 3
 
 
@@ -268,11 +268,11 @@ def test_whoever_says_stop_has_what_was_done():
     [
         (three_tasks(), {"options": SimulationOptions()}, "ClusterOptions, for clusters"),
         (two_tasks(), {"options": ClusterOptions(), "policies": ["fcfs"]}, "SimulationOptions, for a day"),
-        (three_tasks(), {"offline": True}, "offline: found clusters"),
+        (three_tasks(), {"offline": True}, "offline: got clusters"),
         (three_tasks(), {"trials": 2}, "made_by"),
-        (three_tasks(), {"policies": []}, "policies: found none.*easy"),
-        (three_tasks(), {"policies": [7]}, "found 7, needs a name, a ClusterPolicy or a function"),
-        (two_tasks(), {"policies": [7]}, "found 7, needs a name, a Policy or a function"),
+        (three_tasks(), {"policies": []}, "policies: got none.*easy"),
+        (three_tasks(), {"policies": [7]}, "got 7, expected a name, a ClusterPolicy or a function"),
+        (two_tasks(), {"policies": [7]}, "got 7, expected a name, a Policy or a function"),
         (three_tasks(), {"policies": ["eazy"]}, "easy"),
         (three_tasks(), {"policies": ["easy:placeholders"]}, "easy:placeholders"),
     ],
@@ -304,7 +304,7 @@ def test_a_rehearsal_comes_to_an_end(waiting, monkeypatch):
 
     monkeypatch.setattr(backend, "simulate_clusters", spied)
     clusters = three_tasks() if waiting is None else waiting_tasks(waiting)
-    stage = ClusterStage(clusters, ClusterOptions(energy_filter="per-task"))
-    stage.rehearse("easy")
+    own = ClusterBackend(clusters, ClusterOptions(energy_filter="per-task"))
+    own.warm_up("easy")
     assert [len(each.schedule.placed) for each in ran] == [2]
-    arrival_bound(stage.rehearsal().instance)
+    arrival_bound(own.warm_up_backend().instance)

@@ -42,10 +42,10 @@ def with_tasks(folder, text, name="t.csv"):
     return path
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_clusters(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -230,24 +230,24 @@ def test_a_job_number_of_64_bits_survives(tmp_path):
 def test_lines_of_rules_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
     monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
     text = HEADER + ROWS + "\n100,flow,33,,,,,,slow\n"
-    (fault,) = faults_of(with_tasks(tmp_path, text))
-    assert fault.startswith("tasks[4].cores (t.csv, line 7): found 33 cores")
+    (issue,) = issues_of(with_tasks(tmp_path, text))
+    assert issue.startswith("t.csv, line 7, tasks[4].cores: got 33 cores")
 
 
 def test_a_line_of_a_yaml_file_is_told(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text(yaml_text(sound_clusters(tasks=[*SOUND["tasks"], SOUND["tasks"][3] | {"cores": 999}])))
     line = len(path.read_text().splitlines())
-    assert any(each.startswith(f"tasks[4].cores (line {line}): found 999 cores") for each in faults_of(path))
+    assert any(each.startswith(f"line {line}, tasks[4].cores: got 999 cores") for each in issues_of(path))
     seconds = {"flow": {"thin": {1: 800.0, 4: -1.0}}}
     path.write_text(yaml_text(sound_clusters(seconds=seconds)))
-    assert any(re.match(r"seconds\.flow\.thin\.4 \(line 11\): found -1\.0", each) for each in faults_of(path))
+    assert any(re.match(r"line 11, seconds\.flow\.thin\.4: got -1\.0", each) for each in issues_of(path))
 
 
 def test_a_number_of_nodes_given_twice_is_told(tmp_path):
     text = yaml_text(sound_clusters())
     (tmp_path / "c.yaml").write_text(text.replace("thin: {1: 800.0,", "thin: {1: 800.0, 1: 2.0,", 1))
-    assert any("found a key that was given before" in each for each in faults_of(tmp_path / "c.yaml"))
+    assert any("got a key that was given before" in each for each in issues_of(tmp_path / "c.yaml"))
 
 
 def test_awkward_names_survive(tmp_path):

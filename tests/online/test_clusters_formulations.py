@@ -11,7 +11,7 @@ from lpsched.online.bound import choices as arrival_cut_runs
 from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import choices as arrival_worths
 from lpsched.online.bound import prices as arrival_softening
-from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.no_waiting import no_wait_reference
 from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import (
     Looker,
@@ -93,7 +93,7 @@ def two_waiting(waiting=SECONDS, **changes):
 def test_without_prices_nobody_waits():
     clusters = two_waiting(WaitingCost("slowdown"))
     assert bound(clusters, prices(0.0, 20.0)) == pytest.approx(-2.0)
-    assert naive_of(offers_of(clusters), WHOLE) == -2.0
+    assert no_wait_reference(offers_of(clusters), WHOLE) == -2.0
 
 
 def test_of_two_tasks_for_all_nodes_one_waits():
@@ -151,7 +151,7 @@ def test_prices_found_for_waiting_are_nearly_as_good_as_the_best(waiting):
     clusters = crowd(waiting)
     offers = offers_of(clusters)
     edges = crowded_slots(offers, 12)
-    best, naive = most_earned(clusters, edges.tolist()).utility, naive_of(offers, WHOLE)
+    best, naive = most_earned(clusters, edges.tolist()).utility, no_wait_reference(offers, WHOLE)
     found = arrival_prices(offers.risen(), edges, temperatures=(0.1, 0.03, 0.01, 0.003, 0.001, 3e-4))
     assert best < naive - 1.0  # so that there is something to find
     assert best - 1e-9 * abs(best) <= proved_by(offers, found) <= best + 0.02 * (naive - best)

@@ -28,10 +28,10 @@ ONE = simple_clusters([[2.0]], [1], [Task(0.0, 1, decaying(1.0))], watts=[[3.0]]
 WAITS = simple_clusters([[2.0]], [4], [Task(0.0, 3)], waiting=WaitingCost())
 
 
-def faults_of(whole=ONE, /, **changes) -> list[str]:
+def issues_of(whole=ONE, /, **changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         whole.model_copy(update=changes)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def tasks_of(arrivals=(0.0,), types=None, cores=None, **more) -> ParallelTasks:
@@ -45,7 +45,7 @@ def test_clusters_count_tasks_nodes_cores_and_columns():
     assert (clusters.tasks, clusters.nodes, clusters.cores) == (4, 10, 64)  # 8 x 4 + 2 x 16 cores
     assert clusters.modes == ((0, 0), (1, 0), (1, 1))
     assert [clusters.p_state(column) for column in range(3)] == [None, "P0", "P1"]
-    assert repr(clusters) == "Clusters('sound': 4 tasks on 10 nodes; 2 task types, 2 clusters)"
+    assert repr(clusters) == "<Clusters 'sound': 4 tasks on 10 nodes with 64 cores (2 task types, 2 clusters)>"
 
 
 def test_a_task_takes_the_nodes_that_have_its_cores():
@@ -174,69 +174,69 @@ def test_clusters_are_equal_by_what_they_say_and_survive_pickling():
 
 
 @pytest.mark.parametrize(
-    ("changes", "fault"),
+    ("changes", "issue"),
     [
-        ({"name": ""}, "name: found an empty name"),
-        ({"clusters": ()}, "clusters: found an empty list, needs at least one cluster; add a cluster"),
-        ({"task_types": ()}, "task_types: found an empty list, needs at least one task type; add a task type"),
-        ({"clusters": (Cluster("c0", 10**15, 2),)}, "clusters: found 2,000,000,000,000,000 cores in total, needs at most 10^15; scale the instance down"),
-        ({"clusters": (Cluster("c", 1), Cluster("c", 1))}, "clusters[1].name: found 'c' once more, needs a name of its own; rename one"),
-        ({"clusters": (Cluster("c", 1, 1, ("a", "a")),)}, "clusters[0].p_states[1]: found 'a' once more, needs a name of its own; rename one"),
-        ({"clusters": (Cluster("c", 1, 1, ("a",)), Cluster("c:a", 1))}, "clusters[0]: found 'c:a', which names a P-state here and another cluster, needs labels that differ; rename one"),
-        ({"task_types": (DayTaskType("t"), DayTaskType("t"))}, "task_types[1].name: found 't' once more, needs a name of its own; rename one"),
-        ({"seconds": NodeCurves(((),))}, "seconds: found cells of 1 x 0, needs 1 x 1, task types x columns; mend its shape"),
-        ({"seconds": NodeCurves(((((1, -1.0),),),))}, "seconds[0][0][0]: found -1.0, needs seconds: a number from 1e-30 to 1e+30; correct it"),
-        ({"watts": NodeCurves(((((1, -1.0),),),))}, "watts[0][0][0]: found -1.0, needs watts: a number from 0 to 1e+30; correct it"),
-        ({"watts": NodeCurves(((None,),))}, "watts[0][0]: found a time but no power for 't0' on 'c0', needs both or neither; give it watts, or remove its time"),
-        ({"seconds": NodeCurves(((None,),))}, "seconds[0][0]: found a power but no time for 't0' on 'c0', needs both or neither; give it seconds, or remove its power"),
-        ({"seconds": NodeCurves(((None,),)), "watts": None}, "tasks[0].cores: found 1 cores for task type 't0', which no cluster can run, needs a curve of seconds for it on some cluster; add one, or drop such tasks"),
-        ({"seconds": NodeCurves(((((2, 1.0),),),))}, "tasks[0].cores: found 1 cores, that is 1 nodes of 'c0', needs 2 to 2 nodes, for which seconds of 't0' on 'c0' are told; extend seconds, or drop such tasks"),
-        ({"watts": NodeCurves(((((2, 1.0),),),))}, "tasks[0].cores: found 1 cores, that is 1 nodes of 'c0', needs 2 to 2 nodes, for which watts of 't0' on 'c0' are told; extend watts, or drop such tasks"),
-        ({"arriving": tasks_of(cores=[2])}, "tasks[0].cores: found 2 cores for task type 't0', which no cluster can run, needs at most 1, as the largest cluster has that can run it; lower it, or add nodes"),
-        ({"arriving": tasks_of([0.0] * 3, cores=[1, 3, 2])}, "tasks[1].cores: found 3 cores for task type 't0' (and 1 tasks more), which no cluster can run"),
-        ({"arriving": tasks_of([])}, "tasks: found no tasks, needs at least one task; add a task"),
-        ({"arriving": tasks_of([1.0, 0.5])}, "tasks[1].arrival_seconds: found 0.5 s after 1.0 s, needs tasks by never-falling arrival; sort them by arrival_seconds"),
-        ({"arriving": tasks_of([math.nan])}, "tasks[0].arrival_seconds: found NaN"),
-        ({"arriving": tasks_of(types=[1])}, "tasks[0].task_type: found 1, needs a number from 0 to 0, of a task type; correct it"),
-        ({"arriving": tasks_of(cores=[0])}, "tasks[0].cores: found 0, needs a whole number from 1 to 10^15; correct it, or drop the entry"),
-        ({"arriving": tasks_of(work=[0.0])}, "tasks[0].work: found 0.0, needs work, by which seconds are multiplied: a number from 1e-30 to 1e+30; correct it"),
-        ({"arriving": tasks_of(work=[math.nan], requested=[1.0])}, "tasks[0].work: found NaN"),
-        ({"arriving": tasks_of(requested=[math.inf])}, "tasks[0].requested_work: found infinity"),
-        ({"arriving": tasks_of(work=[2.0], requested=[1.0])}, "tasks[0].requested_work: found 1.0, below the work of 2.0, needs at least the work; raise it"),
-        ({"arriving": tasks_of(work=[1e30])}, "tasks[0].work: found work that makes 2e+30 to 2e+30 seconds, needs 1e-30 to 1e+30 seconds; correct the unit"),
-        ({"arriving": tasks_of(utilities=["v"])}, "tasks[0].utility: found 'v', needs one of utility_functions; correct it, or add it there"),
-        ({"arriving": tasks_of(utilities=[Levels("a", "b", "c")])}, "tasks[0].urgency: found 'b', needs one of urgencies; correct it, or add it there"),
-        ({"arriving": tasks_of(utilities=[])}, "tasks: found tasks without a utility, and no cost of waiting, needs the one or the other; say what tasks are worth, or add the key 'waiting'"),
-        ({"arriving": tasks_of([0.0, 1.0], utilities=["u0"])}, "tasks: found columns of different lengths, needs arrival, type, cores, work and request of each task; complete them"),
-        ({"arriving": tasks_of(jobs=[1, 2])}, "tasks: found columns of different lengths"),
-        ({"arriving": replace(tasks_of(), told=("u0", "u0"))}, "tasks: found numbers of utilities in another order"),
-        ({"period": Period(energy_constraint_joules=1.0), "watts": None}, "period.energy_constraint_joules: found an energy constraint, needs watts, for energy to be known; add the key 'watts', or drop the constraint"),
-        ({"period": Period(1e30, 1.0)}, "period.length_seconds: found 1.0 s after a warm-up of 1e+30 s"),
-        ({"made_by": {"generator": "me"}}, "made_by.seed: found nothing"),
-        ({"priorities": {"high": -1.0}}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
-        ({"waiting": WaitingCost()}, "utility_functions: found utility functions besides a cost of waiting, needs the one or the other; drop it, or the key 'waiting'"),
-        ({"waiting": WaitingCost()}, "tasks: found utilities besides a cost of waiting"),
+        ({"name": ""}, "name: got an empty name"),
+        ({"clusters": ()}, "clusters: got an empty list, expected at least one cluster; add a cluster"),
+        ({"task_types": ()}, "task_types: got an empty list, expected at least one task type; add a task type"),
+        ({"clusters": (Cluster("c0", 10**15, 2),)}, "clusters: got 2,000,000,000,000,000 cores in total, expected at most 10^15; scale the instance down"),
+        ({"clusters": (Cluster("c", 1), Cluster("c", 1))}, "clusters[1].name: got 'c' once more, expected a name of its own; rename one"),
+        ({"clusters": (Cluster("c", 1, 1, ("a", "a")),)}, "clusters[0].p_states[1]: got 'a' once more, expected a name of its own; rename one"),
+        ({"clusters": (Cluster("c", 1, 1, ("a",)), Cluster("c:a", 1))}, "clusters[0]: got 'c:a', which names a P-state here and another cluster, expected labels that differ; rename one"),
+        ({"task_types": (DayTaskType("t"), DayTaskType("t"))}, "task_types[1].name: got 't' once more, expected a name of its own; rename one"),
+        ({"seconds": NodeCurves(((),))}, "seconds: got cells of 1 x 0, expected 1 x 1, task types x columns; fix its shape"),
+        ({"seconds": NodeCurves(((((1, -1.0),),),))}, "seconds[0][0][0]: got -1.0, expected seconds: a number from 1e-30 to 1e+30; correct it"),
+        ({"watts": NodeCurves(((((1, -1.0),),),))}, "watts[0][0][0]: got -1.0, expected watts: a number from 0 to 1e+30; correct it"),
+        ({"watts": NodeCurves(((None,),))}, "watts[0][0]: got a time but no power for 't0' on 'c0', expected both or neither; give it watts, or remove its time"),
+        ({"seconds": NodeCurves(((None,),))}, "seconds[0][0]: got a power but no time for 't0' on 'c0', expected both or neither; give it seconds, or remove its power"),
+        ({"seconds": NodeCurves(((None,),)), "watts": None}, "tasks[0].cores: got 1 cores for task type 't0', which no cluster can run, expected a curve of seconds for it on some cluster; add one, or drop such tasks"),
+        ({"seconds": NodeCurves(((((2, 1.0),),),))}, "tasks[0].cores: got 1 cores, that is 1 nodes of 'c0', expected 2 to 2 nodes, for which seconds of 't0' on 'c0' are given; extend seconds, or drop such tasks"),
+        ({"watts": NodeCurves(((((2, 1.0),),),))}, "tasks[0].cores: got 1 cores, that is 1 nodes of 'c0', expected 2 to 2 nodes, for which watts of 't0' on 'c0' are given; extend watts, or drop such tasks"),
+        ({"arriving": tasks_of(cores=[2])}, "tasks[0].cores: got 2 cores for task type 't0', which no cluster can run, expected at most 1, as the largest cluster has that can run it; lower it, or add nodes"),
+        ({"arriving": tasks_of([0.0] * 3, cores=[1, 3, 2])}, "tasks[1].cores: got 3 cores for task type 't0' (and 1 tasks more), which no cluster can run"),
+        ({"arriving": tasks_of([])}, "tasks: got no tasks, expected at least one task; add a task"),
+        ({"arriving": tasks_of([1.0, 0.5])}, "tasks[1].arrival_seconds: got 0.5 s after 1.0 s, expected tasks by never-falling arrival; sort them by arrival_seconds"),
+        ({"arriving": tasks_of([math.nan])}, "tasks[0].arrival_seconds: got NaN"),
+        ({"arriving": tasks_of(types=[1])}, "tasks[0].task_type: got 1, expected a number from 0 to 0, of a task type; correct it"),
+        ({"arriving": tasks_of(cores=[0])}, "tasks[0].cores: got 0, expected a whole number from 1 to 10^15; correct it, or drop the entry"),
+        ({"arriving": tasks_of(work=[0.0])}, "tasks[0].work: got 0.0, expected work, by which seconds are multiplied: a number from 1e-30 to 1e+30; correct it"),
+        ({"arriving": tasks_of(work=[math.nan], requested=[1.0])}, "tasks[0].work: got NaN"),
+        ({"arriving": tasks_of(requested=[math.inf])}, "tasks[0].requested_work: got infinity"),
+        ({"arriving": tasks_of(work=[2.0], requested=[1.0])}, "tasks[0].requested_work: got 1.0, below the work of 2.0, expected at least the work; raise it"),
+        ({"arriving": tasks_of(work=[1e30])}, "tasks[0].work: got work that makes 2e+30 to 2e+30 seconds, expected 1e-30 to 1e+30 seconds; correct the unit"),
+        ({"arriving": tasks_of(utilities=["v"])}, "tasks[0].utility: got 'v', expected one of utility_functions; correct it, or add it there"),
+        ({"arriving": tasks_of(utilities=[Levels("a", "b", "c")])}, "tasks[0].urgency: got 'b', expected one of urgencies; correct it, or add it there"),
+        ({"arriving": tasks_of(utilities=[])}, "tasks: got tasks without a utility, and no cost of waiting, expected the one or the other; declare their utility, or add the key 'waiting'"),
+        ({"arriving": tasks_of([0.0, 1.0], utilities=["u0"])}, "tasks: got columns of different lengths, expected arrival, type, cores, work and request of each task; complete them"),
+        ({"arriving": tasks_of(jobs=[1, 2])}, "tasks: got columns of different lengths"),
+        ({"arriving": replace(tasks_of(), told=("u0", "u0"))}, "tasks: got numbers of utilities in another order"),
+        ({"period": Period(energy_constraint_joules=1.0), "watts": None}, "period.energy_constraint_joules: got an energy constraint, expected watts, for energy to be known; add the key 'watts', or drop the constraint"),
+        ({"period": Period(1e30, 1.0)}, "period.length_seconds: got 1.0 s after a warm-up of 1e+30 s"),
+        ({"made_by": {"generator": "me"}}, "made_by.seed: got nothing"),
+        ({"priorities": {"high": -1.0}}, "priorities.high: got -1.0, expected utility: a number from 0 to 1e+30; correct it"),
+        ({"waiting": WaitingCost()}, "utility_functions: got utility functions besides a cost of waiting, expected the one or the other; drop it, or the key 'waiting'"),
+        ({"waiting": WaitingCost()}, "tasks: got utilities besides a cost of waiting"),
     ],
 )  # fmt: skip
-def test_clusters_are_sound_from_birth(changes, fault):
-    assert any(each.startswith(fault) for each in faults_of(**changes)), faults_of(**changes)
+def test_clusters_are_sound_from_birth(changes, issue):
+    assert any(each.startswith(issue) for each in issues_of(**changes)), issues_of(**changes)
 
 
 @pytest.mark.parametrize(
-    ("changes", "fault"),
+    ("changes", "issue"),
     [
-        ({"period": Period(1.0)}, "period: found a period that counts besides a cost of waiting, needs the one or the other; drop it, or the key 'waiting'"),
-        ({"priorities": {"high": 1.0}}, "priorities: found priorities besides a cost of waiting"),
-        ({"waiting": WaitingCost("points")}, "waiting.points: found no points"),
+        ({"period": Period(1.0)}, "period: got a period that counts besides a cost of waiting, expected the one or the other; drop it, or the key 'waiting'"),
+        ({"priorities": {"high": 1.0}}, "priorities: got priorities besides a cost of waiting"),
+        ({"waiting": WaitingCost("points")}, "waiting.points: got no points"),
     ],
 )  # fmt: skip
-def test_waiting_judges_alone(changes, fault):
-    assert faults_of(WAITS, **changes)[0].startswith(fault)
+def test_waiting_judges_alone(changes, issue):
+    assert issues_of(WAITS, **changes)[0].startswith(issue)
 
 
 def test_faulty_curves_do_not_make_an_energy_constraint_faulty():
     changes = {"watts": NodeCurves(((((1, -1.0),),),)), "period": Period(energy_constraint_joules=1.0)}
-    assert len(faults_of(**changes)) == 1
+    assert len(issues_of(**changes)) == 1
 
 
 def test_a_task_that_is_too_large_for_one_cluster_runs_on_another():
@@ -279,7 +279,7 @@ def test_what_is_worth_a_second_look_is_remarked_on():
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
     monkeypatch.setattr("lpsched.online.tasks.MOST_TASKS", 3)
     tasks = tasks_of([0.0] * 4)
-    assert faults_of(arriving=tasks) == ["tasks: found 4 of them, needs at most 3; divide the instance"]
+    assert issues_of(arriving=tasks) == ["tasks: got 4 of them, expected at most 3; divide the instance"]
     assert ONE.model_copy(update={"arriving": tasks_of([0.0] * 3)}).tasks == 3
 
 
@@ -289,10 +289,10 @@ def test_a_fault_names_the_first_task_of_its_type_and_the_cluster_behind_one_wit
     tasks = [Task(0.0, 2), Task(0.0, 2, task_type=1), Task(0.0, 2, task_type=1)]
     with pytest.raises(InstanceError) as caught:
         simple_clusters(rows, [2, 2], tasks, p_states=[("a", "b"), None], waiting=WaitingCost())
-    assert [str(fault) for fault in caught.value.faults] == [
+    assert [str(issue) for issue in caught.value.issues] == [
         (
-            "tasks[1].cores: found 2 cores, that is 2 nodes of 'c1' (and 1 tasks more), needs 1 to 1 nodes, for "
-            "which seconds of 't1' on 'c1' are told; extend seconds, or drop such tasks"
+            "tasks[1].cores: got 2 cores, that is 2 nodes of 'c1' (and 1 tasks more), expected 1 to 1 nodes, for "
+            "which seconds of 't1' on 'c1' are given; extend seconds, or drop such tasks"
         )
     ]
 
@@ -300,19 +300,19 @@ def test_a_fault_names_the_first_task_of_its_type_and_the_cluster_behind_one_wit
 def test_what_two_p_states_lack_is_told_once():
     with pytest.raises(InstanceError) as caught:
         simple_clusters([[{1: 5.0}, {1: 6.0}]], [2], [Task(0.0, 2)], p_states=[("a", "b")], waiting=WaitingCost())
-    (fault,) = caught.value.faults
-    assert "for which seconds of 't0' on 'c0' at 'a' are told" in str(fault)
+    (issue,) = caught.value.issues
+    assert "for which seconds of 't0' on 'c0' at 'a' are given" in str(issue)
 
 
 def test_a_request_that_is_the_work_is_no_fault_beside_one_that_is():
     tasks = tasks_of([0.0] * 2, work=[2.0, 2.0], requested=[2.0, 1.0])
-    (fault,) = faults_of(arriving=tasks)
-    assert fault.startswith("tasks[1].requested_work: found 1.0, below the work of 2.0")
+    (issue,) = issues_of(arriving=tasks)
+    assert issue.startswith("tasks[1].requested_work: got 1.0, below the work of 2.0")
 
 
 def test_work_that_makes_no_time_is_refused():
     tasks = [Task(0.0, work=1e-30), Task(0.0, task_type=1, work=1e-30)]
     with pytest.raises(InstanceError) as caught:  # 0.5e-30 s is too short; 1e-30 s is not
         simple_clusters([[0.5], [1.0]], [1], tasks, waiting=WaitingCost())
-    (fault,) = caught.value.faults
-    assert str(fault).startswith("tasks[0].work: found work that makes 5e-31 to 5e-31 seconds, needs 1e-30")
+    (issue,) = caught.value.issues
+    assert str(issue).startswith("tasks[0].work: got work that makes 5e-31 to 5e-31 seconds, expected 1e-30")

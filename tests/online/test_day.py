@@ -25,17 +25,17 @@ from tests.property.days import days
 ONE = simple_day([[2.0]], [[3.0]], [1], [(0.0, 0, decaying(1.0))])
 
 
-def faults_of(**changes) -> list[str]:
+def issues_of(**changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         ONE.model_copy(update=changes)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def test_a_day_counts_tasks_machines_and_columns():
     day = day_from_dict(SOUND)
     assert (day.tasks, day.machines, day.modes) == (4, 3, ((0, 0), (1, 0), (1, 1)))
     assert [day.p_state(column) for column in range(3)] == [None, "P0", "P1"]
-    assert repr(day) == "Day('sound': 4 tasks on 3 machines; 2 task types, 2 machine types)"
+    assert repr(day) == "<Day 'sound': 4 tasks on 3 machines (2 task types, 2 machine types)>"
 
 
 def test_tasks_of_different_types_share_own_functions_but_not_those_by_levels():
@@ -153,45 +153,45 @@ def test_what_a_day_holds_cannot_be_changed_from_outside():
 
 
 @pytest.mark.parametrize(
-    ("changes", "fault"),
+    ("changes", "issue"),
     [
-        ({"name": " "}, "name: found ' ', with a blank at its end"),
-        ({"machine_types": ()}, "machine_types: found an empty list, needs at least one machine type; add a machine type"),
-        ({"task_types": ()}, "task_types: found an empty list, needs at least one task type; add a task type"),
-        ({"machine_types": (DayMachineType("m0", 10**15), DayMachineType("m1", 1))}, "machine_types: found 1,000,000,000,000,001 machines in total, needs at most 10^15; scale the instance down"),
-        ({"machine_types": (DayMachineType("m0", 1), DayMachineType("m0", 1))}, "machine_types[1].name: found 'm0' once more, needs a name of its own; rename one"),
-        ({"machine_types": (DayMachineType("m", 1, ("a", "a")),)}, "machine_types[0].p_states[1]: found 'a' once more, needs a name of its own; rename one"),
-        ({"machine_types": (DayMachineType("m", 1, ("a",)), DayMachineType("m:a", 1))}, "machine_types[0]: found 'm:a', which names a P-state here and another machine type, needs labels that differ; rename one"),
-        ({"seconds": Table.of([[1.0, 2.0]])}, "seconds: found a table of 1 x 2, needs 1 x 1"),
-        ({"watts": Table.of([[-1.0]])}, "watts[0][0]: found -1.0, needs watts: a number from 0 to 1e+30"),
-        ({"watts": Table.of([[None]])}, "watts[0][0]: found a time but no power for 't0' on 'm0', needs both or neither; give it watts, or remove its time"),
-        ({"seconds": Table.of([[None]]), "watts": Table.of([[None]])}, "seconds[0]: found no machine type that can run task type 't0' (1 tasks), needs at least one time; give one a time, or drop its tasks"),
-        ({"arriving": ArrivingTasks.of([], [], [])}, "tasks: found no tasks, needs at least one task; add a task"),
-        ({"arriving": ArrivingTasks.of([1.0, 0.5], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: found 0.5 s after 1.0 s, needs tasks by never-falling arrival; sort them by arrival_seconds"),
-        ({"arriving": ArrivingTasks.of([math.nan], [0], ["u0"])}, "tasks[0].arrival_seconds: found NaN, needs seconds: a number from 0 to 1e+30; correct it"),
-        ({"arriving": ArrivingTasks.of([1.0, math.nan], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: found NaN, needs seconds: a number from 0 to 1e+30; correct it"),
-        ({"arriving": ArrivingTasks.of([0.0, 1e-40], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: found 1e-40, needs 0, or at least 1e-30 seconds; correct the unit"),
-        ({"arriving": ArrivingTasks.of([1e31], [0], ["u0"])}, "tasks[0].arrival_seconds: found 1e+31, needs seconds: a number from 0 to 1e+30; correct it"),
-        ({"arriving": ArrivingTasks.of([-1.0], [0], ["u0"])}, "tasks[0].arrival_seconds: found -1.0, needs seconds: a number from 0 to 1e+30; correct it"),
-        ({"arriving": ArrivingTasks.of([0.0], [1], ["u0"])}, "tasks[0].task_type: found 1, needs a number from 0 to 0, of a task type; correct it"),
-        ({"arriving": ArrivingTasks.of([0.0], [0], ["v"])}, "tasks[0].utility: found 'v', needs one of utility_functions; correct it, or add it there"),
-        ({"arriving": ArrivingTasks.of([0.0], [0], [Levels("a", "b", "c")])}, "tasks[0].urgency: found 'b', needs one of urgencies; correct it, or add it there"),
-        ({"arriving": ArrivingTasks.of([0.0, 1.0], [0], ["u0"])}, "tasks: found columns of different lengths, needs arrival, type and utility of each task; complete them"),
-        ({"arriving": replace(ArrivingTasks.of([0.0], [0], ["u0"]), told=("u0", "u0"))}, "tasks: found numbers of utilities in another order, needs each way to tell a utility once, by first use; use ArrivingTasks.of"),
-        ({"priorities": {"high": -1.0}}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
-        ({"priorities": {"high": "4"}}, "priorities.high: found the text '4', needs utility: a number from 0 to 1e+30; write it as a plain number"),
-        ({"urgencies": {" a": Urgency(1.0, 1.0)}}, "urgencies. a: found ' a', with a blank at its end"),
-        ({"utility_classes": {"A": ()}}, "utility_classes.A: found a list of 0, needs a list of 1 to 100 intervals; add or join some"),
-        ({"utility_classes": {"A": (ClassInterval(1.0, 1.0), ClassInterval(1.0, 0.5))}}, "utility_classes.A[1].after_minutes: found 1, not after the 1 of the one before, needs intervals by rising begin; sort or join them"),
-        ({"utility_functions": ONE.utility_functions | {"v": decaying(-1.0)}}, "utility_functions.v[0].starts_at: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
+        ({"name": " "}, "name: got ' ', with a blank at its end"),
+        ({"machine_types": ()}, "machine_types: got an empty list, expected at least one machine type; add a machine type"),
+        ({"task_types": ()}, "task_types: got an empty list, expected at least one task type; add a task type"),
+        ({"machine_types": (DayMachineType("m0", 10**15), DayMachineType("m1", 1))}, "machine_types: got 1,000,000,000,000,001 machines in total, expected at most 10^15; scale the instance down"),
+        ({"machine_types": (DayMachineType("m0", 1), DayMachineType("m0", 1))}, "machine_types[1].name: got 'm0' once more, expected a name of its own; rename one"),
+        ({"machine_types": (DayMachineType("m", 1, ("a", "a")),)}, "machine_types[0].p_states[1]: got 'a' once more, expected a name of its own; rename one"),
+        ({"machine_types": (DayMachineType("m", 1, ("a",)), DayMachineType("m:a", 1))}, "machine_types[0]: got 'm:a', which names a P-state here and another machine type, expected labels that differ; rename one"),
+        ({"seconds": Table.of([[1.0, 2.0]])}, "seconds: got a table of 1 x 2, expected 1 x 1"),
+        ({"watts": Table.of([[-1.0]])}, "watts[0][0]: got -1.0, expected watts: a number from 0 to 1e+30"),
+        ({"watts": Table.of([[None]])}, "watts[0][0]: got a time but no power for 't0' on 'm0', expected both or neither; give it watts, or remove its time"),
+        ({"seconds": Table.of([[None]]), "watts": Table.of([[None]])}, "seconds[0]: got no machine type that can run task type 't0' (1 tasks), expected at least one time; give one a time, or drop its tasks"),
+        ({"arriving": ArrivingTasks.of([], [], [])}, "tasks: got no tasks, expected at least one task; add a task"),
+        ({"arriving": ArrivingTasks.of([1.0, 0.5], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: got 0.5 s after 1.0 s, expected tasks by never-falling arrival; sort them by arrival_seconds"),
+        ({"arriving": ArrivingTasks.of([math.nan], [0], ["u0"])}, "tasks[0].arrival_seconds: got NaN, expected seconds: a number from 0 to 1e+30; correct it"),
+        ({"arriving": ArrivingTasks.of([1.0, math.nan], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: got NaN, expected seconds: a number from 0 to 1e+30; correct it"),
+        ({"arriving": ArrivingTasks.of([0.0, 1e-40], [0, 0], ["u0"] * 2)}, "tasks[1].arrival_seconds: got 1e-40, expected 0, or at least 1e-30 seconds; correct the unit"),
+        ({"arriving": ArrivingTasks.of([1e31], [0], ["u0"])}, "tasks[0].arrival_seconds: got 1e+31, expected seconds: a number from 0 to 1e+30; correct it"),
+        ({"arriving": ArrivingTasks.of([-1.0], [0], ["u0"])}, "tasks[0].arrival_seconds: got -1.0, expected seconds: a number from 0 to 1e+30; correct it"),
+        ({"arriving": ArrivingTasks.of([0.0], [1], ["u0"])}, "tasks[0].task_type: got 1, expected a number from 0 to 0, of a task type; correct it"),
+        ({"arriving": ArrivingTasks.of([0.0], [0], ["v"])}, "tasks[0].utility: got 'v', expected one of utility_functions; correct it, or add it there"),
+        ({"arriving": ArrivingTasks.of([0.0], [0], [Levels("a", "b", "c")])}, "tasks[0].urgency: got 'b', expected one of urgencies; correct it, or add it there"),
+        ({"arriving": ArrivingTasks.of([0.0, 1.0], [0], ["u0"])}, "tasks: got columns of different lengths, expected arrival, type and utility of each task; complete them"),
+        ({"arriving": replace(ArrivingTasks.of([0.0], [0], ["u0"]), told=("u0", "u0"))}, "tasks: got numbers of utilities in another order, expected each declared utility once, by first use; use ArrivingTasks.of"),
+        ({"priorities": {"high": -1.0}}, "priorities.high: got -1.0, expected utility: a number from 0 to 1e+30; correct it"),
+        ({"priorities": {"high": "4"}}, "priorities.high: got the text '4', expected utility: a number from 0 to 1e+30; write it as a plain number"),
+        ({"urgencies": {" a": Urgency(1.0, 1.0)}}, "urgencies. a: got ' a', with a blank at its end"),
+        ({"utility_classes": {"A": ()}}, "utility_classes.A: got a list of 0, expected a list of 1 to 100 intervals; add or join some"),
+        ({"utility_classes": {"A": (ClassInterval(1.0, 1.0), ClassInterval(1.0, 0.5))}}, "utility_classes.A[1].after_minutes: got 1, not after the 1 of the one before, expected intervals by rising begin; sort or join them"),
+        ({"utility_functions": ONE.utility_functions | {"v": decaying(-1.0)}}, "utility_functions.v[0].starts_at: got -1.0, expected utility: a number from 0 to 1e+30; correct it"),
     ],
 )  # fmt: skip
-def test_a_day_is_sound_from_birth(changes, fault):
-    assert any(each.startswith(fault) for each in faults_of(**changes)), faults_of(**changes)
+def test_a_day_is_sound_from_birth(changes, issue):
+    assert any(each.startswith(issue) for each in issues_of(**changes)), issues_of(**changes)
 
 
 def test_all_faults_come_at_once():
-    found = faults_of(name="", machine_types=(), arriving=ArrivingTasks.of([-1.0], [0], ["u0"]))
+    found = issues_of(name="", machine_types=(), arriving=ArrivingTasks.of([-1.0], [0], ["u0"]))
     assert [each.partition(":")[0] for each in found] == [
         "name", "machine_types", "seconds", "watts", "tasks[0].arrival_seconds"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a day's file may say, and how each fault is told."""
+"""What a day's file may say, and how each error is told."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.documents import replaced
 TASK = {"arrival_seconds": 0, "task_type": "zip", "utility": "slow"}
 
 
-def faults_of(raw) -> list[str]:
+def issues_of(raw) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         day_from_dict(raw)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def within(path: str, value: object) -> dict[str, Any]:
@@ -61,19 +61,19 @@ def tasks(*rows):
 
 
 @pytest.mark.parametrize(
-    ("raw", "fault"),
+    ("raw", "issue"),
     [
-        pytest.param(7, "the file: found 7, needs a mapping that begins with 'format: lpsched-day/1'; see 'lpsched new day'", id="no-mapping"),
-        pytest.param(sound_day(format=...), "format: found no format, needs 'format: lpsched-day/1'; write it as the first key", id="no-format"),
-        pytest.param(sound_day(format="lpsched-bag/1"), "format: found the text 'lpsched-bag/1', needs 'lpsched-day/1'; bring a file of this kind, or use 'lpsched solve'", id="a-bag"),
-        pytest.param(within("utility_functions.slow", [{"after_seconds": 0, "starts_at": 1}] * 101), "utility_functions.slow: found a list of 101, needs a list of 1 to 100 intervals; add or join some", id="too-many-intervals"),
-        pytest.param(sound_day(tasks={"file": "t.csv"}), "tasks.file: found the text 't.csv', needs the tasks themselves; read the day from a file", id="file-without-a-file"),
-        pytest.param(tasks(TASK | {"arrival_seconds": 10**400}), "tasks[0].arrival_seconds: found a whole number near 10^400, needs seconds: a number from 0 to 1e+30; correct it", id="arrival-endless"),
+        pytest.param(7, "the file: got 7, expected a mapping that begins with 'format: lpsched-day/1'; see 'lpsched new day'", id="no-mapping"),
+        pytest.param(sound_day(format=...), "format: got no format, expected 'format: lpsched-day/1'; write it as the first key", id="no-format"),
+        pytest.param(sound_day(format="lpsched-bag/1"), "format: got the text 'lpsched-bag/1', expected 'lpsched-day/1'; bring a file of this kind, or use 'lpsched solve'", id="a-bag"),
+        pytest.param(within("utility_functions.slow", [{"after_seconds": 0, "starts_at": 1}] * 101), "utility_functions.slow: got a list of 101, expected a list of 1 to 100 intervals; add or join some", id="too-many-intervals"),
+        pytest.param(sound_day(tasks={"file": "t.csv"}), "tasks.file: got the text 't.csv', expected the tasks themselves; read the day from a file", id="file-without-a-file"),
+        pytest.param(tasks(TASK | {"arrival_seconds": 10**400}), "tasks[0].arrival_seconds: got a whole number near 10^400, expected seconds: a number from 0 to 1e+30; correct it", id="arrival-endless"),
     ],
 )  # fmt: skip
-def test_each_fault_is_told_in_full(raw, fault):
-    found = faults_of(raw)
-    assert any(each.startswith(fault) for each in found), found
+def test_each_fault_is_told_in_full(raw, issue):
+    found = issues_of(raw)
+    assert any(each.startswith(issue) for each in found), found
 
 
 def test_all_faults_come_at_once_in_file_order():
@@ -82,49 +82,49 @@ def test_all_faults_come_at_once_in_file_order():
     raw["tasks"][0]["task_type"] = "rendr"
     raw["tasks"][3]["arrival_seconds"] = -5
     raw["name"] = ""
-    assert [each.partition(":")[0] for each in faults_of(raw)] == [
+    assert [each.partition(":")[0] for each in issues_of(raw)] == [
         "name", "seconds.zip.cpu", "priorities.high", "tasks[0].task_type", "tasks[3].arrival_seconds"
     ]  # fmt: skip
 
 
 def test_faulty_levels_do_not_make_their_users_faulty():
     raw = within("priorities.high", -1)
-    assert faults_of(raw) == ["priorities.high: found -1, needs utility: a number from 0 to 1e+30; correct it"]
+    assert issues_of(raw) == ["priorities.high: got -1, expected utility: a number from 0 to 1e+30; correct it"]
 
 
 def test_a_list_of_junk_costs_no_more_than_its_first_faults():
-    assert len(faults_of(sound_day(tasks=[3] * 100_000))) == 1000
-    assert len(faults_of(sound_day(tasks=[TASK | {"utility": "x"}] * 100_000))) == 1000
+    assert len(issues_of(sound_day(tasks=[3] * 100_000))) == 1000
+    assert len(issues_of(sound_day(tasks=[TASK | {"utility": "x"}] * 100_000))) == 1000
     lists = {f"u{k}": [{"after": 0}] * 100 for k in range(10_000)}  # two million problems
     for key in ("utility_classes", "utility_functions"):
         began = time.process_time()
-        found = faults_of(sound_day(tasks=[TASK], **{key: lists}))
+        found = issues_of(sound_day(tasks=[TASK], **{key: lists}))
         assert sum(each.startswith(key) for each in found) == 1000
         assert time.process_time() - began < 2.0  # all of them take ten times as long
 
 
 def test_an_unknown_key_of_an_interval_is_told_with_the_known_ones():
-    (found,) = faults_of(within("utility_functions.slow.0.falls_too", 1))
+    (found,) = issues_of(within("utility_functions.slow.0.falls_too", 1))
     assert found == (
-        "utility_functions.slow[0].falls_too: found an unknown key, "
-        "needs one of after_seconds, starts_at, falls_to, rate_per_second; did you mean 'falls_to'?"
+        "utility_functions.slow[0].falls_too: got an unknown key, "
+        "expected one of after_seconds, starts_at, falls_to, rate_per_second; did you mean 'falls_to'?"
     )
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.online.arriving_rows.MOST_TASKS", 3)
-    assert faults_of(tasks(*[TASK] * 4)) == ["tasks: found 4 of them, needs at most 3; divide the instance"]
+    monkeypatch.setattr("lpsched.online.tasks.MOST_TASKS", 3)
+    assert issues_of(tasks(*[TASK] * 4)) == ["tasks: got 4 of them, expected at most 3; divide the instance"]
     assert day_from_dict(tasks(*[TASK] * 3)).tasks == 3
 
 
 def test_more_names_than_can_be_are_refused():
     raw = sound_day(priorities={f"p{k}": 1.0 for k in range(10_001)})
-    assert faults_of(raw) == ["priorities: found 10,001 of them, needs at most 10,000; divide the instance"]
+    assert issues_of(raw) == ["priorities: got 10,001 of them, expected at most 10,000; divide the instance"]
 
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
-    monkeypatch.setattr("lpsched.online.arriving_rows.PIECE", 1)
+    monkeypatch.setattr("lpsched.online.arriving_rows.CHUNK_ROWS", 1)
     assert day_from_dict(SOUND).arriving.told[1] == "deadline"
     assert list(day_from_dict(SOUND).arriving.utility_numbers) == [0, 1, 2, 3]
     falling = tasks(TASK | {"arrival_seconds": 2}, TASK)
-    assert faults_of(falling)[0].startswith("tasks[1].arrival_seconds: found 0.0 s after 2.0 s, needs")
+    assert issues_of(falling)[0].startswith("tasks[1].arrival_seconds: got 0.0 s after 2.0 s, expected")

@@ -43,8 +43,8 @@ def test_all_faults_come_at_once(tmp_path, monkeypatch, piece):
     (tmp_path / "s.csv").write_text(HEADER + "x,cpu,1,,y\n0,cpu,z,,0\n")
     with pytest.raises(InstanceError) as caught:
         read_day_schedule(DAY, tmp_path / "s.csv")
-    assert [each.where for each in caught.value.faults] == [
-        "rows[0].task (line 2)", "rows[0].start_seconds (line 2)", "rows[1].machine (line 3)"
+    assert [each.location for each in caught.value.issues] == [
+        "line 2, rows[0].task", "line 2, rows[0].start_seconds", "line 3, rows[1].machine"
     ]  # fmt: skip
 
 
@@ -56,5 +56,5 @@ def test_what_is_no_such_file_is_refused(tmp_path, name):
 
 
 def test_other_endings_are_not_written(tmp_path):
-    with pytest.raises(OutputError, match=re.escape("needs the ending .csv or .parquet; choose one")):
+    with pytest.raises(OutputError, match=re.escape("expected the ending .csv or .parquet; choose one")):
         write_day_schedule(DaySchedule(PLACED), tmp_path / "s.json")

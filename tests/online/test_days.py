@@ -56,10 +56,10 @@ def with_tasks(folder, text, name="t.csv"):
     return path
 
 
-def faults_of(path) -> list[str]:
+def issues_of(path) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         read_day(path)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -188,25 +188,25 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
 def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
     monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
     text = HEADER + ROWS + '100,"ren\nder",,,,slow\n\n99,render,,,,slow\n101,zap,,,,slow\n100,render,,,,slow\n'
-    assert [each.partition(":")[0] for each in faults_of(with_tasks(tmp_path, text))] == [
-        "tasks[4].task_type (t.csv, line 7)",  # where the row ends
-        "tasks[6].task_type (t.csv, line 10)",
+    assert [each.partition(":")[0] for each in issues_of(with_tasks(tmp_path, text))] == [
+        "t.csv, line 7, tasks[4].task_type",  # where the row ends
+        "t.csv, line 10, tasks[6].task_type",
     ]
     text = HEADER + ROWS + "100,render,,,,slow\n\n99,render,,,,slow\n98,render,,,,slow\n"
-    (fault,) = faults_of(with_tasks(tmp_path, text))
-    assert fault.startswith(
-        "tasks[5].arrival_seconds (t.csv, line 8): found 99.0 s after 100.0 s, and 1 more such places, needs"
+    (issue,) = issues_of(with_tasks(tmp_path, text))
+    assert issue.startswith(
+        "t.csv, line 8, tasks[5].arrival_seconds: got 99.0 s after 100.0 s, and 1 more such places, expected"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("no.csv", "tasks (no.csv): found no file to read, needs a file; check its name"),
-        ("t.txt", "tasks (t.txt): found the ending '.txt', needs .csv or .parquet; rename or convert the file"),
+        ("no.csv", "no.csv, tasks: got no file to read, expected a file; check its name"),
+        ("t.txt", "t.txt, tasks: got the ending '.txt', expected .csv or .parquet; rename or convert the file"),
         (".", "the ending ''"),
-        ("../t.csv", "tasks.file: found the path '../t.csv', needs a file in the folder of the day, or below it; copy the file of tasks there"),
-        ("bad.parquet", "tasks (bad.parquet): found a broken file"),
+        ("../t.csv", "tasks.file: got the path '../t.csv', expected a file in the folder of the day, or below it; copy the file of tasks there"),
+        ("bad.parquet", "bad.parquet, tasks: got a broken file"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_not_there_or_not_ours_is_refused(tmp_path, name, message):
@@ -214,7 +214,7 @@ def test_a_file_that_is_not_there_or_not_ours_is_refused(tmp_path, name, message
     (tmp_path / "bad.parquet").write_bytes(b"junk")
     path = tmp_path / "d.json"
     path.write_text(json.dumps(sound_day(tasks={"file": name})))
-    assert any(message in each for each in faults_of(path)), faults_of(path)
+    assert any(message in each for each in issues_of(path)), issues_of(path)
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
@@ -237,9 +237,9 @@ def test_a_line_of_a_yaml_file_is_told(tmp_path):
     path = tmp_path / "d.yaml"
     path.write_text(yaml_text(sound_day(tasks=[*SOUND["tasks"], SOUND["tasks"][0]])))
     line = len(path.read_text().splitlines())
-    place = f"tasks[4].arrival_seconds (line {line})"
-    needed = "needs tasks by never-falling arrival; sort them by arrival_seconds"
-    assert faults_of(path) == [f"{place}: found 0.0 s after 100.0 s, {needed}"]
+    place = f"line {line}, tasks[4].arrival_seconds"
+    needed = "expected tasks by never-falling arrival; sort them by arrival_seconds"
+    assert issues_of(path) == [f"{place}: got 0.0 s after 100.0 s, {needed}"]
 
 
 def test_what_is_worth_a_second_look_is_a_warning(tmp_path):
@@ -250,7 +250,7 @@ def test_what_is_worth_a_second_look_is_a_warning(tmp_path):
 
 
 def test_only_yaml_and_json_are_written(tmp_path):
-    with pytest.raises(InstanceError, match=re.escape("found the ending '.txt'")):
+    with pytest.raises(InstanceError, match=re.escape("got the ending '.txt'")):
         write_day(day_from_dict(SOUND), tmp_path / "d.txt")
     with pytest.raises(OutputError, match="No such file or directory"):
         write_day(day_from_dict(SOUND), tmp_path / "no" / "d.yaml")

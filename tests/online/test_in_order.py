@@ -93,7 +93,7 @@ def test_a_task_without_energy_where_it_can_start_first_goes_elsewhere():
     for name in ("conservative", "easy"):
         made = by(name, clusters)
         assert [each.cluster for each in made.schedule.placed] == ["c1"]
-        assert made.refused == 0
+        assert made.rejected == 0
 
 
 def test_queues_are_cut_at_30_and_60_percent_of_the_kind_that_needs_most():

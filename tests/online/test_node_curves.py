@@ -48,20 +48,20 @@ def test_interpolation_is_the_nearest_double(low, high, left, width, data):
 
 
 @pytest.mark.parametrize(
-    ("cell", "fault"),
+    ("cell", "issue"),
     [
-        ((), "found a list of 0, needs 1 to 100,000 pairs of nodes and a value; leave it out if the pair cannot run"),
-        ([(1, 2.0)], "found a list of 1, needs 1 to 100,000 pairs"),
-        (((1,),), "[0]: found a list of 1, needs a pair of nodes and a value; complete it"),
-        (((0, 1.0),), "[0]: found 0, needs a whole number of nodes from 1 to 10^15; correct it"),
-        (((True, 1.0),), "[0]: found true (a yes/no value), needs a whole number of nodes"),
-        (((1.0, 1.0),), "[0]: found 1.0, needs a whole number of nodes"),
-        (((1, 0.0),), "[0]: found 0.0, needs seconds: a number from 1e-30 to 1e+30; correct it"),
-        (((1, float("nan")),), "[0]: found NaN, needs seconds"),
-        (((2, 1.0), (2, 1.0)), "[1]: found 2 nodes after 2, needs numbers of nodes that rise; sort or join them"),
-        (((2, 1.0), (1, 1.0)), "[1]: found 1 nodes after 2, needs numbers of nodes that rise"),
+        ((), "got a list of 0, expected 1 to 100,000 pairs of nodes and a value; leave it out if the pair cannot run"),
+        ([(1, 2.0)], "got a list of 1, expected 1 to 100,000 pairs"),
+        (((1,),), "[0]: got a list of 1, expected a pair of nodes and a value; complete it"),
+        (((0, 1.0),), "[0]: got 0, expected a whole number of nodes from 1 to 10^15; correct it"),
+        (((True, 1.0),), "[0]: got true (a yes/no value), expected a whole number of nodes"),
+        (((1.0, 1.0),), "[0]: got 1.0, expected a whole number of nodes"),
+        (((1, 0.0),), "[0]: got 0.0, expected seconds: a number from 1e-30 to 1e+30; correct it"),
+        (((1, float("nan")),), "[0]: got NaN, expected seconds"),
+        (((2, 1.0), (2, 1.0)), "[1]: got 2 nodes after 2, expected numbers of nodes that rise; sort or join them"),
+        (((2, 1.0), (1, 1.0)), "[1]: got 1 nodes after 2, expected numbers of nodes that rise"),
     ],
 )  # fmt: skip
-def test_a_cell_that_is_no_curve_is_refused(cell, fault):
+def test_a_cell_that_is_no_curve_is_refused(cell, issue):
     (found,) = problems_of_cell(cell, ("seconds", 0, 0), check_seconds)
-    assert fault in str(found)
+    assert issue in str(found)

@@ -1,4 +1,4 @@
-"""The period that counts, and what generators note: by hand, and how each fault is told."""
+"""The period that counts, and what generators note: by hand, and how each error is told."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ COMPLETED = Period(100.0, 1000.0, "completed")
 SOUND_HASH = "82957102ac13168ed4b9c2621aa8971ee82386636b8b2a83226570465cb9eeab"
 
 
-def faults_of(**changes) -> list[str]:
+def issues_of(**changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         day_from_dict(sound_day(**changes))
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_the_hash_tells_periods_apart_and_not_who_made_the_day():
 
 
 @pytest.mark.parametrize(
-    ("note", "fault"),
+    ("note", "issue"),
     [
-        pytest.param(NOTE | {"counts": [1] * 1001}, "made_by.counts: found a list of 1001, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="long-list"),
+        pytest.param(NOTE | {"counts": [1] * 1001}, "made_by.counts: got a list of 1001, expected a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="long-list"),
     ],
 )  # fmt: skip
-def test_each_fault_of_a_note_is_told_in_full(note, fault):
-    assert faults_of(made_by=note) == [fault]
+def test_each_fault_of_a_note_is_told_in_full(note, issue):
+    assert issues_of(made_by=note) == [issue]
 
 
 def test_faults_of_both_come_with_all_others_in_file_order():
@@ -85,7 +85,7 @@ def test_faults_of_both_come_with_all_others_in_file_order():
     raw["priorities"]["high"] = -1
     with pytest.raises(InstanceError) as caught:
         day_from_dict(raw)
-    assert [str(fault).partition(":")[0] for fault in caught.value.faults] == [
+    assert [str(issue).partition(":")[0] for issue in caught.value.issues] == [
         "name", "priorities.high", "period.length_seconds", "made_by.seed", "made_by.generator"
     ]  # fmt: skip
 
@@ -111,6 +111,6 @@ def test_what_knows_of_no_period_refuses_one():
     with pytest.raises(InstanceError) as caught:
         require_whole("d", Period(energy_constraint_joules=1.0), "NSGA-II")
     assert str(caught.value) == (
-        "d: 1 fault\n  period: found a period that counts, needs a day that counts as a whole: NSGA-II can do no "
+        "d: 1 error\n  period: got a period that counts, expected a day that counts as a whole: NSGA-II can do no "
         "other; remove the key 'period', or see 'lpsched simulate'"
     )

@@ -115,7 +115,7 @@ def test_it_expects_that_tasks_keep_coming_as_they_have_come():
     expected = {float(each.edges[0]): float(each.expected.sum()) for each in forecasts}
     assert expected[60.0] == pytest.approx(354.0)
     assert expected[120.0] == pytest.approx(174.0)
-    assert forecasts[-1].worths.tolist() == [[1.0]] * 6
+    assert forecasts[-1].utilities.tolist() == [[1.0]] * 6
 
 
 def test_it_is_one_of_the_names_and_unknown_ones_are_refused(day):
@@ -124,7 +124,7 @@ def test_it_is_one_of_the_names_and_unknown_ones_are_refused(day):
     assert find_policy("min-min", day).name == "min-min"
     with pytest.raises(InstanceError, match="nonsense"):
         find_policy("nonsense", day)
-    with pytest.raises(InstanceError, match=r"'price', needs one of .*, prices, .*; did you mean 'prices'"):
+    with pytest.raises(InstanceError, match=r"'price', expected one of .*, prices, .*; did you mean 'prices'"):
         find_policy("price", day)
 
 
@@ -164,7 +164,7 @@ def test_odd_periods_are_run_within_the_rules(period):
     assert examine(made, schedule).violations == ()
 
 
-def test_worths_are_the_utilities_of_tasks_that_start_at_once(day):
+def test_forecast_utilities_are_those_of_tasks_that_start_at_once(day):
     forecasts = []
 
     def plan(forecast, before):
@@ -174,7 +174,7 @@ def test_worths_are_the_utilities_of_tasks_that_start_at_once(day):
     run(day, prices_policy(plan))
     first, seconds = forecasts[0], day_arrays(day).seconds
     value = {(i, day.utility_of(n)) for n, i in enumerate(day.arriving.type_numbers)}
-    for i, row in zip(first.types.tolist(), first.worths.tolist(), strict=True):
+    for i, row in zip(first.types.tolist(), first.utilities.tolist(), strict=True):
         columns = np.flatnonzero(day_arrays(day).can_run[i]).tolist()
         found = [row[c] for c in columns]
         known = [[each.at(float(seconds[i, c])) for c in columns] for kind, each in value if kind == i]

@@ -21,7 +21,7 @@ def test_a_registered_heuristic_is_known_by_its_name_until_it_is_forgotten():
     assert heuristic_for_days("mine-2") is mine
     assert names_for_days()[-1] == "mine-2"
     forget_for_days("mine-2")
-    with pytest.raises(InstanceError, match="'mine-2', needs one of min-energy, "):
+    with pytest.raises(InstanceError, match="'mine-2', expected one of min-energy, "):
         heuristic_for_days("mine-2")
 
 
@@ -33,7 +33,7 @@ def test_a_name_that_is_taken_or_odd_is_refused(name):
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(InstanceError, match="str under the name 'mine', needs a function of a day"):
+    with pytest.raises(InstanceError, match="str under the name 'mine', expected a function of a day"):
         register_for_days("mine", "text")  # type: ignore[call-overload]
 
 

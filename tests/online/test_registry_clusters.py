@@ -82,5 +82,5 @@ def test_a_decorator_registers_and_returns_the_function():
 def test_names_of_ours_are_taken():
     with pytest.raises(InstanceError, match="a name that lpsched does not use itself"):
         register("easy", first_come)
-    with pytest.raises(InstanceError, match="needs a function"):
+    with pytest.raises(InstanceError, match="expected a function"):
         register("mine", 3)  # type: ignore[call-overload]

@@ -167,26 +167,26 @@ def steady(after, value):
 
 
 @pytest.mark.parametrize(
-    ("intervals", "fault"),
+    ("intervals", "issue"),
     [
-        ((), "f: found a list of 0, needs a list of 1 to 100 intervals; add or join some"),
-        (tuple(steady(float(k), 1.0) for k in range(101)), "f: found a list of 101, needs a list of 1 to 100 intervals; add or join some"),
-        ((steady(1.0, 1.0),), "f[0].after_seconds: found a first interval that begins at 1 s, needs 0, the arrival; begin with one that does"),
-        ((steady(0.0, 1.0), steady(0.0, 1.0)), "f[1].after_seconds: found 0, not after the 0 of the one before, needs intervals by rising begin; sort or join them"),
-        ((steady(0.0, 1.0), steady(5.0, 1.0), steady(4.0, 1.0)), "f[2].after_seconds: found 4, not after the 5 of the one before, needs intervals by rising begin; sort or join them"),
-        ((Interval(0.0, 1.0, 2.0, 0.1),), "f[0].falls_to: found 2, above the 1 at which the interval starts, needs utility that never rises; lower it"),
-        ((steady(0.0, 1.0), steady(5.0, 1.5)), "f[1].starts_at: found 1.5, above the 1 to which the one before falls, needs utility that never rises; lower it"),
-        ((steady(0.0, math.nan),), "f[0].starts_at: found NaN, needs utility: a number from 0 to 1e+30; correct it"),
-        ((steady(0.0, -1.0),), "f[0].starts_at: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
-        ((steady(math.inf, 1.0),), "f[0].after_seconds: found infinity, needs seconds: a number from 0 to 1e+30; correct it"),
-        ((Interval(0.0, 1.0, 0.0, -0.1),), "f[0].rate_per_second: found -0.1, needs a rate: a number from 0 to 1e+30; correct it"),
+        ((), "f: got a list of 0, expected a list of 1 to 100 intervals; add or join some"),
+        (tuple(steady(float(k), 1.0) for k in range(101)), "f: got a list of 101, expected a list of 1 to 100 intervals; add or join some"),
+        ((steady(1.0, 1.0),), "f[0].after_seconds: got a first interval that begins at 1 s, expected 0, the arrival; begin with one that does"),
+        ((steady(0.0, 1.0), steady(0.0, 1.0)), "f[1].after_seconds: got 0, not after the 0 of the one before, expected intervals by rising begin; sort or join them"),
+        ((steady(0.0, 1.0), steady(5.0, 1.0), steady(4.0, 1.0)), "f[2].after_seconds: got 4, not after the 5 of the one before, expected intervals by rising begin; sort or join them"),
+        ((Interval(0.0, 1.0, 2.0, 0.1),), "f[0].falls_to: got 2, above the 1 at which the interval starts, expected utility that never rises; lower it"),
+        ((steady(0.0, 1.0), steady(5.0, 1.5)), "f[1].starts_at: got 1.5, above the 1 to which the one before falls, expected utility that never rises; lower it"),
+        ((steady(0.0, math.nan),), "f[0].starts_at: got NaN, expected utility: a number from 0 to 1e+30; correct it"),
+        ((steady(0.0, -1.0),), "f[0].starts_at: got -1.0, expected utility: a number from 0 to 1e+30; correct it"),
+        ((steady(math.inf, 1.0),), "f[0].after_seconds: got infinity, expected seconds: a number from 0 to 1e+30; correct it"),
+        ((Interval(0.0, 1.0, 0.0, -0.1),), "f[0].rate_per_second: got -0.1, expected a rate: a number from 0 to 1e+30; correct it"),
     ],
 )  # fmt: skip
-def test_each_broken_rule_of_a_function_is_told(intervals, fault):
+def test_each_broken_rule_of_a_function_is_told(intervals, issue):
     day = day_from_dict(sound_day())
     with pytest.raises(InstanceError) as caught:
         day.model_copy(update={"utility_functions": day.utility_functions | {"f": UtilityFunction(intervals)}})
-    assert f"utility_functions.{fault}" in [str(each) for each in caught.value.faults]
+    assert f"utility_functions.{issue}" in [str(each) for each in caught.value.issues]
 
 
 def test_a_sound_function_or_class_breaks_no_rule():
@@ -197,5 +197,5 @@ def test_a_sound_function_or_class_breaks_no_rule():
 def test_a_class_whose_shares_rise_is_refused():
     rising = (ClassInterval(0.0, 0.5), ClassInterval(1.0, 0.6))
     assert [str(each) for each in classes_never_rise({"A": rising})] == [
-        "utility_classes.A[1].share: found 0.6, above the 0.5 of the one before, needs utility that never rises; lower it"
+        "utility_classes.A[1].share: got 0.6, above the 0.5 of the one before, expected utility that never rises; lower it"
     ]

@@ -1,4 +1,4 @@
-"""What Max Util, UPT, UPR and UPE place at a mapping event, by hand."""
+"""What Max Util, UPT, UPR and UPE place at a scheduling event, by hand."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_a_run_of_4_s_on_3_cores_costs_this(waiting, waited, cost):
 @settings(max_examples=60)
 @given(waiting_costs(), st.floats(0.1, 100.0), st.integers(1, 100), st.data())
 def test_costs_are_continuous_and_never_fall(waiting, fastest, cores, data):
-    pieces = waiting.pieces(fastest, cores=cores)
+    pieces = waiting.segments(fastest, cores=cores)
     assert pieces[0].after_seconds == 0.0
     for one, following in pairwise(pieces):
         reached = one.cost + one.per_second * (following.after_seconds - one.after_seconds)
@@ -50,13 +50,13 @@ def test_costs_are_continuous_and_never_fall(waiting, fastest, cores, data):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"measure": "wait"}, "found the text 'wait', needs one of seconds, slowdown, bounded-slowdown, points"),
-        ({"weight": "nodes"}, "found the text 'nodes', needs one of task, cores, core-seconds"),
-        ({"at_least_seconds": 0}, "found 0, needs seconds: a number from 1e-30"),
-        ({"points": 3}, "found 3, needs a list of at most 100 points"),
-        ({"points": [[0, 0]] * 101}, "found a list of 101, needs a list of at most 100 points"),
-        ({"points": [[0, -1], 3]}, "(?s)points.0..1.: found -1, .*points.1.: found 3, needs .seconds waited, cost."),
-        ({"more": 3}, "more: found an unknown key"),
+        ({"measure": "wait"}, "got the text 'wait', expected one of seconds, slowdown, bounded-slowdown, points"),
+        ({"weight": "nodes"}, "got the text 'nodes', expected one of task, cores, core-seconds"),
+        ({"at_least_seconds": 0}, "got 0, expected seconds: a number from 1e-30"),
+        ({"points": 3}, "got 3, expected a list of at most 100 points"),
+        ({"points": [[0, 0]] * 101}, "got a list of 101, expected a list of at most 100 points"),
+        ({"points": [[0, -1], 3]}, "(?s)points.0..1.: got -1, .*points.1.: got 3, expected .seconds waited, cost."),
+        ({"more": 3}, "more: got an unknown key"),
     ],
 )  # fmt: skip
 def test_what_is_no_cost_is_refused_at_birth(given, message):
@@ -65,15 +65,15 @@ def test_what_is_no_cost_is_refused_at_birth(given, message):
 
 
 @pytest.mark.parametrize(
-    ("waiting", "fault"),
+    ("waiting", "issue"),
     [
-        (WaitingCost("points"), "waiting.points: found no points, needs at least one, at 0 seconds; add it"),
-        (WaitingCost("points", points=((1.0, 0.0),)), "waiting.points[0]: found a first point at 1.0 s, needs 0, the arrival; begin with one there"),
-        (WaitingCost("points", points=((0.0, 0.0), (0.0, 1.0))), "waiting.points[1]: found 0.0 s, not after the 0.0 s of the one before, needs points by rising seconds; sort or join them"),
-        (WaitingCost("points", points=((0.0, 2.0), (1.0, 1.0))), "waiting.points[1]: found a cost of 1.0, below the 2.0 of the one before, needs a cost that never falls; raise it"),
-        (WaitingCost("seconds", points=((0.0, 2.0),)), "waiting.points: found 1 points, besides the measure seconds, needs the measure points; drop them"),
-        (WaitingCost("slowdown", at_least_seconds=3.0), "waiting.at_least_seconds: found 3.0 s, besides the measure slowdown, needs the measure bounded-slowdown; drop it"),
+        (WaitingCost("points"), "waiting.points: got no points, expected at least one, at 0 seconds; add it"),
+        (WaitingCost("points", points=((1.0, 0.0),)), "waiting.points[0]: got a first point at 1.0 s, expected 0, the arrival; begin with one there"),
+        (WaitingCost("points", points=((0.0, 0.0), (0.0, 1.0))), "waiting.points[1]: got 0.0 s, not after the 0.0 s of the one before, expected points by rising seconds; sort or join them"),
+        (WaitingCost("points", points=((0.0, 2.0), (1.0, 1.0))), "waiting.points[1]: got a cost of 1.0, below the 2.0 of the one before, expected a cost that never falls; raise it"),
+        (WaitingCost("seconds", points=((0.0, 2.0),)), "waiting.points: got 1 points, besides the measure seconds, expected the measure points; drop them"),
+        (WaitingCost("slowdown", at_least_seconds=3.0), "waiting.at_least_seconds: got 3.0 s, besides the measure slowdown, expected the measure bounded-slowdown; drop it"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_together_is_told(waiting, fault):
-    assert [str(each) for each in waiting_has_what_its_measure_needs(waiting)] == [fault]
+def test_what_does_not_fit_together_is_told(waiting, issue):
+    assert [str(each) for each in waiting_has_what_its_measure_needs(waiting)] == [issue]

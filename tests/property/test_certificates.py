@@ -576,4 +576,4 @@ def test_every_odd_value_in_every_place_is_a_fault_or_a_verdict(value):
             try:
                 check(BAG, certificate_of(Document(changed), Path("odd")))
             except InstanceError as error:
-                assert error.faults  # noqa: PT017
+                assert error.issues  # noqa: PT017

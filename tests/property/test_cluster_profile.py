@@ -93,10 +93,10 @@ def test_the_profile_says_what_the_table_says(nodes, actions):
     both = Both(nodes)
     for task, action in enumerate(actions):
         both.act(task, *action)
-        openings = both.profile.openings
+        slots = both.profile.slots
         rectangles = [
             (node, begin, end)
-            for low, high, begin, end in zip(*(each.tolist() for each in openings), strict=True)
+            for low, high, begin, end in zip(*(each.tolist() for each in slots), strict=True)
             for node in range(low, high)
         ]
         assert len(rectangles) == len(set(rectangles))

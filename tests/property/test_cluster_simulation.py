@@ -13,7 +13,7 @@ from lpsched.errors import InstanceError, StalledError
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy, Draft
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.verify.clusters import examine
 from models.cluster_first_come import POLICIES
@@ -72,8 +72,8 @@ def what_happened(clusters, policy, seed, options):
         )
         for each in made.schedule.placed
     }
-    dropped = np.flatnonzero(made.fates == Fate.DROPPED).tolist()
-    return made, (ran, {n: made.dropped_at[n] for n in dropped}, made.event_at.tolist(), made.refused)
+    dropped = np.flatnonzero(made.outcomes == TaskOutcome.DROPPED).tolist()
+    return made, (ran, {n: made.dropped_at[n] for n in dropped}, made.event_at.tolist(), made.rejected)
 
 
 @contextlib.contextmanager
@@ -83,7 +83,7 @@ def unless_nothing_to_do():
         yield
     except (StalledError, InstanceError) as error:
         text = str(error)
-        assert "nothing at" in text or "have to run" in text or "no mapping event" in text or "end" in text
+        assert "nothing at" in text or "have to run" in text or "no scheduling event" in text or "end" in text
 
 
 @pytest.mark.parametrize("placeholders", [False, True])
@@ -133,9 +133,9 @@ def test_no_reservation_is_ever_delayed_and_easy_has_one_at_most(name, clusters,
         made = simulate_clusters(clusters, policy, np.random.default_rng(0), ClusterOptions(every_seconds=every))
         began = {each.task: each.start_seconds for each in made.schedule.placed}
         assert all(began[task] <= promised.starts[task] for task in began)
-        assert made.refused or began.keys() == promised.starts.keys()
+        assert made.rejected or began.keys() == promised.starts.keys()
         asked = clusters.arriving.requested_factors.tolist()
-        if asked == clusters.arriving.work_factors.tolist() and not made.refused:
+        if asked == clusters.arriving.work_factors.tolist() and not made.rejected:
             assert began == promised.starts
         if name == "easy":
             assert max(promised.reservations, default=0) <= 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lpsched.bag.compare.fronts import compare_fronts
 from lpsched.bag.heuristics import OF_BAGS
-from lpsched.evolve.running import Evolving
+from lpsched.evolve.nsga2 import Evolving
 from tests.support import bags
 
 AMOUNTS = st.floats(1e-3, 1e6) | st.integers(1, 20).map(float)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.breakdown import breakdown
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, profit_per_hour
 from lpsched.bag.parts import Prices, Site
@@ -82,6 +83,9 @@ def test_the_verifier_measures_the_profit_of_the_cost_model(bag, pick):
     assert profit == 3600 * ((costs.income - way.kappa) / way.seconds - costs.fixed_rate(costs.idle_watts))
     waiting = examine(bag, NOTHING, may_wait=True).measured.profit_per_hour
     assert waiting == down(-3600 * costs.fixed_rate(costs.idle_watts))
+    # and so do the parts of the breakdown, each rounded once
+    assert breakdown(bag, way.schedule).per_hour.profit == float(profit)
+    assert breakdown(bag, NOTHING).per_hour.profit == float(-3600 * costs.fixed_rate(costs.idle_watts))
 
 
 @thorough
@@ -90,7 +94,7 @@ def test_the_certificate_counts_with_the_numbers_of_the_cost_model(bag, per_kwh)
     prover, costs = Prover(bag), exact_cost_model(bag)
     assert prover.income() == costs.income
     assert prover.per_joule == costs.energy_price
-    assert prover.standing() == costs.fixed_rate(costs.idle_watts)
+    assert prover.fixed_rate() == costs.fixed_rate(costs.idle_watts)
     assert (prover.idle_watts, prover.headroom) == (costs.idle_watts, costs.headroom)
     assert prover.least_running_cost() == sum(task.count * min(kappas(bag, i)) for i, task in enumerate(bag.task_types))
     other = with_electricity(bag, per_kwh)

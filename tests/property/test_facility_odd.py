@@ -23,7 +23,7 @@ def test_an_odd_facility_has_an_answer_within_the_gap_or_none_at_all(seed):
     try:
         facility = odd_facility(rng)
     except InstanceError:
-        return  # refused at the door, with every fault
+        return  # refused at the door, with every error
     tried = best_on_grid(facility, rng)
     try:
         result = solve_facility(facility, gap=GAP)

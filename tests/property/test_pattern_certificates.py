@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from lpsched.bag.certificate.claim import check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.bag.certify import certificate_of
-from lpsched.bag.problem import ask, prove
+from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.fields import FrozenDict
@@ -24,7 +24,7 @@ from tests.property.tiny import Case, Ledger, cases
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.problem import Proved, Question
+    from lpsched.bag.problem import Problem, Proved
     from lpsched.bag.search.makespan_intervals import Leaf
 
 OBJECTIVES = ("makespan", "energy", "profit")
@@ -136,11 +136,11 @@ def test_no_way_is_better_than_what_intervals_prove(data):
     check_any_prices(data)
 
 
-def searched(case: Case, objective: str, steps: int) -> tuple[Question, Proved, IntervalSearch] | None:
+def searched(case: Case, objective: str, steps: int) -> tuple[Problem, Proved, IntervalSearch] | None:
     """Return what a search has found after some steps; `None` if there is nothing to search."""
     solver = HighsSolver()
     try:
-        question = ask(case.bag, Terms(objective=objective), solver)
+        question = build_problem(case.bag, Terms(objective=objective), solver)
         proved = prove(question, solver)
     except (InfeasibleError, NotFoundError):
         return None
@@ -150,7 +150,7 @@ def searched(case: Case, objective: str, steps: int) -> tuple[Question, Proved, 
         return None
     search = IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
     for _ in range(steps):
-        if search.refine(-math.inf, 0.0, Watch(0.5)) is None:
+        if search.refine(-math.inf, 0.0, CancelToken(0.5)) is None:
             break
     return question, proved, search
 

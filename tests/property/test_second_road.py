@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.packing import PackingOracle
-from lpsched.bag.problem import ask
+from lpsched.bag.problem import build_problem
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.search.makespan_intervals import scoring_of
 from lpsched.bag.terms import Terms
@@ -181,7 +181,7 @@ def test_every_edge_of_the_front_is_as_far_out_as_the_model_says(ranges, data):
 @given(cases(limits=False), st.floats(1.0, 1.3))
 def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     bag, solver = case.bag, default_solver()
-    question = ask(bag, Terms(objective="profit"), solver)
+    question = build_problem(bag, Terms(objective="profit"), solver)
     least = min(way.load for way in case.ways)  # somebody is done by then
     start, end = float(least), float(least) * width
     assume(start >= least and question.bag == bag)
@@ -189,7 +189,9 @@ def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     oracle = PackingOracle(scoring.items, start, start, end, 20_000)
     engine = ColumnGeneration(solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
     prices = oracle.prices(engine.run(gap=1e-9).multipliers)
-    proved = float(scoring.prover.score(*scoring.prover.line(prices, end, oracle.cells), start, end) - scoring.standing)
+    proved = float(
+        scoring.prover.score(*scoring.prover.line(prices, end, oracle.cells), start, end) - scoring.fixed_rate
+    )
     other = best_rate_between(bag, start, end)
     size = abs(other) + standing(bag) + (abs(income(bag)) + 2 * bag.prices.overhead_per_bag) / start
     assert proved >= other - CLOSE * size

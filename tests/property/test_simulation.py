@@ -13,7 +13,7 @@ from lpsched.errors import InstanceError, StalledError
 from lpsched.online import policies as registry
 from lpsched.online.parts import Period
 from lpsched.online.simulate.days import simulate_day
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.simulate.state import Assignment, Policy
 from lpsched.online.verify.day import examine
@@ -81,7 +81,7 @@ def what_happened(day, policy, seed, options):
         )
         for each in made.schedule.placed
     }
-    dropped = {int(n): float(made.dropped_at[n]) for n in np.flatnonzero(made.fates == Fate.DROPPED)}
+    dropped = {int(n): float(made.dropped_at[n]) for n in np.flatnonzero(made.outcomes == TaskOutcome.DROPPED)}
     return made, ran, dropped
 
 
@@ -99,7 +99,7 @@ def test_engine_and_plain_twin_agree(day, period, options, seed, immediate):
     assert ran == twin.ran
     assert dropped == twin.dropped_at
     assert made.event_at.tolist() == twin.event_at
-    assert made.refused == twin.refused
+    assert made.rejected == twin.refused
     assert made.is_whole
     assert examine(day, made.schedule).violations == ()
     _nothing_is_overspent(day, ran)

@@ -151,7 +151,7 @@ def answered(command: str, folder: Path) -> str:
     """Return what is recorded of one command."""
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     plain = command.removeprefix("! ")
-    code, out, err = printed([*shlex.split(plain), "--json"])
+    code, out, err = printed([*shlex.split(plain), "--json", "--force"])
     if (code == 0) == command.startswith("!"):
         raise RuntimeError(f"{command}: exit code {code}\n{err}")
     try:

@@ -13,12 +13,12 @@ class Reader(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
-        self.faults: list[str] = []
+        self.issues: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[tuple[str, str]] = []  # the innermost tag, and the text
         self.feed(text)
         self.close()
-        self.faults += [f"{tag} is never closed" for tag in self.open]
+        self.issues += [f"{tag} is never closed" for tag in self.open]
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
@@ -30,7 +30,7 @@ class Reader(HTMLParser):
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
-            self.faults.append(f"{tag} is closed but not open")
+            self.issues.append(f"{tag} is closed but not open")
 
     def handle_data(self, data):
         if data.strip():

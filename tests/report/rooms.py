@@ -1,4 +1,4 @@
-"""Rooms for tests of pictures: small facilities, an allocation, and what was measured of it."""
+"""Rooms for tests of figures: small facilities, an allocation, and what was measured of it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ AWKWARD_NAMES = (
 
 @dataclass(frozen=True)
 class Measures:
-    """What the pictures take of a measurement."""
+    """What the figures take of a measurement."""
 
     node_watts: tuple[float, ...]
     node_inlets_celsius: tuple[float, ...]
     cooling_watts: tuple[float, ...]
+    crac_inlets_celsius: tuple[float, ...]
+    heat_removed_watts: tuple[float, ...]
 
 
 def small_room() -> tuple[Facility, Measures, CoreAllocation]:
@@ -62,7 +64,7 @@ def small_room() -> tuple[Facility, Measures, CoreAllocation]:
         ),
     )
     # overheads are 10, 20 and 10 W; nodes together draw 15 + 29 + 12 = 56 W
-    return facility, Measures((15.0, 29.0, 12.0), (21.0, 23.5, 22.0), (8.0, 6.0)), cores
+    return facility, Measures((15.0, 29.0, 12.0), (21.0, 23.5, 22.0), (8.0, 6.0), (21.0, 22.0), (30.0, 26.0)), cores
 
 
 def plain_room(
@@ -82,7 +84,11 @@ def plain_room(
     )
     node = tuple((CoreFraction(f"task {k % tasks}", 0.5),) for k in range(cores))
     allocation = CoreAllocation((15.0,) * units, (node,) * nodes)
-    return facility, Measures((12.5,) * nodes, (20.0,) * nodes, (5.0,) * units), allocation
+    return (
+        facility,
+        Measures((12.5,) * nodes, (20.0,) * nodes, (5.0,) * units, (24.0,) * units, (12.5,) * units),
+        allocation,
+    )
 
 
 def awkward_room() -> tuple[Facility, Measures, CoreAllocation]:

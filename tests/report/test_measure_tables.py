@@ -5,7 +5,7 @@ from rich.console import Console
 from lpsched.measure.evidence import AdditiveCheck, Failed, Measured, Saving, Setting, Spread
 from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine, Measurements, Meters
 from lpsched.model.fields import FrozenDict
-from lpsched.report.html.measurements import lead_of
+from lpsched.report.html.measurements import measure_summary
 from lpsched.report.measured_tables import (
     MOST_APPLICATIONS,
     additive_in_words,
@@ -77,7 +77,7 @@ def test_classes_are_told_with_what_tells_them_or_not_at_all():
     assert classes_table(BARE).rows == ()
     known = MeasuredApplication("zip", (), 1, "II", "slowdown beside companions", None, 0.2, -0.013)
     told = classes_table(changed(BARE, applications=(known,)))
-    assert told.headers == ("application", "class", "told by", "suffers", "causes")
+    assert told.headers == ("application", "class", "classified by", "suffers", "causes")
     assert told.rows == (("zip", "II", "slowdown beside companions", "20 %", "-1.3 %"),)
 
 
@@ -115,7 +115,7 @@ def test_the_additive_model_is_told_by_its_mean_and_largest_error():
     )
     checked = changed(BARE, additive=checks)
     assert additive_in_words(checked) == (
-        "Sums of pairs miss the times of 2 larger groups by 10 % on average, and by 15 % at most."
+        "Sums of pairs miss the times of 2 larger groups by 10 % on average, 15 % at most."
     )
     assert additive_table(checked).rows == (
         ("tar beside tar + zip at 1,700 MHz", "2", "2.3", "15 %"),
@@ -160,7 +160,7 @@ def test_the_terminal_has_no_table_of_what_was_not_measured():
 def test_large_tables_are_cut_and_say_so():
     many = made_measurements(many_applications(MOST_APPLICATIONS + 1), clocks=(), groups=(), failed=())
     text = printed(many)
-    assert "degradation of 289 pairs (--json and --report have all)" in text  # 17 x 17
+    assert "slowdowns of 289 pairs (--json and --report have all)" in text  # 17 x 17
     assert "class III" in text
     assert "... and 141 more (--json has all)" in text  # of 17 x 18 / 2 = 153 pairs 12 are shown
 
@@ -183,18 +183,20 @@ def test_what_may_be_noise_is_not_put_first():
         timed(12.0, 0.5, "zip"),
         timed(15.0, 2.0, "zip", batch=True),  # at most 17 J, and apart at least 2 x 9
     )
-    lead = lead_of(changed(told, measured=clear))
-    assert "zip suffers most: it takes 20 % longer for each core that runs a copy of it." in lead
-    assert "2 zip together save the most energy: 25 %." in lead
+    summary = measure_summary(changed(told, measured=clear))
+    assert "zip slows most: it takes 20 % longer for each core that runs a copy of it." in summary
+    assert "2 zip together save the most energy: 25 %." in summary
     noise = (*clear[:2], timed(12.0, 1.0, "zip"), timed(15.0, 3.0, "zip", batch=True))
-    lead = lead_of(changed(told, measured=noise))
-    assert "No slowdown beside another is clear of noise. No saving by running together is clear" in lead
+    summary = measure_summary(changed(told, measured=noise))
+    assert "No slowdown beside another is clear of noise. No saving by running together is clear" in summary
     once = (Measured.of(Setting("zip"), Spread(10.0, 1), Spread(10.0, 1)), *clear[1:])  # one run has no interval
-    assert "No slowdown beside another is clear of noise. No saving" in lead_of(changed(told, measured=once))
+    assert "No slowdown beside another is clear of noise. No saving" in measure_summary(changed(told, measured=once))
 
 
-def test_the_lead_names_who_suffers_most_and_what_is_absent():
-    assert lead_of(BARE) == ("Times of 2 applications on blade. No energy was measured. Cache misses were not counted.")
+def test_the_summary_names_what_slows_most_and_what_is_absent():
+    assert measure_summary(BARE) == (
+        "Times of 2 applications on blade. No energy was measured. Cache misses were not counted."
+    )
     pairs = FrozenDict({"zip": FrozenDict({"tar": 0.25, "zip": 0.3}), "tar": FrozenDict({"zip": 0.1})})
     told = changed(
         BARE,
@@ -204,9 +206,9 @@ def test_the_lead_names_who_suffers_most_and_what_is_absent():
         meters=Meters("clock", "RAPL", "", "perf"),
         watts=FrozenDict({"zip": (1.0, 2.0)}),
     )
-    assert lead_of(told) == (
-        "Times and powers of 2 applications at 2 clocks on blade. zip suffers most: it takes 30 % longer for "
+    assert measure_summary(told) == (
+        "Times and powers of 2 applications at 2 clocks on blade. zip slows most: it takes 30 % longer for "
         "each core that runs a copy of it. tar + zip together save the most energy: 40 %."
     )
     calm = changed(told, degradation_in_full=FrozenDict({"zip": FrozenDict({"tar": -0.1})}), savings=())
-    assert "None takes longer beside another." in lead_of(calm)
+    assert "None takes longer beside another." in measure_summary(calm)

@@ -1,4 +1,4 @@
-"""Simulations in tables, pictures and a page: the numbers of the result, names as they stand, small files."""
+"""Simulations in tables, figures and a page: the numbers of the result, names as they stand, small files."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.table import Table
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.parts import DayMachineType, DayTaskType, Period
-from lpsched.online.result.policy import Earned, Judged, PolicyEntry, PolicyRun, headers_of
+from lpsched.online.result.policy import COLUMNS as POLICY_COLUMNS
+from lpsched.online.result.policy import Earned, Judged, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.report.figures.simulation import (
     drawn_policies,
+    priorities_figure,
     priorities_of,
-    priorities_picture,
     priority_rows,
-    simulation_picture,
-    traces_picture,
+    simulation_figure,
+    traces_figure,
 )
-from lpsched.report.figures.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_of, timeline_picture
+from lpsched.report.figures.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_figure, timeline_of
 from lpsched.report.html.days import simulation_page
 from lpsched.report.online_answers import in_words, lead_of, simulation_tables
 from tests.days import decaying, simple_day
@@ -63,7 +64,7 @@ def texts(figure):
 def test_the_page_is_whole_and_needs_nothing_else(day, result):
     text = simulation_page(day, result)
     page = Reader(text)
-    assert page.faults == []
+    assert page.issues == []
     assert page.of("h2")[:3] == ["Policies side by side", "Utility and energy over the period", "Utility by priority"]
     assert len([tag for tag, _ in page.tags if tag == "figure"]) == 3
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
@@ -77,8 +78,8 @@ def test_the_page_says_which_policies_have_no_answer(day, result):
     assert "<lazy>" in page.of("td")
     assert "it did nothing" in page.of("td")
     alone = Reader(simulation_page(day, replace(result, policies=(failed,))))
-    assert alone.faults == []
-    assert "No policy has an answer." in alone.of("p")
+    assert alone.issues == []
+    assert "No policy has a result." in alone.of("p")
 
 
 def test_the_sentence_names_the_best_and_the_bound():
@@ -88,11 +89,11 @@ def test_the_sentence_names_the_best_and_the_bound():
     )
     bounds = (TrialBounds(0, 100.0, 80.0),)
     assert lead_of(simulation(*entries, bounds=bounds)) == (
-        "high earns 60, the most of 2 policies: 75 % of the bound; no schedule can earn more than 80, proved."
+        "Best of 2 policies: high, utility 60; at most 80 possible (gap 25 %, proved)."
     )
-    assert lead_of(simulation(entries[1], bounds=bounds)).startswith("high earns 60: 75 % of the bound")
+    assert lead_of(simulation(entries[1], bounds=bounds)) == "high: utility 60; at most 80 possible (gap 25 %, proved)."
     offline = PolicyEntry("offline", "offline", (run(0, 70.0, bound=80.0),))  # is no policy
-    assert lead_of(simulation(*entries, offline)).startswith("high earns 60, the most of 2 policies")
+    assert lead_of(simulation(*entries, offline)).startswith("Best of 2 policies: high, mean utility 60")
 
 
 @pytest.mark.parametrize(
@@ -102,25 +103,29 @@ def test_the_sentence_names_the_best_and_the_bound():
 def test_when_mapping_events_are_is_said(seconds, arrivals, words):
     made = simulation(PolicyEntry("p", "policy", (run(0, 10.0),)))
     options = {**made.options, "every_seconds": seconds, "every_arrivals": arrivals}
-    assert f"; a mapping event every {words}; " in f"{in_words(replace(made, options=options))}; "
+    assert f"; a scheduling event every {words}; " in f"{in_words(replace(made, options=options))}; "
 
 
 def test_on_a_narrow_terminal_the_columns_of_policies_stand_below_each_other():
     entries = PolicyEntry("p", "policy", (run(0, 10.0),)), PolicyEntry("q", "policy", (run(0, 60.0),))
-    lines = printed(simulation_tables(simulation(*entries)), width=80).splitlines()
-    headers = [line.split() for line in lines if line.startswith("policy")]
-    assert [word for words in headers for word in words if word != "policy"] == " ".join(
-        headers_of(Judged.DAY)[1:]
-    ).split()
-    assert len(headers) == 2
-    assert max(map(len, lines)) <= 80
+    shown = [
+        column.header for column in POLICY_COLUMNS[Judged.DAY] if column.header not in {"gap", "dropped", "waiting"}
+    ]
+    for width, parts in ((80, 1), (60, 2)):
+        lines = printed(simulation_tables(simulation(*entries)), width=width).splitlines()
+        headers = [line.split() for line in lines if line.startswith("policy")]
+        assert [word for words in headers for word in words if word != "policy"] == " ".join(shown).split()
+        assert len(headers) == parts
+        assert max(map(len, lines)) <= width
 
 
 def test_tables_tell_worths_reasons_and_interrupted_trials():
     bounds = (TrialBounds(0, 100.0, 80.0, 1.5, (("cpu", 12.0),), 3.0),)
     failed = PolicyEntry("lazy", "policy", (PolicyRun(0, reason="it did nothing"),))
     shown = printed(simulation_tables(replace(simulation(failed, bounds=bounds), asked_trials=5)))
-    assert "d: 1 of 5 days; seed 4; queued machines; a mapping event every 60 s; at most 1 GJ" in shown
+    assert "d: 1 of 5 days; seed 4; queued machines; a scheduling event every 60 s; energy at most 277.8 kWh" in (
+        " ".join(shown.split())
+    )
     assert re.search(r"an hour of cpu +12\n", shown)
     assert re.search(r"a kWh +3\n", shown)
     assert re.search(r"lazy +0 +it did nothing", shown)
@@ -129,12 +134,12 @@ def test_tables_tell_worths_reasons_and_interrupted_trials():
 
 def test_names_with_markup_are_drawn_as_they_stand(result):
     odd = replace(result.policies[0], name="$x_1$ <b>[red]")
-    shown = texts(traces_picture(replace(result, policies=(odd,))))
+    shown = texts(traces_figure(replace(result, policies=(odd,))))
     assert r"\$x_1\$ <b>[red]" in shown
 
 
 def test_lines_end_at_the_totals_and_the_constraint_is_dashed(result):
-    figure = traces_picture(result)
+    figure = traces_figure(result)
     left, right = figure.axes
     by_name = {line.get_label(): line for line in left.lines}
     for entry in result.policies:
@@ -157,7 +162,7 @@ def test_shares_of_priorities_are_where_the_table_says(result):
     names = priorities_of(result)
     headers, rows = priority_rows(result)
     assert headers == ("policy", *names)
-    (axes,) = priorities_picture(result).axes
+    (axes,) = priorities_figure(result).axes
     marks = {line.get_label(): line for line in axes.lines if line.get_marker() not in {"", "None", None}}
     for place, name in enumerate(names):
         for row, entry in enumerate(result.policies):
@@ -169,7 +174,7 @@ def test_shares_of_priorities_are_where_the_table_says(result):
 def test_no_two_priorities_have_the_same_shape_or_colour():
     earned = tuple(Earned(f"p{place}", 1.0, 2.0) for place in range(8))
     entry = PolicyEntry("a", "policy", (run(0, 1.0, earned=earned),))
-    (axes,) = priorities_picture(simulation(entry)).axes
+    (axes,) = priorities_figure(simulation(entry)).axes
     marks = [line for line in axes.lines if str(line.get_label()).startswith("p")]
     assert len({line.get_marker() for line in marks}) == len({line.get_color() for line in marks}) == 8
 
@@ -206,7 +211,7 @@ def test_a_day_without_an_end_is_drawn_until_the_last_task_ends():
     assert timeline_of(ten_second_tasks(Period()), schedule).span_seconds == 100.0
     empty = timeline_of(ten_second_tasks(Period()), DaySchedule(()))
     assert (empty.bars, empty.span_seconds) == ((), 0.0)
-    assert picture_bytes(timeline_picture(empty, "nothing"), ".svg")
+    assert figure_bytes(timeline_figure(empty, "nothing"), ".svg")
 
 
 def many_machines(types, count):
@@ -237,13 +242,13 @@ def test_a_full_day_of_a_hundred_machines_is_a_small_file():
     tasks = [(0.0, 0, worths[n % 4]) for n in range(10_000)]
     day = simple_day([[860.0]], [[1.0]], [100], tasks).model_copy(update={"period": Period(0.0, 86_400.0)})
     schedule = DaySchedule(tuple(PlacedTask(n, "m0", n % 100 + 1, 861.0 * (n // 100)) for n in range(10_000)))
-    svg = picture_bytes(timeline_picture(timeline_of(day, schedule), "busy"), ".svg")
+    svg = figure_bytes(timeline_figure(timeline_of(day, schedule), "busy"), ".svg")
     assert len(svg) < 1_500_000
-    assert svg == picture_bytes(timeline_picture(timeline_of(day, schedule), "busy"), ".svg")
+    assert svg == figure_bytes(timeline_figure(timeline_of(day, schedule), "busy"), ".svg")
 
 
 def test_the_picture_has_utility_energy_and_priorities(result):
-    figure = simulation_picture(result)
+    figure = simulation_figure(result)
     labels = [axes.get_xlabel() for part in figure.subfigs for axes in part.axes]
     assert labels == [
         "minutes of the period",

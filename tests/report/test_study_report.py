@@ -9,11 +9,11 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.model.fields import FrozenDict
-from lpsched.report.figures.comparisons import described, study_picture, study_spots, swept
-from lpsched.report.html.validation import lead_of, study_page
-from lpsched.report.studies import csv_text, detail, failure_rows, overview
+from lpsched.report.figures.comparisons import described, study_figure, study_tooltips, swept
+from lpsched.report.html.validation import study_page
+from lpsched.report.studies import csv_text, detail, failure_rows, headline, overview
 from lpsched.studies import methods as bag_methods
-from lpsched.studies.report import QUESTION, study_report
+from lpsched.studies.report import PROBLEM, study_report
 from tests.studies.test_study_lines import run_of
 
 FILE = FrozenDict({"file": "bag.yaml", "hash": "0"})
@@ -57,10 +57,11 @@ def test_runs_are_grouped_by_what_differs_and_seeds_are_chance(lines):
     assert (told["median"], told["least"], told["most"], told["runs"]) == (0.2, 0.1, 0.3, 2)
     assert (second["by"], second["runs"], second["failed"]) == ({"method": "met"}, 2, 1)
     assert second["quantities"]["gap"]["half_width"] is None
-    assert overview(report)[1][0] == ("lp", "2", "0", "20 % ± 127 %", "2", "4", "1")
+    assert overview(report)[1][0] == ("lp", "2", "0", "20 ± 127 %", "2", "4", "1")
     assert overview(report)[0] == ("method", "runs", "failed", "gap", "value, s", "bound, s", "seconds")
     assert detail(report, "gap")[1][1] == ("met", "50 %", "", "50 %", "50 %", "50 %")
     assert failure_rows(report) == (("1", "no <b>room</b>", "instances bag.yaml, method met"),)
+    assert headline(report).endswith(": 4 runs, 1 failed. Smallest mean gap: lp, 20 % over 2 runs.")
 
 
 def test_a_parameter_that_one_method_does_not_have_differs_only_within_methods(lines):
@@ -78,9 +79,9 @@ def test_columns_and_quantities_can_be_chosen(lines):
     report = study_report(path, by=["method"], quantities=["n", "timings.relax"])
     assert (report.by, report.quantities) == (("method",), ("n", "timings.relax", "seconds"))
     assert report.groups[0].numbers["timings.relax"] == (0.5, 0.5)
-    with pytest.raises(InstanceError, match="by: found 'metod', needs one of instances, method, price; did you"):
+    with pytest.raises(InstanceError, match="by: got 'metod', expected one of instances, method, price; did you"):
         study_report(path, by=["metod"])
-    with pytest.raises(InstanceError, match="value: found 'gpa', needs one of value, bound, gap, n, seconds"):
+    with pytest.raises(InstanceError, match="value: got 'gpa', expected one of value, bound, gap, n, seconds"):
         study_report(path, quantities=["gpa"])
 
 
@@ -91,6 +92,7 @@ def test_seconds_and_joules_have_no_mean_together(lines):
     assert (mixed["value"], mixed["bound"], mixed["gap"]["runs"]) == (None, None, 2)
     assert plain["value"]["mean"] == 2.0
     assert overview(report)[0] == ("method", "runs", "failed", "gap", "value", "bound", "seconds")
+    assert "failed" not in overview(study_report(lines(a_run(0, "lp", 0.1))))[0]  # none is
 
 
 def test_of_two_lines_for_one_run_the_later_counts(lines):
@@ -115,7 +117,7 @@ def test_sources_are_told_apart_by_what_differs(lines):
 def test_no_runs_at_all_is_told(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("")
-    with pytest.raises(InstanceError, match="found no runs, needs at least one run"):
+    with pytest.raises(InstanceError, match="got no runs, expected at least one run"):
         study_report(path)
 
 
@@ -153,25 +155,25 @@ def test_a_sweep_is_drawn_along_its_parameter_and_anything_else_in_rows(lines):
     ]
     report = study_report(lines(*sweep))
     assert swept(report) == "price"
-    axes = study_picture(report).axes[0]
+    axes = study_figure(report).axes[0]
     assert [list(line.get_xdata()) for line in axes.get_lines()] == [[1.0, 2.0, 3.0]] * 2
     # at price 1 the gaps are 1.1 and 1.2: on average 115 %
     assert list(axes.get_lines()[0].get_ydata()) == pytest.approx([115.0, 215.0, 315.0])
     assert described(report) == "Mean gap along price, with 95 % confidence intervals."
-    spot = study_spots(report)[0]
+    spot = study_tooltips(report)[0]
     assert spot.x == 1.0
     assert spot.y == pytest.approx(115.0)
     assert "method: lp" in spot.label
     grouped = study_report(lines(*sweep), by=["method"])
     assert swept(grouped) is None
-    assert [label.get_text() for label in study_picture(grouped).axes[0].get_yticklabels()] == ["lp", "met"]
-    assert [spot.y for spot in study_spots(grouped)] == [0.0, 1.0]
+    assert [label.get_text() for label in study_figure(grouped).axes[0].get_yticklabels()] == ["lp", "met"]
+    assert [spot.y for spot in study_tooltips(grouped)] == [0.0, 1.0]
 
 
 def test_the_page_says_the_best_first_and_shows_names_as_they_stand(lines):
     evil = "<script>alert(1)</script>$x"
     report = study_report(lines(a_run(0, evil, 0.25), a_run(1, "met", 0.5), a_run(2, "met")))
-    assert lead_of(report) == (f"3 runs, 1 of them failed; on average, {evil} is closest to its bound: 25 % away.")
+    assert headline(report).endswith(f"3 runs, 1 failed. Smallest mean gap: {evil}, 25 % over 1 run.")
     text = study_page(report)
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)" in text
@@ -182,7 +184,7 @@ def test_a_study_of_nothing_but_failures_still_has_a_page(lines):
     report = study_report(lines(a_run(0), a_run(1, "met")))
     assert report.failed == 2
     assert "What failed, and why" in study_page(report)
-    assert study_picture(report).axes[0].texts[0].get_text() == "no run has a number to draw"
+    assert study_figure(report).axes[0].texts[0].get_text() == "no run has a number to draw"
 
 
 def test_reasons_come_with_the_most_frequent_first(lines):
@@ -215,4 +217,4 @@ def test_runs_of_one_question_have_the_best_bound_that_any_of_them_proved(lines)
 
 
 def test_a_question_is_told_apart_by_all_that_bag_methods_are_asked():
-    assert {*QUESTION, "objective"} == set(bag_methods.QUESTION)
+    assert {*PROBLEM, "objective"} == set(bag_methods.QUESTION)

@@ -8,7 +8,7 @@ from rich.console import Console
 from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.model import bag_from_dict
 from lpsched.report.answers import bag_tables
-from lpsched.report.tables import FoldingTable, table
+from lpsched.report.tables import CountTable, FoldingTable, table
 from lpsched.units import number, percent
 from tests.support import SOUND, sound
 
@@ -26,17 +26,17 @@ def shown(*renderables, width=200) -> str:
     [
         (0.0, "0"),
         (12.0, "12"),
-        (28204.71, "28,204.7"),
+        (28204.71, "28,205"),
         (1234567.8, "1,234,568"),
-        (0.00233333333, "0.00233333"),
-        (-1234.5, "-1,234.5"),
+        (0.00233333333, "0.002333"),
+        (-1234.6, "-1,235"),
         (1e-9, "1e-09"),
         (3e20, "3e+20"),
         (99.99999999, "100"),
         (None, "-"),
     ],
 )
-def test_numbers_have_six_digits_and_thousands(value, text):
+def test_numbers_have_four_digits_and_thousands(value, text):
     assert number(value) == text
 
 
@@ -77,16 +77,64 @@ def test_a_bag_is_described():
     bag = bag_from_dict(sound(site=site, prices=prices))
     text = shown(*bag_tables(bag, heterogeneity(bag)))
     for part in (
-        "45 of 2 types",
-        "4 of 6 can run; watts: yes",
-        "2 EUR per bag, 1 task types priced, 0.5 EUR per kWh",
-        "PUE 1.25, cap 900 W (facility), deadline 60 s",
+        "sound: 45 tasks of 2 types on 3 machines of 2 types",
+        "4 of 6 pairs of task type and machine type can run, with watts",
+        "2 EUR per bag, 1 task type priced per task",
+        "0.5 EUR per kWh, PUE 1.25",
+        "900 W on average, at the meter",
+        "deadline     1 min",
         "P0, P1",
-        bag.content_hash,
     ):
         assert part in text
+    (render,) = [line.split() for line in text.splitlines() if line.startswith("render")]
+    assert render == ["render", "40", "1", "s", "gpu", "P0", "8", "s", "2", "-"]  # 1 or 2 s on 'gpu', 8 s on 'cpu'
+    assert text.splitlines()[-1].split() == ["hash", bag.content_hash]
     bare = bag_from_dict(sound(site=..., prices=..., watts=...))
     text = shown(*bag_tables(bare, heterogeneity(bare)))
     assert "not given" in text
-    assert "watts: no" in text
+    assert "no watts" in text
     assert SOUND["name"] in text
+
+
+COUNTS = CountTable(
+    ("task type", "tasks", "big", "small", "price\n(LP)"),
+    (("scan", "1,200", "1,000", "200", "0.5"), ("print", "7", "-", "7", "0.25")),
+    (2, 4),
+    "runs on",
+)
+
+
+def test_counts_stand_in_columns_where_they_fit():
+    # 9 + 2 + 5 + 2 + 5 + 2 + 5 + 2 + 5 = 37 places
+    lines = [line.split() for line in shown(COUNTS, width=37).splitlines()]
+    assert lines[1] == ["task", "type", "tasks", "big", "small", "(LP)"]  # headers end on the same line
+    assert lines[2] == ["scan", "1,200", "1,000", "200", "0.5"]
+
+
+def test_counts_are_turned_where_they_do_not_fit():
+    lines = [line.split() for line in shown(COUNTS, width=36).splitlines()]  # 10 + 2 + 5 + 2 + 5 = 24 places
+    assert lines[0] == ["task", "type", "scan", "print"]
+    assert ["small", "200", "7"] in lines
+    assert ["price", "(LP)", "0.5", "0.25"] in lines
+
+
+def test_counts_are_lists_where_nothing_else_fits_and_what_is_not_there_is_left_out():
+    machines = tuple(f"machine-{j}" for j in range(9))
+    many = CountTable(
+        ("task type", *machines), tuple((f"t{i}", *("-" if j < i else str(j + 1) for j in range(9))) for i in range(20)),
+        (1, 10), "runs on"
+    )  # fmt: skip
+    text = shown(many, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    (last,) = [line.split() for line in text.splitlines() if line.startswith("t8 ")]
+    assert last == ["t8", "machine-8", "9"]
+    first = text.split("t1 ")[0].split("t0 ")[1].split()  # nine types: the six with most tasks, and three more
+    assert first[:4] == ["machine-8", "9,", "machine-7", "8,"]
+    assert first[-3:] == ["3", "more", "types"]
+
+
+def test_a_table_of_counts_is_not_wider_in_a_pipe():
+    wide = CountTable(
+        ("t", *(f"a-rather-long-name-{j}" for j in range(9))), (("t0", *"123456789"),) * 12, (1, 10), "on"
+    )
+    assert max(len(line.rstrip()) for line in shown(wide, width=10_000).splitlines()) <= 100

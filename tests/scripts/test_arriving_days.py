@@ -41,11 +41,11 @@ def run(monkeypatch, tmp_path, capsys):
     """Run a script on a tiny part of its days, and return what it printed."""
 
     def call(main, *more):
-        picture = tmp_path / "picture.svg"
-        plain = ["--part", "0.004", "--trials", "1", "--jobs", "1", "--figure", str(picture)]
+        figure = tmp_path / "figure.svg"
+        plain = ["--part", "0.004", "--trials", "1", "--jobs", "1", "--figure", str(figure)]
         monkeypatch.setattr(sys, "argv", ["figure", *plain, *more])
         main()
-        assert picture.read_text(encoding="utf-8").startswith("<?xml")
+        assert figure.read_text(encoding="utf-8").startswith("<?xml")
         return capsys.readouterr().out
 
     return call

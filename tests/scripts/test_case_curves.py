@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from lpsched.errors import MissingExtraError
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.provenance import Estimate
-from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_figure
 
 ONE = Curve("one", (Estimate(1.0, 0.5), Estimate(3.0, 0.25)))
 TWO = Curve("two", (Estimate(2.0), Estimate(4.0)))
@@ -17,7 +17,7 @@ OVER_TIME = CurvePanel("hours", "energy", (0.0, 24.0), (ONE, TWO), from_zero=Fal
 
 @pytest.fixture
 def panels():
-    return curves_picture([SETTING, OVER_TIME]).axes
+    return curves_figure([SETTING, OVER_TIME]).axes
 
 
 def test_values_of_a_setting_stand_evenly_under_their_names(panels):
@@ -63,10 +63,10 @@ def test_hours_of_a_day_are_marked_in_quarters_or_eighths(panels):
 
 def test_names_that_could_be_formulas_or_tags_can_be_written():
     odd = Curve("$x_1 <script>", ONE.estimates)
-    assert b"<script" not in picture_bytes(curves_picture([CurvePanel("a", "b", ("$", "_"), (odd,))]), ".svg")
+    assert b"<script" not in figure_bytes(curves_figure([CurvePanel("a", "b", ("$", "_"), (odd,))]), ".svg")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match="report"):
-        curves_picture([SETTING])
+        curves_figure([SETTING])

@@ -52,11 +52,11 @@ def test_a_script_draws_and_tells(name, known, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(arriving_days, "arrival_bound", quick_bound)
     monkeypatch.setattr(dropped_shares, "CHAPTER_2", ("max-util", "max-max-upt"))
     monkeypatch.setattr(uncertain_fronts, "chapter_7", small_day)
-    picture = tmp_path / "picture.svg"
+    figure = tmp_path / "figure.svg"
     given = [word.format(runs=tmp_path / "runs.jsonl", known=known) for word in ARGUMENTS[name]]
-    monkeypatch.setattr(sys, "argv", ["figure", *given, "--figure", str(picture)])
+    monkeypatch.setattr(sys, "argv", ["figure", *given, "--figure", str(figure)])
     runpy.run_path(str(ROOT / "scripts" / "figures" / f"{name}.py"), run_name="__main__")
-    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    assert figure.read_text(encoding="utf-8").startswith("<?xml")
     assert len(capsys.readouterr().out) > 50
 
 

@@ -49,10 +49,10 @@ def run(monkeypatch, main, *arguments):
 
 def test_figure_2_draws_what_has_run_and_prints_means_with_intervals(known, tmp_path, monkeypatch, capsys):
     before = known.read_text()
-    picture = tmp_path / "two.svg"
-    run(monkeypatch, figure_heat_2.main, "--trials", 2, "--runs", known, "--figure", picture)
+    figure = tmp_path / "two.svg"
+    run(monkeypatch, figure_heat_2.main, "--trials", 2, "--runs", known, "--figure", figure)
     assert known.read_text() == before  # nothing ran again
-    assert picture.read_text().startswith("<?xml")
+    assert figure.read_text().startswith("<?xml")
     printed = capsys.readouterr().out
     # 0.59 and 0.61 of 2 are 29.5 and 30.5 %: mean 30, deviation 0.7071, so 12.706 x 0.7071 / sqrt(2) = 6.353.
     assert "| NLPCL | 2 | 30.00 ± 6.35 | 35.00 ± 0.00 | 2 |" in printed
@@ -62,19 +62,19 @@ def test_figure_2_draws_what_has_run_and_prints_means_with_intervals(known, tmp_
 
 
 def test_figure_4_draws_rewards_over_time(known, tmp_path, monkeypatch, capsys):
-    picture = tmp_path / "four.svg"
-    arguments = ("--seed", 0, "--runs", known, "--figure", picture)
+    figure = tmp_path / "four.svg"
+    arguments = ("--seed", 0, "--runs", known, "--figure", figure)
     run(monkeypatch, lambda: heat_runs.reward_over_time("x", "heat-4", "small", ("greedy", "ga", "nlp")), *arguments)
-    assert picture.exists()
+    assert figure.exists()
     printed = capsys.readouterr().out
     assert "| NLPCL | 2 | 0.59 | 3.28 % |" in printed  # 1 - 0.59 / 0.61
     assert "| ours | 2 | 0.6 | 1.64 % |" in printed
 
 
 def test_figure_3_runs_on_any_facility(tmp_path, monkeypatch, capsys):
-    picture = tmp_path / "three.svg"
-    run(monkeypatch, figure_heat_3.main, ROOT / "instances" / "facility-tiny.yaml", "--figure", picture)
-    assert picture.exists()
+    figure = tmp_path / "three.svg"
+    run(monkeypatch, figure_heat_3.main, ROOT / "instances" / "facility-tiny.yaml", "--figure", figure)
+    assert figure.exists()
     printed = capsys.readouterr().out
     assert "NLPCL: CRR 1.169" in printed  # see tests/compare
     assert "NLP: CRR 1.1" in printed

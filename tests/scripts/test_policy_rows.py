@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from lpsched.errors import MissingExtraError
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.provenance import Estimate
-from scripts.figures.shared.policy_rows import LANES, Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import LANES, Marks, RowPanel, policy_rows_figure
 
 NAMES = ("min-min", "$ours$ <script>")
 QUEUED = Marks("queued", (Estimate(40.0, 2.0), Estimate(50.0)))
@@ -17,7 +17,7 @@ POLLED = Marks("polled", (Estimate(45.0, 1.0), None))
 @pytest.fixture
 def figure():
     panels = [RowPanel("utility", (QUEUED, POLLED), ("bound", 60.0)), RowPanel("tasks", (POLLED, QUEUED))]
-    return policy_rows_picture(NAMES, panels)
+    return policy_rows_figure(NAMES, panels)
 
 
 def spots(axes) -> dict[str, list[tuple[float, float]]]:
@@ -66,17 +66,17 @@ def test_panels_share_their_rows_and_name_their_own_axes(figure):
 
 def test_a_picture_has_more_height_for_more_policies_and_cases():
     few, more = (
-        policy_rows_picture(["a"] * rows, [RowPanel("x", (Marks("y", (Estimate(1.0),) * rows),) * cases)])
+        policy_rows_figure(["a"] * rows, [RowPanel("x", (Marks("y", (Estimate(1.0),) * rows),) * cases)])
         for rows, cases in ((2, 1), (3, 4))
     )
     assert few.get_figheight() < more.get_figheight()
 
 
 def test_names_that_could_be_formulas_or_tags_can_be_written(figure):
-    assert b"<script" not in picture_bytes(figure, ".svg")
+    assert b"<script" not in figure_bytes(figure, ".svg")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match="report"):
-        policy_rows_picture(NAMES, [RowPanel("utility", (QUEUED,))])
+        policy_rows_figure(NAMES, [RowPanel("utility", (QUEUED,))])

@@ -33,12 +33,12 @@ def run(tmp_path, capsys):
 
     def call(script, study):
         (tmp_path / "study.yaml").write_text(study, encoding="utf-8")
-        picture = tmp_path / "picture.svg"
-        given = ["--study", str(tmp_path / "study.yaml"), "--jobs", "1", "--figure", str(picture)]
+        figure = tmp_path / "figure.svg"
+        given = ["--study", str(tmp_path / "study.yaml"), "--jobs", "1", "--figure", str(figure)]
         script.main(given)
         printed = capsys.readouterr().out
         if script is not figure_profit_times:
-            assert picture.read_text(encoding="utf-8").startswith("<?xml")
+            assert figure.read_text(encoding="utf-8").startswith("<?xml")
         return [line[2:-2].split(" | ") for line in printed.splitlines() if line.startswith("| ")]
 
     return call

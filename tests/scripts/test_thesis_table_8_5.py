@@ -12,8 +12,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_canneal_and_streamcluster_save_what_the_thesis_says(monkeypatch, capsys, tmp_path):
-    picture = tmp_path / "savings.svg"
-    monkeypatch.setattr(sys, "argv", ["figure", "--figure", str(picture)])
+    figure = tmp_path / "savings.svg"
+    monkeypatch.setattr(sys, "argv", ["figure", "--figure", str(figure)])
     figure_thesis_table_8_5.main()
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row[0] for row in rows] == [
@@ -26,4 +26,4 @@ def test_canneal_and_streamcluster_save_what_the_thesis_says(monkeypatch, capsys
     assert rows[1][1:] == ["30,509", "24,281", "6,228", "20.4 %"]
     # 7,873 + 9,347 + 2 x 9,583 = 36,386, less 28,729.
     assert rows[2][1:4] == ["36,386", "28,729", "7,657"]
-    assert picture.read_text().startswith("<?xml")
+    assert figure.read_text().startswith("<?xml")

@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 import distributed
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MissingExtraError, WorkersError
+from lpsched.studies import dask_executor
 from lpsched.studies import dask_executor as dask_client
-from lpsched.studies import dask_executor as dask_crew
-from lpsched.studies.dask_executor import DaskCrew, _do, _given_up
+from lpsched.studies.dask_executor import DaskExecutor, _do, _given_up
 from lpsched.studies.executors import installed, require_same
 from lpsched.studies.lines import read_runs
 from lpsched.studies.running import run_study
@@ -84,7 +84,7 @@ def test_workers_make_what_this_process_makes_though_one_is_killed(cluster, tmp_
         if progress.done == 1:
             os.kill(next(read_runs(lines)).where["process"], signal.SIGKILL)
 
-    summary = run_study(study, lines, crew=DaskCrew(cluster), watch=Watch(listener=kill))
+    summary = run_study(study, lines, executor=DaskExecutor(cluster), cancel=CancelToken(listener=kill))
     run_study(study, calm)
     assert (summary.made, summary.failed) == (40, 0)
     assert outcomes(list(read_runs(lines))) == outcomes(list(read_runs(calm)))
@@ -101,25 +101,25 @@ def test_a_task_that_outlives_no_worker_is_a_failed_run():
 @pytest.mark.slow
 def test_when_the_watch_is_over_only_what_workers_have_is_waited_for(cluster, tmp_path):
     toys = tasks(50, until=lambda number: str(tmp_path / "go") if number else None)
-    watch = Watch()
-    runs = DaskCrew(cluster).work_off(make, toys, watch=watch)
+    cancel = CancelToken()
+    runs = DaskExecutor(cluster).work_off(make, toys, cancel=cancel)
     first = next(runs)
-    watch.stop()
+    cancel.stop()
     (tmp_path / "go").touch()
     rest = list(runs)
     assert first.key == "run-0"
     assert len(rest) < 10
     outcomes([first, *rest])
-    assert len(list(DaskCrew(cluster).work_off(make, tasks(3), watch=Watch()))) == 3  # nobody is in the way
+    assert len(list(DaskExecutor(cluster).work_off(make, tasks(3), cancel=CancelToken()))) == 3  # nobody is in the way
 
 
 @pytest.mark.slow
 def test_a_worker_with_other_packages_is_refused(cluster, monkeypatch):
     needed = (("lpsched", "9.9"), ("numpy", None), ("Python", f"3.{sys.version_info.minor}"))
-    monkeypatch.setattr(dask_crew, "installed", lambda: needed)
+    monkeypatch.setattr(dask_executor, "installed", lambda: needed)
     words = r"^the worker tcp://\S+ has lpsched \S+ instead of 9\.9, numpy \S+ instead of none: its runs might"
     with pytest.raises(WorkersError, match=words):
-        list(DaskCrew(cluster).work_off(make, tasks(2), watch=Watch()))
+        list(DaskExecutor(cluster).work_off(make, tasks(2), cancel=CancelToken()))
 
 
 @pytest.mark.slow
@@ -128,12 +128,12 @@ def test_a_cluster_that_cannot_load_our_code_is_told(cluster, monkeypatch):
     exec("def make(task): return task", module.__dict__)  # noqa: S102
     monkeypatch.setitem(sys.modules, "only_here", module)
     with pytest.raises(WorkersError, match=r"^a run cannot be begun there \(.*every worker need lpsched"):
-        list(DaskCrew(cluster).work_off(module.make, tasks(2), watch=Watch()))
+        list(DaskExecutor(cluster).work_off(module.make, tasks(2), cancel=CancelToken()))
 
 
 @pytest.mark.slow
 def test_a_scheduler_without_workers_is_waited_for_and_told_when_it_is_lost(monkeypatch, caplog):
-    monkeypatch.setattr(dask_crew, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(dask_executor, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(dask_client, "CONNECTING_SECONDS", 1.0)
     told = []
     with scheduler() as (process, address):
@@ -144,9 +144,9 @@ def test_a_scheduler_without_workers_is_waited_for_and_told_when_it_is_lost(monk
 
         lost = rf"^the scheduler at {address} was lost \(.*\); runs that were written stay: go on with --resume$"
         with pytest.raises(WorkersError, match=lost):
-            list(DaskCrew(address).work_off(make, tasks(2), watch=Watch(listener=heard)))
+            list(DaskExecutor(address).work_off(make, tasks(2), cancel=CancelToken(listener=heard)))
         with pytest.raises(WorkersError, match=rf"^no Dask scheduler answers at '{address}' .*dask scheduler"):
-            list(DaskCrew(address).work_off(make, tasks(2), watch=Watch()))
+            list(DaskExecutor(address).work_off(make, tasks(2), cancel=CancelToken()))
     assert told == ["waiting for workers: the scheduler has none"]
     assert caplog.messages == ["the scheduler has no workers yet; waiting for them"]
 
@@ -164,17 +164,17 @@ def swept():
 def test_an_address_that_is_none_is_told(address, monkeypatch):
     monkeypatch.setattr(dask_client, "CONNECTING_SECONDS", 0.2)
     with pytest.raises(WorkersError, match=rf"^no Dask scheduler answers at '{address}' \("):
-        list(DaskCrew(address).work_off(make, tasks(1), watch=Watch()))
+        list(DaskExecutor(address).work_off(make, tasks(1), cancel=CancelToken()))
 
 
 def test_nobody_is_asked_when_there_is_nothing_to_do():
-    assert list(DaskCrew("tcp://127.0.0.1:1").work_off(make, [], watch=Watch())) == []
+    assert list(DaskExecutor("tcp://127.0.0.1:1").work_off(make, [], cancel=CancelToken())) == []
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(dask_client, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"on a cluster needs .* pip install 'lpsched\[cluster\]'"):
-        DaskCrew("tcp://127.0.0.1:8786")
+        DaskExecutor("tcp://127.0.0.1:8786")
 
 
 def test_a_worker_with_many_threads_is_refused(monkeypatch):

@@ -10,7 +10,7 @@ from lpsched.generate.options import PLATFORMS, EsscOptions, MachovecOptions
 from lpsched.studies.plan import GENERATORS
 from lpsched.studies.running import _LAST, make_run
 from tests.studies.test_making import made
-from tests.studies.test_plan import faults_of, tasks_of
+from tests.studies.test_plan import issues_of, tasks_of
 
 DAY = {"tasks": 5, "hours": 1.0, "task_types": 2, "machines": (1,), "special_machines": ()}
 CLUSTERS = {
@@ -29,7 +29,7 @@ SMALL = {"nodes": 4, "crac_units": 1, "task_types": 2, "node_types": 1}
 
 def test_a_day_clusters_and_a_facility_are_those_of_the_command():
     def same(kind, options, expected):
-        assert not list(GENERATORS[kind].faults(options))
+        assert not list(GENERATORS[kind].issues(options))
         assert GENERATORS[kind].make(options, 3, None).content_hash == expected.content_hash
 
     same("day", DAY, essc_day("day-3", 3, EsscOptions(**DAY)))
@@ -52,27 +52,27 @@ def test_an_instance_is_made_once_for_the_runs_that_follow_each_other_and_no_oth
 @pytest.mark.parametrize(
     ("source", "method", "parameters", "sentence"),
     [
-        (DAY | {"generate": "day"}, "fcfs", {"permute": 9}, "parameters.permute: found 9, needs a whole number"),
-        (DAY | {"generate": "day"}, "fcfs", {"bound": 1}, "parameters.bound: found 1, needs true or false"),
+        (DAY | {"generate": "day"}, "fcfs", {"permute": 9}, "parameters.permute: got 9, expected a whole number"),
+        (DAY | {"generate": "day"}, "fcfs", {"bound": 1}, "parameters.bound: got 1, expected true or false"),
         (
             CLUSTERS | {"generate": "clusters"},
             "easy",
             {"leniency": -1},
-            "parameters.leniency: found -1, needs a number above 0",
+            "parameters.leniency: got -1, expected a number above 0",
         ),
         (
             SMALL | {"generate": "facility"},
             "ga",
             {"start": "nowhere"},
-            "parameters.start: found the text 'nowhere', needs one of random, greedy, lp",
+            "parameters.start: got the text 'nowhere', expected one of random, greedy, lp",
         ),
-        (SMALL | {"generate": "facility", "nodes": 0}, "lp", {}, "instances[0].nodes: found 0, needs 1 to"),
-        ({"generate": "resampled", "from": 3}, "lp", {}, "instances[0].from: found 3, needs the name of a file"),
+        (SMALL | {"generate": "facility", "nodes": 0}, "lp", {}, "instances[0].nodes: got 0, expected 1 to"),
+        ({"generate": "resampled", "from": 3}, "lp", {}, "instances[0].from: got 3, expected the name of a file"),
     ],
 )
 def test_options_of_all_kinds_are_checked_before_anything_is_run(tmp_path, source, method, parameters, sentence):
     source = {key: list(value) if isinstance(value, tuple) else value for key, value in source.items()}
-    found = faults_of(tmp_path, instances=[source | {"seeds": [0]}], methods=[method], parameters=parameters)
+    found = issues_of(tmp_path, instances=[source | {"seeds": [0]}], methods=[method], parameters=parameters)
     assert any(each.startswith(sentence) for each in found), found
 
 

@@ -18,10 +18,10 @@ def tasks_of(folder, **changes):
     return plan(*declare(study_file(folder, **changes)))
 
 
-def faults_of(folder, **changes):
+def issues_of(folder, **changes):
     with pytest.raises(InstanceError) as refused:
         declare(study_file(folder, **changes))
-    return [str(fault) for fault in refused.value.faults]
+    return [str(issue) for issue in refused.value.issues]
 
 
 def test_every_combination_is_one_run(tmp_path):
@@ -115,59 +115,59 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"methods": ["min-mni"]}, "methods[0]: found 'min-mni', needs one of solve, lp, balanced, tight, front"),
-        ({"methods": ["max-max-upt"]}, "methods[0]: found 'max-max-upt', needs one of solve"),
+        ({"methods": ["min-mni"]}, "methods[0]: got 'min-mni', expected one of solve, lp, balanced, tight, front"),
+        ({"methods": ["max-max-upt"]}, "methods[0]: got 'max-max-upt', expected one of solve"),
         (
             {"parameters": {"profit_ration": [1]}},
-            "parameters.profit_ration: found an unknown name, needs a parameter of the methods of this study",
+            "parameters.profit_ration: got an unknown name, expected a parameter of the methods of this study",
         ),
         (
             {"methods": ["lp", {"name": "front", "price": 3}]},
-            "methods[1].price: found an unknown name, needs a parameter of front: power_cap, deadline, effort, sample",
+            "methods[1].price: got an unknown name, expected a parameter of front: power_cap, deadline, effort, sample",
         ),
         (
             {"parameters": {"objective": ["energy", "enrgy"]}},
-            "parameters.objective[1]: found the text 'enrgy', needs one of profit, makespan, energy",
+            "parameters.objective[1]: got the text 'enrgy', expected one of profit, makespan, energy",
         ),
         (
             {"methods": ["solve"], "parameters": {"effort": "hard"}},
-            "parameters.effort: found the text 'hard', needs one of fast, balanced, auto, tight",
+            "parameters.effort: got the text 'hard', expected one of fast, balanced, auto, tight",
         ),
-        ({"parameters": {"power_cap": "high"}}, "parameters.power_cap: found the text 'high', needs watts"),
-        ({"parameters": {"gap": 2}}, "parameters.gap: found 2, needs a relative gap: a number from 0 to 1"),
+        ({"parameters": {"power_cap": "high"}}, "parameters.power_cap: got the text 'high', expected watts"),
+        ({"parameters": {"gap": 2}}, "parameters.gap: got 2, expected a relative gap: a number from 0 to 1"),
         (
             {"parameters": {"price": [1], "profit_ratio": [None, 2]}, "methods": ["lp"]},
-            "methods[0]: found price and profit_ratio, needs one of them for lp; drop one",
+            "methods[0]: got price and profit_ratio, expected one of them for lp; drop one",
         ),
-        ({"methods": [{"name": "nsga2", "generations": 1.5}]}, "methods[0].generations: found 1.5, needs a wh"),
-        ({"instances": [{"generate": "bags", "seeds": [0]}]}, "instances[0].generate: found 'bags', needs one"),
+        ({"methods": [{"name": "nsga2", "generations": 1.5}]}, "methods[0].generations: got 1.5, expected a wh"),
+        ({"instances": [{"generate": "bags", "seeds": [0]}]}, "instances[0].generate: got 'bags', expected one"),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "task": 3}]},
-            "instances[0].task: found an unknown name, needs one of task_types, machines",
+            "instances[0].task: got an unknown name, expected one of task_types, machines",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "tasks": "many"}]},
-            "instances[0].tasks: found the text 'many', needs a whole number; correct it",
+            "instances[0].tasks: got the text 'many', expected a whole number; correct it",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "machines": 3}]},
-            "instances[0].machines: found 3, needs a list, each a whole number; correct it",
+            "instances[0].machines: got 3, expected a list, each a whole number; correct it",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "p_states": 9}]},
-            "instances[0].p_states: found 9, needs 1 to 3",
+            "instances[0].p_states: got 9, expected 1 to 3",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "from": "bag.json"}]},
-            "instances[0].from: found a key that has no meaning here, needs it only with method: grow",
+            "instances[0].from: got a key that has no meaning here, expected it only with method: grow",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "method": "grow"}]},
-            "instances[0].from: found nothing, needs the key 'from'",
+            "instances[0].from: got nothing, expected the key 'from'",
         ),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "method": "grew"}]},
-            "instances[0].method: found 'grew', needs one of cov, grow",
+            "instances[0].method: got 'grew', expected one of cov, grow",
         ),
         (
             {
@@ -175,50 +175,50 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
                     {"generate": "bag", "seeds": [0], "method": "grow", "from": "bag.json", "special_speedup": 0}
                 ]
             },
-            "instances[0].special_speedup: found 0, needs 0.001 to 1e+06; change the option",
+            "instances[0].special_speedup: got 0, expected 0.001 to 1e+06; change the option",
         ),
         (
             {"instances": [{"generate": "resampled", "seeds": [0], "from": "bag.json"}]},
-            "instances[0].tasks: found both or neither, needs tasks or tasks_per_machine",
+            "instances[0].tasks: got both or neither, expected tasks or tasks_per_machine",
         ),
         (
             {"instances": [{"generate": "resampled", "seeds": [0], "from": "bag.json", "tasks": 0}]},
-            "instances[0].tasks: found a number that is not above 0",
+            "instances[0].tasks: got a number that is not above 0",
         ),
         (
             {"instances": [{"generate": "facility", "seeds": [0], "platform": "huge"}], "methods": ["lp"]},
-            "instances[0].platform: found 'huge', needs one of small, medium, large",
+            "instances[0].platform: got 'huge', expected one of small, medium, large",
         ),
         (
             {"instances": [{"generate": "day", "seeds": [0], "minutes": 3}], "methods": ["random"]},
-            "instances[0].minutes: found a key that has no meaning here, needs it only with from",
+            "instances[0].minutes: got a key that has no meaning here, expected it only with from",
         ),
         (
             {"instances": [{"generate": "day", "seeds": [0], "from": "bag.json", "tasks": 3}]},
-            "instances[0].minutes: found nothing, needs the key 'minutes'",
+            "instances[0].minutes: got nothing, expected the key 'minutes'",
         ),
         (
             {"instances": [{"file": "bag.json"}, {"generate": "clusters", "seeds": [0]}], "methods": ["lp"]},
-            "instances[1]: found a source of the kind 'clusters', needs a method for it: ",
+            "instances[1]: got a source of the kind 'clusters', expected a method for it: ",
         ),
-        ({"seeds": {"count": 10**6}, "methods": ["random"]}, "the file: found 4,000,000 runs, needs at most 1,"),
-        ({"instances": [{"file": "none.yaml"}]}, "instances[0].file: found 'none.yaml', which cannot be used: "),
+        ({"seeds": {"count": 10**6}, "methods": ["random"]}, "the file: got 4,000,000 runs, expected at most 1,"),
+        ({"instances": [{"file": "none.yaml"}]}, "instances[0].file: got 'none.yaml', which cannot be used: "),
         (
             {"instances": [{"file": "tiny.json"}]},
-            "instances[0].file: found 'tiny.json', which cannot be used: format: found the text",
+            "instances[0].file: got 'tiny.json', which cannot be used: format: got the text",
         ),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_is(tmp_path, changes, sentence):
-    found = faults_of(tmp_path, **changes)
+    found = issues_of(tmp_path, **changes)
     assert any(each.startswith(sentence) for each in found), found
 
 
 def test_only_a_bag_can_be_drawn_from(tmp_path):
     facility = Path(__file__).parents[2] / "instances" / "facility-tiny.yaml"
     source = {"generate": "resampled", "seeds": [0], "from": str(facility), "tasks": 3}
-    (found,) = faults_of(tmp_path, instances=[source])
-    assert found.startswith("instances[0].from: found a file of the kind 'facility', needs a bag")
+    (found,) = issues_of(tmp_path, instances=[source])
+    assert found.startswith("instances[0].from: got a file of the kind 'facility', expected a bag")
 
 
 def test_faults_have_the_line_of_the_file_in_which_they_stand(tmp_path):
@@ -229,7 +229,7 @@ def test_faults_have_the_line_of_the_file_in_which_they_stand(tmp_path):
     )
     with pytest.raises(InstanceError) as refused:
         declare(path)
-    assert [fault.where for fault in refused.value.faults] == ["parameters.price (line 7)", "parameters.gpa (line 8)"]
+    assert [issue.location for issue in refused.value.issues] == ["line 7, parameters.price", "line 8, parameters.gpa"]
 
 
 @pytest.mark.parametrize("kind", INSTANCES)
@@ -247,7 +247,7 @@ def test_the_template_is_a_sound_study(tmp_path):
 
 
 def test_an_unknown_parameter_is_told_all_that_are_known_and_the_nearest(tmp_path):
-    (found,) = faults_of(tmp_path, parameters={"profit_ration": 1})
+    (found,) = issues_of(tmp_path, parameters={"profit_ration": 1})
     assert found.endswith(
         "objective, price, profit_ratio, power_cap, deadline, gap, effort; did you mean 'profit_ratio'?"
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, OutputError
 from lpsched.studies.lines import read_runs
 from lpsched.studies.report import study_report
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.rotate_tests(5)
 
 
 class Halting:
-    """A crew that makes so many runs, backwards, and then stops as if it were killed."""
+    """A executor that makes so many runs, backwards, and then stops as if it were killed."""
 
     def __init__(self, most):
         self.most = most
         self.asked = []
 
-    def work_off(self, make, tasks, *, watch):
-        assert not watch.is_over()
+    def work_off(self, make, tasks, *, cancel):
+        assert not cancel.expired()
         self.asked = [task.key for task in tasks]
         for task in list(reversed(tasks))[: self.most]:
             yield make(task)
@@ -33,15 +33,15 @@ def outcomes(path):
 
 def test_a_study_that_goes_on_makes_each_run_once(tmp_path):
     path = study_file(tmp_path)
-    first = run_study(path, crew=Halting(3))
+    first = run_study(path, executor=Halting(3))
     assert (first.runs, first.found, first.made, first.left) == (8, 0, 3, 5)
-    crew = Halting(8)
-    second = run_study(path, resume=True, crew=crew)
+    executor = Halting(8)
+    second = run_study(path, resume=True, executor=executor)
     assert (second.runs, second.found, second.made, second.left) == (8, 3, 5, 0)
     lines = tmp_path / "tiny.runs.jsonl"
     keys = [run.key for run in read_runs(lines)]
     assert len(keys) == len(set(keys)) == 8
-    assert not set(keys[:3]) & set(crew.asked)
+    assert not set(keys[:3]) & set(executor.asked)
     run_study(path, tmp_path / "whole.jsonl")
     assert outcomes(tmp_path / "whole.jsonl") == outcomes(lines)
     third = run_study(path, resume=True)
@@ -93,7 +93,7 @@ def test_failed_runs_are_made_again_only_if_one_says_so(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("lpsched.studies.methods.solve", broken)
-        assert run_study(path, crew=Halting(3)).failed == 3
+        assert run_study(path, executor=Halting(3)).failed == 3
     second = run_study(path, retry_failed=True)
     assert (second.found, second.made, second.failed) == (0, 4, 0)
     third = run_study(path, retry_failed=True)
@@ -103,23 +103,23 @@ def test_failed_runs_are_made_again_only_if_one_says_so(tmp_path, monkeypatch):
 
 
 def test_when_the_watch_is_over_nothing_more_is_begun(tmp_path):
-    watch = Watch()
+    cancel = CancelToken()
     told = []
 
     def listen(progress):
         told.append((progress.done, progress.total))
         if progress.done == 2:
-            watch.stop()
+            cancel.stop()
 
-    watch = Watch(listener=listen)
-    summary = run_study(study_file(tmp_path), watch=watch)
+    cancel = CancelToken(listener=listen)
+    summary = run_study(study_file(tmp_path), cancel=cancel)
     assert (summary.made, summary.left) == (2, 6)
     assert told == [(0, 8), (1, 8), (2, 8)]
 
 
 def test_lines_by_another_version_stay_and_are_told(tmp_path):
     path, lines = study_file(tmp_path), tmp_path / "tiny.runs.jsonl"
-    first = run_study(path, crew=Halting(2))
+    first = run_study(path, executor=Halting(2))
     lines.write_text(lines.read_text().replace(f'"lpsched":"{first.lpsched}"', '"lpsched":"0.0.1"'))
     second = run_study(path, resume=True)
     assert (second.found, second.made, second.versions) == (2, 6, ("0.0.1",))

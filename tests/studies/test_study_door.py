@@ -8,10 +8,10 @@ from lpsched.studies.study import FileSource, GeneratorSource, Limits, MethodCho
 from tests.studies.declared import declared
 
 
-def faults_of(raw):
+def issues_of(raw):
     with pytest.raises(InstanceError) as refused:
         Study.read(raw)
-    return [str(fault) for fault in refused.value.faults]
+    return [str(issue) for issue in refused.value.issues]
 
 
 def test_a_study_is_read_as_it_stands():
@@ -40,17 +40,17 @@ def test_a_study_is_dumped_as_it_is_read():
 
 def test_whole_floats_are_seeds_and_a_million_wrong_ones_are_told_in_time():
     assert Study.read(declared(seeds=[3.0])).seeds == (3,)
-    assert len(faults_of(declared(seeds=["a"] * 1_000_000))) == 1000
+    assert len(issues_of(declared(seeds=["a"] * 1_000_000))) == 1000
 
 
 def test_all_faults_come_at_once_and_in_file_order():
-    told = faults_of(declared(name=1, methods=[], seeds="x", limits=[]))
+    told = issues_of(declared(name=1, methods=[], seeds="x", limits=[]))
     assert [each.split(":")[0] for each in told] == ["name", "methods", "seeds", "limits"]
 
 
 def test_another_format_is_refused_by_its_name():
-    (found,) = faults_of(declared(format="lpsched-bag/1"))
-    assert "found the text 'lpsched-bag/1', needs 'lpsched-study/1'" in found
+    (found,) = issues_of(declared(format="lpsched-bag/1"))
+    assert "got the text 'lpsched-bag/1', expected 'lpsched-study/1'" in found
 
 
 def test_the_schema_takes_a_sound_study():
@@ -60,6 +60,6 @@ def test_the_schema_takes_a_sound_study():
 
 @pytest.mark.parametrize("changes", [{"seeds": [-1]}, {"limits": {"hours": 1}}, {"instances": []}, {"methods": [3]}])
 def test_the_schema_refuses_what_the_door_refuses(changes):
-    assert faults_of(declared(**changes))
+    assert issues_of(declared(**changes))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(declared(**changes), Study.model_json_schema())

@@ -91,12 +91,12 @@ def test_a_second_process_is_refused_while_the_first_writes(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("{", "line 2: found a line that is no JSON, needs one run as JSON"),
-        ("[" * 100_000, "line 2: found a line that is no JSON"),
-        ("3", r"format \(line 2\): found 3, needs 'lpsched-run/1'"),
-        ('{"format": "lpsched-run/2"}', r"format \(line 2\): found the text 'lpsched-run/2', needs"),
-        ('{"format": "lpsched-run/1"}', "line 2: found a run without 'instance', needs all keys"),
-        ('{"format": "lpsched-run/1", "instance": 3, "outcome": 2}', "line 2: found a run without"),
+        ("{", "line 2: got a line that is no JSON, expected one run as JSON"),
+        ("[" * 100_000, "line 2: got a line that is no JSON"),
+        ("3", r"line 2, format: got 3, expected 'lpsched-run/1'"),
+        ('{"format": "lpsched-run/2"}', r"line 2, format: got the text 'lpsched-run/2', expected"),
+        ('{"format": "lpsched-run/1"}', "line 2: got a run without 'instance', expected all keys"),
+        ('{"format": "lpsched-run/1", "instance": 3, "outcome": 2}', "line 2: got a run without"),
     ],
 )
 def test_a_line_that_is_no_run_is_told_with_its_number(tmp_path, line, sentence):

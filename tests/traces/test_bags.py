@@ -79,11 +79,11 @@ def test_times_without_powers_are_refused_filled_or_left_out_as_a_whole():
     jobs = jobs_of((0, 0, 1, 100, 100), (0, 1, 1, 300, NAN), (1, 0, 1, 50, 200), (1, 1, 1, 150, 1200))
     with pytest.raises(InstanceError) as caught:
         bag_of("b", jobs, [1, 1])
-    (fault,) = caught.value.faults
-    assert fault.where == "watts.t0.m1"
-    assert "no job of 't0' on 'm1' that tells its energy" in fault.found
-    assert "--fill" in fault.do
-    assert "--no-watts" in fault.do
+    (issue,) = caught.value.issues
+    assert issue.location == "watts.t0.m1"
+    assert "no job of 't0' on 'm1' with its energy" in issue.got
+    assert "--fill" in issue.hint
+    assert "--no-watts" in issue.hint
     filled = bag_of("b", jobs, [1, 1], fill=True)
     assert filled.bag.watts.row(0) == pytest.approx([1.0, 2.0])  # m1: 8 W where m0 takes 4 W
     assert filled.estimated_watts.tolist() == [[False, True], [False, False]]

@@ -53,28 +53,28 @@ def test_a_power_table_comes_along(written):
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "issue"),
     [
-        pytest.param("2 3 0\n1\n2\n", "found 2 times, needs 2 x 3 = 6, as its first line says; check that the file is whole", id="short"),
-        pytest.param("0 0\n", "found 0 times, needs 0 x 0 = 0, as its first line says; check that the file is whole", id="nothing"),
-        pytest.param("1 2\n1\nx\n", "line 3: found 'x' as time number 2, needs a number; mend the file", id="word"),
-        pytest.param("1 2\n1\n-3\n", "seconds[0][1]: found -3, needs seconds: a number from 1e-30 to 1e+30", id="negative"),
-        pytest.param("hello\n", "line 1: found the first line 'hello', needs 'tasks machines' and then one time a line", id="prose"),
-        pytest.param("a,b\n1\n", "line 2: found a row of 1 cells, needs 2, as in the header; complete the row", id="ragged"),
-        pytest.param("a,b\n", "found a header and no rows, needs one row per task type; add the times", id="no-rows"),
-        pytest.param('a,b\n1,"', "found broken CSV: unexpected end of data, needs CSV; mend the file", id="unclosed"),
-        pytest.param("a,a\n1,2\n", "machine_types[1].name: found 'a' once more", id="name-twice"),
-        pytest.param(b"\x1f\x8bjunk", "found broken gzip (", id="broken-gzip"),
+        pytest.param("2 3 0\n1\n2\n", "got 2 times, expected 2 x 3 = 6, as its first line says; check that the file is whole", id="short"),
+        pytest.param("0 0\n", "got 0 times, expected 0 x 0 = 0, as its first line says; check that the file is whole", id="nothing"),
+        pytest.param("1 2\n1\nx\n", "line 3: got 'x' as time number 2, expected a number; fix the file", id="word"),
+        pytest.param("1 2\n1\n-3\n", "seconds[0][1]: got -3, expected seconds: a number from 1e-30 to 1e+30", id="negative"),
+        pytest.param("hello\n", "line 1: got the first line 'hello', expected 'tasks machines' and then one time a line", id="prose"),
+        pytest.param("a,b\n1\n", "line 2: got a row of 1 cells, expected 2, as in the header; complete the row", id="ragged"),
+        pytest.param("a,b\n", "got a header and no rows, expected one row per task type; add the times", id="no-rows"),
+        pytest.param('a,b\n1,"', "got broken CSV: unexpected end of data, expected CSV; fix the file", id="unclosed"),
+        pytest.param("a,a\n1,2\n", "machine_types[1].name: got 'a' once more", id="name-twice"),
+        pytest.param(b"\x1f\x8bjunk", "got broken gzip (", id="broken-gzip"),
     ],
 )  # fmt: skip
-def test_each_fault_is_told(written, content, fault):
+def test_each_fault_is_told(written, content, issue):
     with pytest.raises(InstanceError) as caught:
         read_etc(written("x", content))
-    assert fault in str(caught.value)
+    assert issue in str(caught.value)
 
 
 def test_a_power_table_of_another_shape_is_told(written):
-    with pytest.raises(InstanceError, match=r"found 2 x 2 watts, needs 2 x 3, as in t\.0; bring tables of one shape"):
+    with pytest.raises(InstanceError, match=r"got 2 x 2 watts, expected 2 x 3, as in t\.0; bring tables of one shape"):
         read_etc(written("t.0", BRAUN), power=written("p.0", "2 2\n1 2 3 4"))
 
 
@@ -86,10 +86,10 @@ def test_names_are_compared_only_where_both_files_give_them(written):
     bag = read_etc(written("t.0", "2 2\n10 20 30 40"), power=times)
     assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
     with pytest.raises(
-        InstanceError, match=r"found the machine type 'gpu', needs 'cpu', as in t\.csv; bring both in the same order"
+        InstanceError, match=r"got the machine type 'gpu', expected 'cpu', as in t\.csv; bring both in the same order"
     ):
         read_etc(times, power=written("p.csv", "task,gpu,cpu\nrender,8,1\nzip,3,2\n"))
-    with pytest.raises(InstanceError, match=r"found the task type 'zip', needs 'render'"):
+    with pytest.raises(InstanceError, match=r"got the task type 'zip', expected 'render'"):
         read_etc(times, power=written("p.csv", "task,cpu,gpu\nzip,8,1\nrender,3,2\n"))
 
 
@@ -104,20 +104,20 @@ def test_a_first_column_of_words_and_numbers_is_a_fault_and_not_a_guess(written)
     path = written("etc.csv", "cpu,gpu\n8,1\nx3,2\n")
     with pytest.raises(
         InstanceError,
-        match=r"line 3: found 'x3' in a first column that also has numbers, needs names or times, not both",
+        match=r"line 3: got 'x3' in a first column that also has numbers, expected names or times, not both",
     ):
         read_etc(path)
     assert [task.name for task in read_etc(path, first_column=FirstColumn.NAMES).task_types] == ["8", "x3"]
-    with pytest.raises(InstanceError, match="found the text 'x3', needs seconds"):
+    with pytest.raises(InstanceError, match="got the text 'x3', expected seconds"):
         read_etc(path, first_column=FirstColumn.TIMES)
 
 
 def test_names_without_times_are_told(written):
-    with pytest.raises(InstanceError, match="found a column of names and nothing else, needs a column of times"):
+    with pytest.raises(InstanceError, match="got a column of names and nothing else, expected a column of times"):
         read_etc(written("etc.csv", "task\nrender\n"))
 
 
 def test_a_gzip_bomb_is_told(written, monkeypatch):
     monkeypatch.setattr(etc, "MOST_TEXT_BYTES", 1000)
-    with pytest.raises(InstanceError, match="found a very large file inside, needs at most 1,000 bytes"):
+    with pytest.raises(InstanceError, match="got a very large file inside, expected at most 1,000 bytes"):
         read_etc(written("x.gz", gzip.compress(b"1" * 10_000)))

@@ -137,9 +137,9 @@ def test_a_dirty_line_is_told_by_number_and_skipped_only_on_request(written, lin
     path = written("a.txt", f"{HEADER}1|COMPLETED|10|1\n\n{line}\n3|COMPLETED|30|1\n")
     with pytest.raises(InstanceError) as caught:
         read_sacct(path)
-    (fault,) = caught.value.faults
-    assert (fault.line, fault.found) == (4, found)
-    assert "--skip-dirty" in fault.do
+    (issue,) = caught.value.issues
+    assert (issue.line, issue.got) == (4, found)
+    assert "--skip-dirty" in issue.hint
     log = read_sacct(path, skip_dirty=True)
     assert [number for number, _ in log.lines] == [2, 5]
     assert log.skipped == {reason: 1}
@@ -149,7 +149,7 @@ def test_faults_have_an_end(written):
     path = written("a.txt", HEADER + "1|COMPLETED\n" * 1500)
     with pytest.raises(InstanceError) as caught:
         read_sacct(path)
-    assert [fault.line for fault in caught.value.faults] == list(range(2, 1002))
+    assert [issue.line for issue in caught.value.issues] == list(range(2, 1002))
     assert sum(read_sacct(path, skip_dirty=True).skipped.values()) == 1500
 
 
@@ -165,7 +165,7 @@ def test_faults_have_an_end(written):
 def test_a_file_without_the_columns_that_are_needed_is_refused(written, content, found):
     with pytest.raises(InstanceError) as caught:
         read_sacct(written("a.txt", content))
-    assert found in caught.value.faults[0].found
+    assert found in caught.value.issues[0].got
 
 
 @settings(max_examples=40, deadline=None)

@@ -74,7 +74,7 @@ def test_jobs_become_a_bag_by_partition_and_name(log):
 
 
 def test_a_cell_without_energy_is_refused_without_fill(log):
-    with pytest.raises(InstanceError, match="no job of 'gromacs' on 'batch' that tells its energy"):
+    with pytest.raises(InstanceError, match="no job of 'gromacs' on 'batch' with its energy"):
         bag_of_slurm("log", log, choice=BY_NAME)
     logged, _ = bag_of_slurm("log", log, choice=BY_NAME, watts=False)
     assert logged.bag.watts is None
@@ -129,7 +129,7 @@ def test_a_log_becomes_clusters_with_limits_as_requests(log):
 def test_clusters_need_submit_times_and_columns_must_be_there(log):
     with pytest.raises(InstanceError, match=r"4 jobs without a submit time.*--format"):
         clusters_of_slurm("log", read_sacct(DATA / "sacct_allocations.txt"), counts={"batch": 3, "gpu": 2})
-    with pytest.raises(InstanceError, match=r"no column 'user', needs one of JobID, JobName"):
+    with pytest.raises(InstanceError, match=r"no column 'user', expected one of JobID, JobName"):
         slurm_jobs(log, SlurmChoice(group_by=("user",)), "log")
     jobs, _, _ = slurm_jobs(log, SlurmChoice(group_by=("nodes",)), "log")
     assert jobs.groups == ("1", "2")

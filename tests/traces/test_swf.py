@@ -57,7 +57,7 @@ def test_a_log_with_more_lines_than_a_block_reads_like_one_with_fewer(tmp_path, 
     whole = read_swf(SMALL)
     monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 100)
     assert same(read_swf(SMALL), whole)
-    monkeypatch.setattr(swf, "PIECE", 2)
+    monkeypatch.setattr(swf, "CHUNK_JOBS", 2)
     write_swf(whole, tmp_path / "again.swf")
     assert same(read_swf(tmp_path / "again.swf"), whole)
 
@@ -107,21 +107,21 @@ def test_a_dirty_line_is_told_by_number_and_skipped_only_on_request(written, abo
     path = written("a.swf", f"{above}{line}\n{LINE}\n")
     with pytest.raises(InstanceError) as caught:
         read_swf(path)
-    (fault,) = caught.value.faults
-    assert fault.line == 4
-    assert found in fault.found
-    assert needed in fault.needed
-    assert "--skip-dirty" in fault.do
+    (issue,) = caught.value.issues
+    assert issue.line == 4
+    assert found in issue.got
+    assert needed in issue.expected
+    assert "--skip-dirty" in issue.hint
     trace = read_swf(path, skip_dirty=True)
     assert (len(trace), trace.skipped) == (above.count(LINE) + 1, {reason: 1})
-    assert [each.line for each in trace.faults] == [4]
+    assert [each.line for each in trace.issues] == [4]
 
 
 @pytest.mark.parametrize("first", [17, 19])
 def test_two_lines_whose_words_add_up_are_not_taken_for_two_jobs(written, first):
     words = (LINE + " " + LINE).split()
     path = written("a.swf", " ".join(words[:first]) + "\n" + " ".join(words[first:]) + "\n")
-    with pytest.raises(InstanceError, match=f"line 1: found {first} fields"):
+    with pytest.raises(InstanceError, match=f"line 1: got {first} fields"):
         read_swf(path)
 
 
@@ -134,7 +134,7 @@ def test_faults_come_by_rising_line_and_have_an_end(written):
     path = written("a.swf", "1 2\n" * 700 + with_field("status", "9") + "\n" + "1 2\n" * 700)
     with pytest.raises(InstanceError) as caught:
         read_swf(path)
-    lines = [fault.line for fault in caught.value.faults]
+    lines = [issue.line for issue in caught.value.issues]
     assert lines == list(range(1, 1001))
     assert sum(read_swf(path, skip_dirty=True).skipped.values()) == 1401
 

@@ -139,7 +139,7 @@ def test_a_log_without_a_usable_job_says_why(tmp_path):
     with pytest.raises(InstanceError, match=r"no job that can be used, of 1 .1 left out: cancelled before it ran"):
         clusters_of_swf("a", read_swf(path))
     path.write_text("; MaxProcs: 8\n")
-    with pytest.raises(InstanceError, match="no job that can be used, of 0, needs"):
+    with pytest.raises(InstanceError, match="no job that can be used, of 0, expected"):
         clusters_of_swf("a", read_swf(path))
 
 
@@ -147,7 +147,7 @@ def test_more_task_types_than_anybody_can_use_are_refused(trace, monkeypatch):
     monkeypatch.setattr("lpsched.traces.jobs.MOST_GROUPS", 3)
     by_user = SwfChoice(group_by=("user",))
     for make in (clusters_of_swf, bag_of_swf):
-        with pytest.raises(InstanceError, match=r"4 task types, needs at most 3; group by fewer columns"):
+        with pytest.raises(InstanceError, match=r"4 task types, expected at most 3; group by fewer columns"):
             make("small", trace, choice=by_user)
 
 

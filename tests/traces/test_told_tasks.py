@@ -144,6 +144,6 @@ def test_what_is_no_schedule_is_not_exported(clusters, tmp_path):
     twice = ClustersSchedule((PlacedOnNodes(0, "thin", ((1, 3),), 0.0),))
     with pytest.raises(InvalidScheduleError, match="not a schedule of sound:\n  task 0 on nodes 1-3"):
         export_schedule(clusters, twice, tmp_path / "out.csv")
-    with pytest.raises(OutputError, match="needs the ending"):
+    with pytest.raises(OutputError, match="expected the ending"):
         export_schedule(clusters, ClustersSchedule(()), tmp_path / "out.txt")
     assert not list(tmp_path.iterdir())

@@ -73,13 +73,13 @@ class Multipliers:
 
 @dataclass(frozen=True, slots=True)
 class Shortest:
-    """A claim about whole tasks: no schedule takes less than so many seconds, because of these task types."""
+    """A claim about whole tasks: no schedule takes less than these seconds, because of these task types."""
 
     seconds: Number
     task_types: tuple[int, ...]
 
     def holds(self, bag: Bag) -> bool:
-        """Tell whether fewer tasks of these types than there are can be finished in any shorter time."""
+        """Return whether fewer tasks of these types than there are can be finished in any shorter time."""
         limit, chosen = Fraction(self.seconds), set(self.task_types)
         if not chosen <= set(range(len(bag.task_types))):  # from behind, a type would be counted twice
             return False
@@ -107,9 +107,8 @@ class Screen(Protocol):
 class Prover:
     """Evaluates the formulas above for one bag, as it stands: with its prices, cap and deadline.
 
-    With a `screen`, only the pairs that it lets through are looked at; the sums are as exact. With
-    `shortest`, a claim that is checked first, the rules of whole tasks are used too; without, tasks may be
-    split.
+    With a `screen`, only the pairs that it lets through are looked at; the sums are as exact. With `shortest`, a claim
+    that is checked first, the rules of whole tasks are used too; without, tasks may be split.
 
     >>> from lpsched.bag.model import Bag
     >>> from lpsched.bag.parts import MachineType, TaskType
@@ -185,20 +184,20 @@ class Prover:
         return max(proved, drawn + Fraction(seconds_weight) * soonest)
 
     def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
-        """Return the money per second that no schedule exceeds; without a deadline, waiting is one of them.
+        """Return the money per second that no schedule exceeds, at `income` (p - overhead) or that of the bag.
 
-        `income` is p - overhead, where it is not to be what the bag says.
+        Without a deadline, not to run the bag is one of them.
         """
         income = self.income() if income is None else income
         left = income - self._cheapest(prices, self.per_joule, wear=True)
-        standing = self.standing()
-        proved = self._supply(prices) - standing
+        fixed_rate = self.fixed_rate()
+        proved = self._supply(prices) - fixed_rate
         if left > 0:
             most = self._most_bags_per_second()
             proved += left * (min(most, 1 / self.shortest) if self.shortest else most)
         elif self.deadline is not None:
             proved += left / self.deadline
-        return proved if self.deadline is not None else max(proved, -standing)
+        return proved if self.deadline is not None else max(proved, -fixed_rate)
 
     def income(self) -> Fraction:
         """Return p - overhead: what a bag brings before any task runs."""
@@ -209,7 +208,7 @@ class Prover:
                 income += task.count * Fraction(prices.per_task.get(task.name, 0.0))
         return income
 
-    def standing(self) -> Fraction:
+    def fixed_rate(self) -> Fraction:
         """Return K: what a second costs even if nothing runs."""
         lost = (
             each.count * Fraction(each.purchase_price) / Fraction(each.mean_hours_to_failure)
@@ -220,7 +219,7 @@ class Prover:
 
     def break_even(self, prices: Multipliers) -> Fraction:
         """Return an income p - overhead up to which no schedule earns: what energy, wear and loss cost."""
-        lost = self.standing() - self.per_joule * self.idle_watts
+        lost = self.fixed_rate() - self.per_joule * self.idle_watts
         return self.cost(prices, self.per_joule, lost, wear=True)
 
     def least_joules_above_idle(self) -> Fraction:

@@ -1,8 +1,7 @@
 """A certificate: a claim about a bag, and the prices that prove it. Here it is checked, from nothing else.
 
-It is accepted exactly when it is about this very bag (its hash), its prices have the right signs, and its
-claim is not tighter than what they prove. Other prices are another proof; a claim that says less is true as
-well.
+It is accepted exactly when it is about this very bag (its hash), its prices have the right signs, and its claim is not
+tighter than what they prove. Other prices are another proof; a claim that says less is true as well.
 
 The multipliers alone prove a bound in which tasks may be split (`bounds.py`). A least makespan and intervals
 of makespans, if there are any, prove one in which tasks are whole (`patterns.py`); the better of both counts.
@@ -51,6 +50,10 @@ class Certificate:
     cap_price: Fraction
     least_makespan: LeastMakespan | None = None
     intervals: tuple[Interval, ...] | None = None
+
+    def __repr__(self) -> str:
+        """Return the claim."""
+        return f"<Certificate of {self.instance_name!r}: {self.objective} {float(self.bound)} {self.unit}>"
 
 
 def check(bag: Bag | Path | str, certificate: Certificate) -> Verdict:
@@ -133,7 +136,7 @@ def _objections(bag: Bag, certificate: Certificate) -> list[str]:
     try:
         certificate.terms.applied_to(bag)
     except InstanceError as error:
-        found += [str(fault) for fault in error.faults]
+        found += [str(issue) for issue in error.issues]
     return found
 
 
@@ -180,5 +183,5 @@ def _wrong_prices(bag: Bag, where: str, prices: Mapping[str, Fraction], cap: Fra
 
 
 def unit_of(bag: Bag, objective: str) -> str:
-    """Return what a bound of this objective is told in."""
+    """Return the unit of a bound of this objective."""
     return {"makespan": "seconds", "energy": "joules"}.get(objective, f"{bag.prices.currency}/hour")

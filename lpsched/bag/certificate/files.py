@@ -1,7 +1,8 @@
 """Certificate files: JSON with exact decimals, and a checksum against accidents.
 
-Every number that the proof needs is written as the exact decimal expansion of its double, so that whoever
-reads it, in whatever language, has the same number.
+Every number that the proof needs is written as the exact decimal expansion of its double, so that every reader,
+in whatever language, gets the same number. A file that is no certificate, or was changed since, raises an
+`InstanceError`; one that cannot be written an `OutputError`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class CertificateFile(FirstCertificateFile):
 
 
 def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
-    """Return what the file says."""
+    """Return the content of the file."""
     terms = json_of(certificate.terms, "price power_cap_watts deadline_seconds")
     claim = json_of(certificate, "objective unit bound")
     content = answer_head(FORMAT, version, certificate.instance_name, certificate.instance_hash) | {
@@ -75,30 +76,18 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
 
 
 def write_certificate(certificate: Certificate, path: Path | str, version: str) -> None:
-    """Write a certificate.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a certificate."""
     write_files({Path(path): answer_text(as_dict(certificate, version))})
 
 
 def read_certificate(path: Path | str) -> Certificate:
-    """Read a certificate.
-
-    Raises
-    ------
-    InstanceError
-        If it is not one, or was changed since it was written.
-    """
+    """Read a certificate."""
     path = Path(path)
     return certificate_of(read_document(path), path)
 
 
 def certificate_of(document: Document, path: Path) -> Certificate:
-    """Make a certificate of what the file at `path` says; whether it proves its claim is for the checker to say."""
+    """Return the certificate in the file at `path`; whether it proves its claim is decided by the checker."""
     model = FirstCertificateFile if format_of(document.value) == FORMATS[0] else CertificateFile
     file = instance_of(model, document, path)
     claim, paid = file.claim, file.multipliers

@@ -1,11 +1,10 @@
 """Proofs that know that a task is whole, for one interval of makespans after the other; checked here.
 
-Take a schedule whose makespan t is in [t1, t2]. A machine of type j runs a *pattern*: whole tasks that
-together take at most t2 seconds. Let v_i be any price of a task, omega_j >= 0 any price of a machine's
-second, mu >= 0 any price of a joule above idle (0 without a power cap), and phi_j the most that a pattern of
-machine type j is worth: the sum of v_i - f_ijk - omega_j e_ijk - mu d_ijk over its tasks, for any costs f.
-Over all machines, every task is in there once, the machines of type j work at most m_j t seconds, and the cap
-leaves at most (P - I) t joules above idle. So the tasks cost
+Take a schedule whose makespan t is in [t1, t2]. A machine of type j runs a *pattern*: whole tasks that together take at
+most t2 seconds. Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, mu >= 0 any price of a
+joule above idle (0 without a power cap), and phi_j the largest value of a pattern of machine type j: the sum of v_i -
+f_ijk - omega_j e_ijk - mu d_ijk over its tasks, for any costs f. Over all machines, every task is in there once, the
+machines of type j work at most m_j t seconds, and the cap leaves at most (P - I) t joules above idle. So the tasks cost
 
     sum f x  >=  A - t B,       A = sum n_i v_i - sum m_j phi_j,      B = sum m_j omega_j + mu (P - I)
 
@@ -18,7 +17,7 @@ Energy and profit are monotone in t: the worse end of the interval counts. An in
 prices with B > I are first scaled down to equality for energy. Together the intervals cover all makespans
 from one that no schedule undercuts (`LeastMakespan`) up to the deadline, and the worst of them counts.
 
-phi_j is a knapsack. Times are rounded down to cells, t2 / cells seconds each, and worths up to a common unit,
+phi_j is a knapsack. Times are rounded down to cells, t2 / cells seconds each, and values up to a common unit,
 so that what comes out is no less than phi_j.
 
 Where there is no power cap, a schedule may as well not wait: that makes makespan and energy no larger, and
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS: Final = 10**6
 MOST_STEPS: Final = 10**7  # of the knapsacks of a certificate, a state each: some 20 seconds
-BITS: Final = 40  # of the largest worth in a knapsack
+BITS: Final = 40  # of the largest value in a knapsack
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +143,9 @@ class IntervalProver:
             self.rows.append(row)
 
     def line(self, interval: Interval, end: Fraction | None) -> Line | None:
-        """Return what the prices of an interval say of all makespans up to `end`; `None`: there are none.
+        """Return what the prices of an interval prove for all makespans up to `end`; `None`: there are none.
 
-        Raises
-        ------
-        TooManyStepsError
-            If the knapsacks would take too long.
+        Raises `TooManyStepsError` if the knapsacks would take too long.
         """
         omega = [interval.machine_prices[machine.name] for machine in self.bag.machine_types]
         mu = interval.cap_price
@@ -187,10 +183,7 @@ class IntervalProver:
     def score(self, line: Line, start: Fraction, end: Fraction | None) -> Fraction | None:
         """Return the score that no schedule of these makespans exceeds; `None`: there are none.
 
-        Raises
-        ------
-        ZeroDivisionError
-            If it may be as large as can be.
+        Raises `ZeroDivisionError` if it is unbounded.
         """
         start = self._not_before(start)
         if self.unit is not None and end is not None:
@@ -217,7 +210,7 @@ class IntervalProver:
     def to_bound(self, score: Fraction) -> Fraction:
         """Return the bound of the objective that a bound of the score means; of energy, in whole units."""
         if self.objective == "profit":
-            return SECONDS_PER_HOUR * (score - self.known.standing())
+            return SECONDS_PER_HOUR * (score - self.known.fixed_rate())
         return -score if self.joules is None else math.ceil(-score / self.joules) * self.joules
 
     @cached_property
@@ -231,11 +224,11 @@ class IntervalProver:
         return Fraction(common, idle.denominator * self.per_joule_above) if common else None
 
     def _most(self, items: list[tuple[int, int, int]], capacity: int, cells: int) -> int:
-        """Return a worth that no pattern exceeds; each item is its time, its worth, and how many there are.
+        """Return a value that no pattern exceeds; each item is its time, its value, and how many there are.
 
-        Items are added by falling worth per cell. A state is the cells and the worth of a pattern. One that
-        takes no fewer cells than another and is worth no more is left out; so is one that could not become
-        the best even if its free cells were filled at the worth per cell of the item being added.
+        Items are added by falling value per cell. A state is the cells and the value of a pattern. One that
+        takes no fewer cells than another and has no more value is left out; so is one that could not become
+        the best even if its free cells were filled at the value per cell of the item being added.
         """
         kept, highest = [], 0  # without items that take no less and are worth no more than a plentiful one
         for e, worth, limit in sorted(items, key=lambda item: (item[0], -item[1])):
@@ -309,7 +302,7 @@ def _score(prover: IntervalProver, interval: Interval, begin: Fraction) -> Fract
 
 
 def _is_least(prover: IntervalProver, least: LeastMakespan) -> bool:
-    """Tell whether no schedule is shorter, as is claimed."""
+    """Return whether no schedule is shorter, as is claimed."""
     bag, seconds = prover.bag, least.seconds
     if least.machine_prices is not None:
         prices = tuple(least.machine_prices[machine.name] for machine in bag.machine_types)

@@ -22,10 +22,10 @@ from lpsched.bag.recovery.rounding import Known, place, round_shares
 from lpsched.bag.result import FrontResult, HalfPlane, Point
 from lpsched.bag.schedule import Schedule, task_counts
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, Pair, front_entry, reference_of
-from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
+from lpsched.evolve.nsga2 import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path
 
 if TYPE_CHECKING:
@@ -82,13 +82,12 @@ def _shares(bag: Bag, schedule: Schedule) -> Floats:
     return shares
 
 
-# Schedules of a method, verified one by one: what each takes, and that none is below what is proved.
+# Schedules of a method, verified one by one: their energy and makespan, and that none is better than the exact front.
 #
 # A schedule that breaks a rule is no point; it is counted, and the rules that the first such one breaks are
-# told. A schedule that is valid and still below the exact front would refute a proof of ours, so it is
-# raised.
+# reported. A valid schedule better than the exact front would refute a proof, so it raises an error.
 def chain_of(front: FrontResult) -> Chain:
-    """Return the corners of the exact front."""
+    """Return the vertices of the exact front."""
     return Chain(tuple(pair_of(vertex) for vertex in front.vertices))
 
 
@@ -152,7 +151,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     *,
     evolving: Evolving | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     sample: int = 0,
     power_cap: float | None = None,
     deadline: float | None = None,
@@ -170,9 +169,9 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     evolving
         How NSGA-II shall run.
     seed
-        Of all that is left to chance; each method draws from a generator of its own.
-    watch
-        When to stop, and who hears of progress.
+        Random seed; each method has its own generator.
+    cancel
+        When to stop, and where progress is reported.
     sample, power_cap, deadline, effort, solver
         As in `front`.
 
@@ -189,14 +188,21 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     """
     bag = Bag.given(bag)
     evolving = evolving if evolving is not None else Evolving()
-    watch = watch if watch is not None else Watch()
+    cancel = cancel if cancel is not None else CancelToken()
     given = [str(method) for method in methods]
     _require_known(given, evolving)
     exact = front(
-        bag, sample=sample, power_cap=power_cap, deadline=deadline, effort=effort, seed=seed, watch=watch, solver=solver
+        bag,
+        sample=sample,
+        power_cap=power_cap,
+        deadline=deadline,
+        effort=effort,
+        seed=seed,
+        cancel=cancel,
+        solver=solver,
     )
     asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
-    contest = _Contest(asked, exact, evolving, seed, watch)
+    contest = _Contest(asked, exact, evolving, seed, cancel)
     entries = [contest.ours(), *(contest.entry(method) for method in given)]
     chain = chain_of(exact)
     pairs = [[pair_of(point) for point in entry.points] for entry in entries]
@@ -209,7 +215,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
 
 
 def _require_known(methods: Sequence[str], evolving: Evolving) -> None:
-    """Refuse names that nobody registered, before any work."""
+    """Reject unknown names before any work."""
     for method in methods:
         if method not in {NSGA2, DENSE} and not is_path(method, Path(method), names()):
             heuristic(method)
@@ -226,7 +232,7 @@ class _Contest:
     exact: FrontResult
     evolving: Evolving
     seed: int
-    watch: Watch
+    cancel: CancelToken
 
     def ours(self) -> FrontEntry[Point, Schedule]:
         """Return our own schedules, verified once more."""
@@ -235,7 +241,7 @@ class _Contest:
 
     def entry(self, method: str) -> FrontEntry[Point, Schedule]:
         """Run or read one method."""
-        if self.watch.is_stopped:
+        if self.cancel.is_stopped:
             return entry_of(self.exact, method, [failed(STOPPED, code=NOT_RUN)])
         if method == NSGA2:
             return self._evolved()
@@ -244,7 +250,7 @@ class _Contest:
         if is_path(method, Path(method), names()):
             files = files_at(Path(method))
             return entry_of(self.exact, method, (read_and_checked(self.bag, file) for file in files))
-        self.watch.tell(method)
+        self.cancel.report(method)
         ran = run(self.bag, heuristic(method), seed=self.seed, may_wait=False)
         return replace(entry_of(self.exact, method, [ran]), seconds=ran.seconds)
 
@@ -255,7 +261,7 @@ class _Contest:
             self.evolving,
             seed=self.seed,
             seeds=self._seeds(),
-            watch=self.watch,
+            cancel=self.cancel,
             judge=lambda scores: distances(chain_of(self.exact), [(float(x), float(y)) for x, y in scores])[0],
         )
         brought = (self._checked(each) for each in evolved.schedules())

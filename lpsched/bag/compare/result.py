@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.result import Effort, FrontResult, Point, Result
 from lpsched.bag.verify import MachineLoad, Measurement, machine_loads
 from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, along, front_frame, json_of
-from lpsched.units import bound_text, gap_text, html_table, number
+from lpsched.units import bound_text, duration, energy_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,17 +22,16 @@ if TYPE_CHECKING:
     from lpsched.model.violation import Violation
 
 
-# What a comparison of fronts returns: the exact one, and what others found, each beside the proof.
-HEADERS: Final = ("method", "points", "hypervolume", "mean above", "largest above", "seconds", "times the front's")
+# What a comparison of fronts returns: the exact front, and what other methods found.
+HEADERS: Final = ("method", "points", "hypervolume", "mean gap", "largest gap", "seconds", "times the front's")
 OURS: Final = "lp"
 
 
 @dataclass(frozen=True, slots=True)
 class FrontComparison:
-    """The exact front, and the methods that were held against it; our own schedules are the first.
+    """The exact front, and the methods compared with it; the first is lpsched's own.
 
-    `reference` is a tenth beyond the worst energy and makespan of all that is compared: hypervolumes end
-    there.
+    `reference`, where hypervolumes end, is a tenth beyond the worst energy and makespan of all that is compared.
     """
 
     front: FrontResult
@@ -43,21 +41,21 @@ class FrontComparison:
 
     @property
     def valid(self) -> bool:
-        """Whether every method but ours found something, and nothing that breaks a rule."""
+        """Whether every method but lpsched's own found a schedule, and none that breaks a rule."""
         return all(entry.valid for entry in self.entries if entry.name != OURS)
 
     @property
     def front_seconds(self) -> float:
-        """How long the exact front took, with proofs and verified schedules."""
+        """The run time of the exact front, with proofs and verified schedules."""
         return sum(self.front.timings.values())
 
     def times_as_long(self, entry: FrontEntry[Point, Schedule]) -> float | None:
-        """Return how many times as long as the exact front a method took."""
+        """Return the run time of a method as a multiple of the exact front's."""
         took = self.front_seconds
         return None if entry.seconds is None or took <= 0 else entry.seconds / took
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched front --compare --json` prints; its keys are stable."""
+        """Return what `lpsched front --scheduler --json` prints; its keys are stable."""
         found = [entry.to_dict() | {"times_as_long": self.times_as_long(entry)} for entry in self.entries]
         return self.front.to_dict() | json_of(self, "seed reference comparisons", comparisons=found)
 
@@ -106,8 +104,8 @@ class MachinePoint(JsonObject):
 class Entry(Compared, JsonObject):
     """One schedule: what it was measured to take, or the rules that it breaks.
 
-    `kind` tells where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic`
-    by its name. `seconds` is how long whatever was run took; a file takes none. `risk` is there if asked for.
+    `kind` is its source: a `file`, a `schedule` or a `function` given in Python, or a `heuristic` by its name.
+    `seconds` is the run time, `None` of a file; `risk` is there if it was requested.
     """
 
     name: str
@@ -161,37 +159,33 @@ class Validation(Comparison[Entry]):
         """Return what a schedule achieves, the bound, and the gap between them."""
         return Score(entry.value, self.bound, entry.gap) if entry.valid else Score(None, self.bound, None)
 
+    def amount_text(self, value: float, *, upper: bool | None = None) -> str:
+        """Write a value of the objective with its unit; a bound is rounded to its side."""
+        if self.objective == "makespan":
+            return duration(value, upper=upper)
+        if self.objective == "energy":
+            return energy_text(value, upper=upper)
+        amount = number(value) if upper is None else bound_text(value, upper=upper)
+        return f"{amount} {self.currency}/h"
+
     def bound_text(self) -> str:
         """Write the bound, rounded to the side on which it stays true."""
         return bound_text(self.bound, upper=self.is_upper)
 
     def _bound_cells(self) -> tuple[str, ...]:
-        return ("bound", self.bound_text(), "proved")
-
-    def _has_seconds(self) -> bool:
-        return any(entry.seconds is not None for entry in self.entries)
+        is_money = self.objective == "profit"
+        limit = self.bound_text() if is_money else self.amount_text(self.bound, upper=False)
+        return ("bound", limit, self.proof)
 
     def _columns(self) -> list[Column]:
-        """Return value and gap, and what else is known of any schedule."""
-        quantities = {
-            "makespan": ("seconds", "makespan_seconds"),
-            "energy": ("joules", "energy_joules"),
-            "profit": (f"{self.currency}/hour", "profit_per_hour"),
+        """Return the objective, the gap, and what else was measured."""
+        columns = {
+            "profit": Column(f"profit, {self.currency}/h", lambda entry: number(entry.measured.profit_per_hour)),
+            "makespan": Column("makespan", lambda entry: duration(entry.measured.makespan_seconds)),
+            "energy": Column("energy", lambda entry: energy_text(entry.measured.energy_joules)),
         }
-        return [
-            Column(self.quantity, lambda entry: number(entry.value)),
-            Column("gap", lambda entry: gap_text(entry.gap)),
-            *(
-                Column(f"{name}, {unit}", partial(_measured, key))
-                for name, (unit, key) in quantities.items()
-                if name != self.objective
-                and any(getattr(each.measured, key, None) is not None for each in self.entries)
-            ),
-        ]
-
-
-def _measured(key: str, entry: Entry) -> str:
-    return number(getattr(entry.measured, key))
+        objective = columns.pop(self.objective)
+        return [objective, Column("gap", lambda entry: gap_text(entry.gap)), *columns.values()]
 
 
 @dataclass(frozen=True, slots=True)

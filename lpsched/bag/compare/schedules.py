@@ -18,14 +18,14 @@ from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
 from lpsched.bag.heuristics import Heuristic, heuristic, min_energy, min_min, names
 from lpsched.bag.model import Bag
-from lpsched.bag.problem import Question, ask, prove
+from lpsched.bag.problem import Problem, build_problem, prove
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Examined, examine, gather
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import (
     InfeasibleError,
     InstanceError,
@@ -157,7 +157,7 @@ class Everything:
 
 def everything(bag: Bag) -> Everything:
     """Return the names that `all` stands for."""
-    from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+    from lpsched.evolve.nsga2 import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
     found, left_out = (LP, *names(), NSGA2), []
     try:
@@ -191,7 +191,7 @@ def read_and_checked(bag: Bag, path: Path, *, may_wait: bool = False) -> Ran:
         return Ran(Examined(unreadable(error), None), None)
 
 
-# Other schedulers against the bound: run them, check what they wrote, measure it, tell how far off it is.
+# Comparison of schedulers with the bound: run, verify, measure, and compute the gap.
 #
 # Names of schedulers: the heuristics of `bag/heuristics.py`; `lp`, which is our own `solve`; `nsga2`, the genetic
 # algorithm, seeded with what min-min and min-energy find (Friese, thesis of 2015, section 6.5.1.2). Without a limit it
@@ -216,10 +216,10 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     generations: int | None = None,
     time_limit: float | None = None,
     risk: RiskOptions | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     solver: Solver | None = None,
 ) -> Validation:
-    """Check schedules of a bag, run schedulers, measure all, and tell their distance from the bound.
+    """Check schedules of a bag, run schedulers, measure all, and compute their gaps.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     risk
         What to sample, if it is asked how valid schedules fare when times and powers scatter; all get the
         same luck where they have something in common.
-    watch
-        A watch over all of it, that others may stop: schedulers that have not begun by then are not run.
+    cancel
+        A token over all of it, that others may stop: schedulers that have not begun by then are not run.
     objective, price, profit_ratio, power_cap, deadline, solver
         As in `solve`.
 
@@ -269,16 +269,16 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     (6.0, 6.0)
     """
     bag = Bag.given(bag)
-    solver, watch = solver if solver is not None else default_solver(), watch or Watch()
+    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken()
     tried = effort_named(effort)
     schedulers = [_scheduler(each) for each in spelled_out(bag, heuristics)]
-    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
-    asked = _Asked(question, solver, seed, generations, time_limit, watch)
-    watch.tell("bound")
+    question = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
+    asked = _Asked(question, solver, seed, generations, time_limit, cancel)
+    cancel.report("bound")
     bound, ours = _solved(asked, tried)
     entries = [_entry(question, *each, bound) for each in _brought(asked, schedules)]
     for place, (name, kind, function) in enumerate(schedulers):
-        watch.tell(name, done=place, total=len(schedulers))
+        cancel.report(name, done=place, total=len(schedulers))
         entries.append(_entry(question, name, kind, _ran(asked, name, function, ours), bound))
     return Validation(
         objective=question.objective.name,
@@ -296,21 +296,21 @@ def validate(  # noqa: PLR0913 - options are keyword-only
 class _Asked:
     """What is asked of all schedulers."""
 
-    question: Question
+    question: Problem
     solver: Solver
     seed: int
     generations: int | None
     time_limit: float | None
-    watch: Watch
+    cancel: CancelToken
 
     @property
     def may_wait(self) -> bool:
         """Whether running nothing is an answer."""
         return self.question.objective.maximise and self.question.bag.site.deadline_seconds is None
 
-    def limited(self) -> Watch:
-        """Return a watch over one scheduler."""
-        return self.watch if self.time_limit is None else self.watch.part(self.time_limit)
+    def limited(self) -> CancelToken:
+        """Return a token over one scheduler."""
+        return self.cancel if self.time_limit is None else self.cancel.part(self.time_limit)
 
 
 def _scheduler(each: str | Heuristic) -> tuple[str, str, Heuristic | None]:
@@ -318,7 +318,7 @@ def _scheduler(each: str | Heuristic) -> tuple[str, str, Heuristic | None]:
     if not isinstance(each, str):
         return getattr(each, "__name__", type(each).__name__), "function", each
     if each == NSGA2:
-        from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+        from lpsched.evolve.nsga2 import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
     if each in (LP, NSGA2):
@@ -346,7 +346,7 @@ def _ran(asked: _Asked, name: str, function: Heuristic | None, ours: Ran) -> Ran
     """Run a scheduler, unless the time is up; ours has run already."""
     if function is None and name == LP:
         return ours
-    if asked.watch.is_over():
+    if asked.cancel.expired():
         return failed("stopped before", code=NOT_RUN)
     if function is None:
         return _evolved(asked)
@@ -355,13 +355,13 @@ def _ran(asked: _Asked, name: str, function: Heuristic | None, ours: Ran) -> Ran
 
 def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
     """Return bound and schedule of our own `solve`; where it fails, the bound of the linear program."""
-    question, solver, watch = asked.question, asked.solver, asked.limited()
+    question, solver, cancel = asked.question, asked.solver, asked.limited()
     began = time.perf_counter()
     try:
-        best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=effort, seed=asked.seed)
+        best = find(question, solver, gap=DEFAULT_GAP, cancel=cancel, effort=effort, seed=asked.seed)
     except FAILURES as error:
         took = time.perf_counter() - began
-        return prove(question, solver, watch=watch).bound, failed(reason(error), took)
+        return prove(question, solver, cancel=cancel).bound, failed(reason(error), took)
     took = time.perf_counter() - began
     return best.bound, Ran(Examined((), best.found.measured), took, best.found.schedule)
 
@@ -369,16 +369,15 @@ def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
 def _evolved(asked: _Asked) -> Ran:
     """Run the genetic algorithm, and take the schedule of its front that is best for what is asked."""
     from lpsched.bag.evolve import BagProblem  # noqa: PLC0415 - loads pymoo and a compiler
-    from lpsched.evolve.nsga2 import evolve_front  # noqa: PLC0415 - likewise
-    from lpsched.evolve.running import limits, prepare  # noqa: PLC0415 - likewise
+    from lpsched.evolve.nsga2 import evolve_front, limits, prepare  # noqa: PLC0415 - likewise
 
     bag, rng = asked.question.bag, np.random.default_rng(asked.seed)
-    prepare(asked.watch, BagProblem.of_one_task())
+    prepare(asked.cancel, BagProblem.of_one_task())
     began = time.perf_counter()
     try:
-        generations, watch = limits(asked.generations, asked.limited())
+        generations, cancel = limits(asked.generations, asked.limited())
         seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
-        front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, watch=watch)
+        front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, cancel=cancel)
         found = list(front.schedules())
     except FAILURES as error:
         return failed(reason(error), time.perf_counter() - began)
@@ -391,15 +390,15 @@ def _evolved(asked: _Asked) -> Ran:
     return max(sound, key=lambda pair: pair[0])[1] if sound else judged[0]
 
 
-def _sampled(question: Question, entry: Entry, risk: RiskOptions | None, seed: int) -> Entry:
-    """Tell how a valid schedule fares if times and powers scatter, where that is asked."""
+def _sampled(question: Problem, entry: Entry, risk: RiskOptions | None, seed: int) -> Entry:
+    """Return an entry with the risk of its schedule, where that is requested and the schedule is valid."""
     if risk is None or entry.measured is None or entry.schedule is None or not entry.schedule.groups:
         return entry
     return replace(entry, risk=bag_risk(question.bag, entry.schedule, entry.measured, risk, seed))
 
 
-def _entry(question: Question, name: str, kind: str, ran: Ran, bound: float) -> Entry:
-    """Tell the distance from the bound."""
+def _entry(question: Problem, name: str, kind: str, ran: Ran, bound: float) -> Entry:
+    """Return an entry with its gap."""
     if ran.examined.measured is None:
         return Entry(name, None, None, None, ran.examined.violations, kind, ran.seconds, ran.schedule)
     value = question.objective.value(ran.examined.measured)

@@ -1,14 +1,12 @@
-"""How many more machines of which type are worthwhile? Lines of the relaxation, proved, type by type.
+"""How many more machines of a type are worthwhile: lines of the relaxation, proved, type by type.
 
-Each type is asked alone, with the others as they are. A line F + s v, found in doubles, is proved in exact
-arithmetic at the largest v of interest (`bag/search/curves.py` has the formula); with the exact
-slope of its prices it then holds for all smaller v. What v more machines bring at most is the least line,
-concave in v.
+Each type is considered alone, with the others as they are. A line F + s v, found in doubles, is proved in exact
+arithmetic at the largest v of interest (`bag/search/curves.py` has the formula); with the exact slope of its prices it
+then holds for all smaller v. The bound with v more machines is the least line, concave in v.
 
-Where the bound is highest says nothing about schedules: a smaller number may earn as much, a larger one more
-than that. But if u machines earn V by a verified schedule, and a falling line is at V or below from some v
->= u on, then more than v cannot earn more than u do. Nor is a machine of use that could not have a task:
-without it, the same schedule costs less. The least such v that is found is the most that may be worthwhile.
+Where the bound is highest does not matter to schedules: a smaller number may earn as much, a larger one more. But
+if u machines earn V by a verified schedule, and a falling line is at V or below from some v >= u on, then more than v
+cannot earn more than u do. Nor is a machine of use that could not have a task. The least such v is the limit.
 """
 
 from __future__ import annotations
@@ -22,13 +20,20 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.pricing.one_more import Marginals, Trying, machine_step, trying_of, types_asked, useful_machines
+from lpsched.bag.pricing.one_more import (
+    Marginals,
+    SolveOptions,
+    machine_step,
+    selected_types,
+    solve_options,
+    useful_machines,
+)
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
-from lpsched.bag.problem import Question, require_power, require_time
+from lpsched.bag.problem import Problem, require_power, require_time
 from lpsched.bag.result import Between, Effort, Result, Worth
 from lpsched.bag.search.curves import CountPrices, CountSearch, longest_task
 from lpsched.bag.terms import with_machines
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, SolverError
 from lpsched.model.fields import MOST
 from lpsched.model.fixed_point import rounded_down, rounded_up
@@ -40,19 +45,16 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding
-MANY: Final = 1_000  # pairs: with more, only the best number is looked for, not every piece
-FEWER, FAST_FEWER = 2, 8  # by what the number of machines is divided for the next try; for large bags
-SURE: Final = 0.5  # of what they add at most: so many verified machines need no further try
+MANY: Final = 1_000  # pairs: with more, only the best number is computed, not every segment
+FEWER, FAST_FEWER = 2, 8  # divisor of the number of machines for the next trial; for large bags
+SURE: Final = 0.5  # of what machines add at most: if verified, no further trial
 TANGENTS: Final = 8  # lines tried for the most that may be worthwhile
 TRIED: Final = Effort.BALANCED  # milliseconds for each number of machines
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
-    """What the machines there are earn: proved and verified; and the relaxation's makespan, if any runs.
-
-    No result where no schedule was found that keeps the deadline.
-    """
+class Baseline:
+    """Bound and result with the current machines (no result if no schedule meets the deadline); LP makespan, if any."""
 
     bound: float
     result: Result | None
@@ -61,48 +63,47 @@ class Present:
 
     @property
     def value(self) -> float | None:
-        """What the verified schedule earns."""
+        """The profit of the verified schedule."""
         return None if self.result is None else self.result.value
 
 
 def machine_needs(
-    question: Question,
-    present: Present,
+    question: Problem,
+    now: Baseline,
     solver: Solver,
     *,
     lifetime_hours: float | None = None,
     marginals: Marginals = Marginals.TOP,
 ) -> tuple[MachineNeed, ...]:
-    """Return what more machines of each type are worth.
+    """Return the value of more machines of each type.
 
-    `lifetime_hours` is how long machines last whose type does not say; `marginals`, of which types one whole
-    machine more is looked at.
+    `lifetime_hours` is for types without one; `marginals` selects the types for which one whole machine more is solved.
     """
     bag, found, search = question.bag, [], None
-    if present.makespan_seconds is not None:
-        search = CountSearch(bag, solver, seconds=present.makespan_seconds)
-    asked: list[str] = []  # of these types one whole machine more is looked at
-    if marginals is not Marginals.LP and present.worth is not None:
-        asked = types_asked(marginals, present.worth.machine_types)
+    if now.makespan_seconds is not None:
+        search = CountSearch(bag, solver, seconds=now.makespan_seconds)
+    selected: list[str] = []
+    if marginals is not Marginals.LP and now.worth is not None:
+        selected = selected_types(marginals, now.worth.machine_types)
     for j, machine in enumerate(bag.machine_types):
         useful = useful_machines(bag, j)
-        told = partial(_told, bag, machine, present.worth, machine.mean_hours_to_failure or lifetime_hours)
+        need = partial(_machine_need, bag, machine, now.worth, machine.mean_hours_to_failure or lifetime_hours)
         step = Between(None, None)
-        if machine.name in asked and present.result is not None:
-            trying = trying_of(bag, present.result, solver, marginals=marginals, watch=None, seed=0)
-            step = machine_step(question, present.result, machine.name, trying)
-        if search is None or not useful:  # where waiting is best, it is with any number of machines
-            found.append(told(step=step, most=0, bound_at_most=present.bound))
+        if machine.name in selected and now.result is not None:
+            options = solve_options(bag, now.result, solver, marginals=marginals, cancel=None, seed=0)
+            step = machine_step(question, now.result, machine.name, options)
+        if search is None or not useful:  # if it is best not to run, it is with any number of machines
+            found.append(need(step=step, most=0, bound_at_most=now.bound))
             continue
         lines, counts = _counted(bag, search, j, useful)
-        if counts.next_bound is not None and present.value is not None and step.at_most is not None:
-            next_adds = rounded_up(Fraction(counts.next_bound) - Fraction(present.value))
+        if counts.next_bound is not None and now.value is not None and step.at_most is not None:
+            next_adds = rounded_up(Fraction(counts.next_bound) - Fraction(now.value))
             step = Between(step.at_least, min(step.at_most, next_adds))
-        tries = _tries(question, present, solver, lines, counts.best_more)
-        if present.result is not None and _has_none(bag, machine, counts.none_from, solver):
+        trials = _trials(question, now, solver, lines, counts.best_more)
+        if now.result is not None and _is_infeasible(bag, machine, counts.none_from, solver):
             useful = counts.best_more
         best = max(
-            [(0, present.value), *((each.more, each.value) for each in tries)],
+            [(0, now.value), *((each.more, each.value) for each in trials)],
             key=lambda pair: (-math.inf if pair[1] is None else pair[1], -pair[0]),
         )
         far = _ProvedLines(bag, j, useful)
@@ -111,26 +112,26 @@ def machine_needs(
         highest = rounded_up(SECONDS_PER_HOUR * far.highest())
         limit: int | None = _limit(search, far, best)
         if limit == useful and bag.machines + useful + 1 >= MOST:
-            limit = None  # a file can say no more, but they might be of use
-        sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
-        found.append(told(step=step, most=limit, bound_at_most=highest, pieces=counts.pieces, tried=sure))
+            limit = None  # the largest count of a file, though more might be of use
+        sure = max((each for each in trials if each.at_least > 0), key=lambda each: each.value, default=None)
+        found.append(need(step=step, most=limit, bound_at_most=highest, pieces=counts.pieces, trial=sure))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """With how many more the bound is highest, and what the proved lines say; money per hour."""
+    """The number of machines with the highest bound, and the proved lines; money per hour."""
 
     best_more: int
     next_bound: float | None
     pieces: tuple[MachinePiece, ...]
     prices: tuple[CountPrices, ...]
-    none_from: int | None  # with so many more the program has no solution
+    none_from: int | None  # with this many more the program is infeasible
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """How many more were tried, and what they add by a verified schedule, and by the bound."""
+class _Trial:
+    """A number of machines, the value with them, and what they add by a verified schedule and by the bound."""
 
     more: int
     value: float
@@ -140,7 +141,7 @@ class _Tried:
 
 @dataclass(frozen=True, slots=True)
 class _ProvedLine:
-    """A bound of money per second with up to `last` more machines."""
+    """A bound on money per second with up to `last` more machines."""
 
     at_last: Fraction
     slope: Fraction
@@ -170,7 +171,7 @@ class _ProvedLines:
         self._lines: list[_ProvedLine] = []
 
     def add(self, prices: CountPrices) -> _ProvedLine:
-        """Prove the line of these prices, and keep it."""
+        """Prove the line of these prices, and add it."""
         machine, prover, theta = self.machine, self._prover, Fraction(prices.theta)
         slower = prover.rate(Multipliers(prices.machines, prices.cap), self._income - theta)
         slope = Fraction(prices.machines[self.j]) - Fraction(prices.cap) * Fraction(machine.idle_watts) - self._own
@@ -198,7 +199,7 @@ class _ProvedLines:
 
 
 def is_large(bag: Bag) -> bool:
-    """Tell whether only the best number of machines is looked for."""
+    """Return whether only the best number of machines is computed."""
     return len(bag.task_types) * len(bag.modes) > MANY
 
 
@@ -209,7 +210,7 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
         end, at_end = search.best(j, most=useful)
         others.append(at_end)
     else:
-        pieces = search.pieces(j, most=useful)
+        pieces = search.segments(j, most=useful)
         end = pieces[-1].to_more if pieces else 0.0
     low = min(math.floor(end), useful)
     after = search.prices_at(j, low + 1.0) if low < useful else None
@@ -239,11 +240,10 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
     )
 
 
-def _has_none(bag: Bag, machine: MachineType, more: int | None, solver: Solver) -> bool:
-    """Return whether it is proved that so many more machines leave no schedule under the cap.
+def _is_infeasible(bag: Bag, machine: MachineType, more: int | None, solver: Solver) -> bool:
+    """Return whether it is proved that no schedule with this many more machines meets the cap.
 
-    Nor do still more, if there is one now: what proves it, g <= S t, is linear in the number of machines,
-    holds now, and does not with so many.
+    Nor with still more, if there is one now: the condition, g <= S t, is linear in the number of machines.
     """
     if more is None:
         return False
@@ -259,10 +259,10 @@ def _has_none(bag: Bag, machine: MachineType, more: int | None, solver: Solver) 
 
 
 def _limit(search: CountSearch, lines: _ProvedLines, best: tuple[int, float | None]) -> int:
-    """Return the most that may be worthwhile: from there on, a falling line is below what is verified.
+    """Return the most that may be worthwhile: from there on, a falling line is below the verified value.
 
-    `best` is how many more earn how much. The bound is concave, so that from where it touches the bound each
-    line crosses later than the bound does; the next one is drawn where the last one crosses (Newton's rule).
+    `best` is a number of machines and the value with them. The bound is concave, so each tangent crosses later than
+    the bound does; the next tangent is where the last one crosses (Newton's method).
     """
     more, value = best
     if value is None:
@@ -283,37 +283,37 @@ def _limit(search: CountSearch, lines: _ProvedLines, best: tuple[int, float | No
     return max(more, most)
 
 
-def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedLines, best_more: int) -> list[_Tried]:
+def _trials(question: Problem, now: Baseline, solver: Solver, lines: _ProvedLines, best_more: int) -> list[_Trial]:
     """Return what verified schedules add with the best number of machines, or a half, a quarter... of it.
 
-    The bound trusts that tasks can be split, which means most with most machines: so fewer may earn more.
+    The bound splits tasks, which matters most with most machines: fewer may earn more.
     """
-    tries: list[_Tried] = []
+    trials: list[_Trial] = []
     best, more = None, best_more
     fewer = FAST_FEWER if is_large(question.bag) else FEWER
     while more:
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
-        result = Trying(solver, TRIED, Watch()).answered(replace(question, bag=bag))
+        result = SolveOptions(solver, TRIED, CancelToken()).solve(replace(question, bag=bag))
         if result is None:  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
         at_most = None
-        if present.value is not None:
-            at_most = rounded_up(Fraction(bound) - Fraction(present.value))
-        at_least = rounded_down(Fraction(result.value) - Fraction(present.bound))
-        tried = _Tried(more, result.value, at_least, at_most)
-        tries.append(tried)
-        if best is not None and tried.value <= best.value and best.at_least > 0:
+        if now.value is not None:
+            at_most = rounded_up(Fraction(bound) - Fraction(now.value))
+        at_least = rounded_down(Fraction(result.value) - Fraction(now.bound))
+        trial = _Trial(more, result.value, at_least, at_most)
+        trials.append(trial)
+        if best is not None and trial.value <= best.value and best.at_least > 0:
             break
-        best = tried if best is None or tried.value > best.value else best
+        best = trial if best is None or trial.value > best.value else best
         if at_least > 0 and (at_most is None or at_least >= SURE * at_most):
             break
         more //= fewer
-    return tries
+    return trials
 
 
-def _told(  # noqa: PLR0913 - all that is known of a type
+def _machine_need(  # noqa: PLR0913 - what is known of a type
     bag: Bag,
     machine: MachineType,
     worth: Worth | None,
@@ -323,9 +323,9 @@ def _told(  # noqa: PLR0913 - all that is known of a type
     most: int | None,
     bound_at_most: float,
     pieces: tuple[MachinePiece, ...] = (),
-    tried: _Tried | None = None,
+    trial: _Trial | None = None,
 ) -> MachineNeed:
-    """Return the answer for a machine type that lasts `life` hours; `tried` is what is sure to be worthwhile."""
+    """Return the result for a machine type that lasts `life` hours; `trial` is a number verified to be worthwhile."""
     lost = float(exact_cost_model(bag).depreciation(machine, per=SECONDS_PER_HOUR)) * SECONDS_PER_HOUR
     adds = None if worth is None else worth.machine_types[machine.name]
     earns = None if adds is None else max(0.0, adds + lost)
@@ -339,10 +339,10 @@ def _told(  # noqa: PLR0913 - all that is known of a type
         pays_up_to=None if earns is None or life is None else earns * life,
         most_more=most,
         bound_at_most=bound_at_most,
-        sure_more=0 if tried is None else tried.more,
-        value_at_sure=None if tried is None else tried.value,
-        sure_adds_at_least=None if tried is None else tried.at_least,
-        sure_adds_at_most=None if tried is None else tried.at_most,
+        sure_more=0 if trial is None else trial.more,
+        value_at_sure=None if trial is None else trial.value,
+        sure_adds_at_least=None if trial is None else trial.at_least,
+        sure_adds_at_most=None if trial is None else trial.at_most,
         pieces=pieces,
         fewer_adds_per_hour=None if worth is None else (worth.one_fewer or worth).machine_types[machine.name],
         step_at_least=step.at_least,
@@ -351,7 +351,7 @@ def _told(  # noqa: PLR0913 - all that is known of a type
 
 
 def _longest(bag: Bag) -> Shortest:
-    """Return what the longest task proves, whatever the number of machines."""
+    """Return the proof by the longest task, for any number of machines."""
     seconds = longest_task(bag)
     longest = next(i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row))
     return Shortest(seconds, (longest,))

@@ -12,7 +12,7 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import Relaxation, Scales, scales_of
+from lpsched.bag.relaxation import Relaxation, Scaling, scaling_of
 from lpsched.bag.result import SAME, Worth
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
@@ -25,23 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.profit import Money
     from lpsched.model.arrays import Floats
 
 
-# Marginal values: by how much the LP bound changes with one more machine, kilowatt or task, per unit of it.
+# Derivatives of the LP bound with respect to machines, kilowatts and tasks, for all commands, pages and studies.
+# They promise nothing about schedules: whole tasks move in steps (`bag/pricing/one_more.py`).
 #
-# These are derivatives of the bound of the linear program, not limits of schedules: whole tasks move in
-# steps, and what one more machine really changes is for `bag/pricing/one_more.py` to say. All commands, pages
-# and studies show the numbers from here.
-#
-# The program here is that of split tasks, and of the longest task: no schedule is shorter, however many
-# machines and tasks there are. A least makespan that is counted (`bag/relaxation.py`) is a row of the bound too,
+# The program is that of split tasks, and of the longest task: no schedule is shorter, whatever the number of
+# machines and tasks. A least makespan that is counted (`bag/relaxation.py`) is a row of the bound too,
 # but it moves in steps with their numbers, and has no derivative.
 #
 # The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.
-# Then the derivative for one more is smaller than the one for one fewer: the least and the most that optimal
-# multipliers say (`lp/sweep.py`). With income per task q, one more task of a type changes the bound by r
+# Then the derivative for one more is smaller than the one for one fewer: the least and the most of all optimal
+# multipliers (`lp/sweep.py`). With income per task q, one more task of a type changes the bound by r
 # (q - v), v being the multiplier of its demand: it does not fall if q is at least the *largest* v, and with
 # one fewer it does not fall if q is at most the *smallest*.
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers
@@ -51,7 +47,7 @@ TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Worth | None:
     """Return the derivatives of the LP bound on profit; `None` if the program was not solved to the end.
 
-    Without a relaxation the bag is better not run: nothing is scarce then, and the derivatives are exact.
+    Without a relaxation it is best not to run: nothing is scarce then, and the derivatives are exact.
     """
     if relaxed is None:
         worth = _worth(bag, _values(bag, Multipliers.zero(bag)))
@@ -61,7 +57,7 @@ def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Wor
     smooth, shortest = _smooth(bag, relaxed, solver)
     own = _values(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
     if bag.seconds.rows * bag.seconds.columns <= MOST_PAIRS:
-        with suppress(SolverError):  # the solver's own multipliers will do
+        with suppress(SolverError):  # the solver's own multipliers are used
             found = _two_sided(bag, smooth, own, solver, shortest)
             if found is not None:
                 return found
@@ -73,7 +69,7 @@ def _smooth(bag: Bag, relaxation: Relaxation, solver: Solver) -> tuple[Relaxatio
 
     It also binds where split tasks take just as long: there the bound bends.
     """
-    scales, longest = scales_of(bag), longest_task(bag)
+    scales, longest = scaling_of(bag), longest_task(bag)
     if scales.shortest and relaxation.makespan_seconds <= scales.shortest * (1.0 + SAME):
         relaxation = _relaxation(scales.split(), solver)
     if relaxation.makespan_seconds < longest * (1.0 - SAME):
@@ -82,16 +78,18 @@ def _smooth(bag: Bag, relaxation: Relaxation, solver: Solver) -> tuple[Relaxatio
     return relaxation, relaxation.makespan_seconds if binds else 0.0
 
 
-def _relaxation(scales: Scales, solver: Solver) -> Relaxation:
-    money = profit.money_of(scales)
+def _relaxation(scales: Scaling, solver: Solver) -> Relaxation:
+    money = profit.profit_model(scales)
     solution = require_optimal(solver.solve(profit.compile_lp(scales, money)))
     return profit.read_solution(scales, money, solution)
 
 
 def _values(bag: Bag, prices: Multipliers) -> list[float]:
     """Return the derivatives that one set of optimal multipliers gives: of machines, tasks, a kilowatt under a cap."""
-    scales, multipliers = scales_of(bag), [float(each) for each in prices.machines]
-    machines, kilowatt, tasks = profit.worths(scales, profit.money_of(scales), multipliers, float(prices.cap))
+    scales, multipliers = scaling_of(bag), [float(each) for each in prices.machines]
+    machines, kilowatt, tasks = profit.shadow_values(
+        scales, profit.profit_model(scales), multipliers, float(prices.cap)
+    )
     return [*machines, *tasks, *([] if kilowatt is None else [kilowatt])]
 
 
@@ -104,8 +102,8 @@ def _worth(bag: Bag, values: Sequence[float | None]) -> Worth:
 
 def _two_sided(bag: Bag, relaxation: Relaxation, own: list[float], solver: Solver, shortest: float) -> Worth | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
-    scales = replace(scales_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
-    money = profit.money_of(scales)
+    scales = replace(scaling_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
+    money = profit.profit_model(scales)
     program = profit.compile_lp(scales, money)
     x = np.append((relaxation.shares / scales.units).ravel(), 1.0)  # rho = 1: time is counted in the makespan
     face = dual_face(program, np.where(program.upper > 0, x, 0.0))
@@ -142,8 +140,8 @@ def _sides(
     return (None if low is None else first), (None if high is None else last)
 
 
-def _derivatives(scales: Scales, money: Money, program: LinearProgram) -> tuple[Floats, list[float]]:
-    """Return what machines, tasks and a kilowatt are worth, as linear functions of the multipliers.
+def _derivatives(scales: Scaling, money: profit.ProfitModel, program: LinearProgram) -> tuple[Floats, list[float]]:
+    """Return the marginal values of machines, tasks and a kilowatt as linear functions of the multipliers.
 
     The formulas are those of `bag/profit.py`, with p_j = -y of the capacity, q = -y of the cap, and
     v_i = y of the demand, in the pure numbers of the program.

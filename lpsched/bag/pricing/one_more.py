@@ -1,4 +1,4 @@
-"""One whole machine or task more, or other machines: solved again, and proved."""
+"""One whole machine or task more: solved again, and proved."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model
 from lpsched.bag.model import Bag
-from lpsched.bag.pricing.result import WhatIf
-from lpsched.bag.problem import Question, ask, prove, with_price
+from lpsched.bag.problem import Problem, build_problem, prove
 from lpsched.bag.result import Between, Effort, OneMore, Result, changes_between
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
-from lpsched.bag.solve import DEFAULT_GAP, answer, answer_in_time, effort_named
+from lpsched.bag.solve import DEFAULT_GAP, run_stages
 from lpsched.bag.terms import Terms, with_machines
 from lpsched.bag.verify import examine
-from lpsched.cancellation import Watch, timed
+from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import MOST, FrozenDict, column_numbers
@@ -25,7 +24,7 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from lpsched.lp.program import Solver
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", float, Fraction)
 
-# From a number in doubles to one of which something is proved or verified: hardly further, or not at all.
+# From a number in doubles to the nearest one for which something is proved or verified.
 FINEST: Final = 2.0**-52
 TRIES: Final = 40  # the last is some 1e-4 away
 
 
 def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = True) -> float | None:
-    """Return the number, or one hardly above (below) it, of which a statement holds; `None` if of none near.
+    """Return the number, or one just above (below) it, for which a statement holds; `None` if none is near.
 
     >>> nearby(0.1, lambda x: 3 * x <= 0.3, upwards=False) < 0.1, nearby(1.0, lambda x: x < 0)
     (True, None)
@@ -58,58 +57,58 @@ def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = Tru
 # One whole machine or task more: between which two numbers the best possible changes, proved on both sides.
 #
 # A marginal value is a derivative of the LP bound (`bag/pricing/marginals.py`); whole tasks move in steps.
-# Here the question is asked again with one more, and the best possible, which lies between value and bound,
-# before and after, changes by what lies between.
+# Here the bag is solved again with one more; the best possible lies between value and bound, before and after.
 #
-# A task more brings a price q, and the question is from which q on it is worth taking. With P the best
-# possible without it and P(q) the best with it, which never falls in q, the break-even price is where P(q)
-# passes P:
+# One more task is sold for a price q. With P the best possible without it and P(q) the best with it, which never
+# falls in q, its break-even price is where P(q) passes P:
 #
 #    at least  q where a proved bound on P(q) is no more than the value without the task. Also the least that
 #              the task itself costs, kappa: any schedule earns more without it, as long as q < kappa (under a
 #              power cap only if the task draws no less than an idle machine).
 #    at most   q where a verified schedule with the task earns as much as the bound without it.
 #
-# Likewise one more machine costs no more than its idle power and depreciation, since it may idle; under a
-# power cap that leaves less for the others. It brings no more than minus that where no task is left for it.
-TOP: Final = 3  # machine types, and task types, that are asked about by default
-TINY: Final = 24  # tasks: up to here the effort of the answer itself is quick
+# One more machine costs no more than its idle power and depreciation, since it may idle; under a power cap that
+# leaves less for the others. It adds no more than minus that where no task is left for it.
+TOP: Final = 3  # machine types, and task types, by default
+TINY: Final = 24  # tasks: up to here the effort of the result itself is quick
 SECONDS: Final = 0.3  # of counted work for each step by default
 NEWTON: Final = 30
 BACK: Final = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # below a price in doubles, until the proof holds
-ROUNDS: Final = 4  # of bisection between the two prices, where all effort is asked for
+ROUNDS: Final = 4  # of bisection between the two prices, with `Marginals.PROVED`
 NOTHING_KNOWN: Final = Between(None, None)
 
 
 class Marginals(StrEnum):
-    """What to say about one more."""
+    """What to compute about one more."""
 
     LP = "lp"  # marginal values only
-    TOP = "top"  # and what is proved about one more of the three types of largest value; profit only
-    PROVED = "proved"  # about all types, with the effort of the answer itself
+    TOP = "top"  # and proved changes with one more of the three types of largest value; profit only
+    PROVED = "proved"  # for all types, with the effort of the result itself
 
 
 def marginals_named(name: str) -> Marginals:
     """Return the marginals of a name."""
     if name not in set(Marginals):
-        raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
+        raise ValueError(f"marginals is {name!r}, expected one of {', '.join(Marginals)}")
     return Marginals(name)
 
 
 @dataclass(frozen=True, slots=True)
-class Trying:
-    """How hard to look for schedules and bounds with one more."""
+class SolveOptions:
+    """How to solve with one more."""
 
     solver: Solver
     effort: Effort
-    watch: Watch
+    cancel: CancelToken
     seed: int = 0
     rounds: int = 0
 
-    def answered(self, question: Question) -> Result | None:
-        """Return the answer; `None` if there is no schedule, or none was found."""
+    def solve(self, question: Problem) -> Result | None:
+        """Return the result; `None` if there is no schedule, or none was found."""
         try:
-            return answer(question, self.solver, gap=DEFAULT_GAP, effort=self.effort, watch=self.watch, seed=self.seed)
+            return run_stages(
+                question, self.solver, gap=DEFAULT_GAP, effort=self.effort, cancel=self.cancel, seed=self.seed
+            )
         except (InfeasibleError, NotFoundError):
             return None
 
@@ -123,28 +122,28 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Result:
-    """Return an answer of `solve` with what is proved about one more machine or task.
+    """Return a result of `solve` with the proved changes by one more machine or task.
 
     Parameters
     ----------
     bag
         A bag, or the path of its file.
     price, profit_ratio, power_cap, deadline, seed, solver
-        As they were given to `solve`.
+        The options of that `solve`.
     marginals
-        `top`: of profit, the three machine types and the three task types of largest marginal value, with
+        `top`: for profit, the three machine types and the three task types of largest marginal value, with
         little effort. `proved`: all types, with the effort of the result. `lp`: none.
-    watch
-        When to end; types that are left then are left out.
+    cancel
+        When to stop; the remaining types are left out.
 
     Raises
     ------
     ValueError
-        If there are no such marginals.
+        If `marginals` is unknown.
     InstanceError, SolverError, InvalidScheduleError
         As `solve` does.
 
@@ -162,25 +161,27 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     Between(at_least=-6.0, at_most=-6.0)
     """
     bag = Bag.given(bag)
-    asked = marginals_named(marginals)
+    which = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
-    question = ask(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)
+    question = build_problem(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)
     bag, worth, earns = question.bag, result.worth, question.objective.maximise
-    if asked is Marginals.LP or not (asked is Marginals.PROVED or earns) or (earns and worth is None):
+    if which is Marginals.LP or not (which is Marginals.PROVED or earns) or (earns and worth is None):
         return result
     machines, tasks = [each.name for each in bag.machine_types], [each.name for each in bag.task_types]
     if worth is not None:
-        machines, tasks = (types_asked(asked, each) for each in (worth.machine_types, worth.task_types))
+        machines, tasks = (selected_types(which, each) for each in (worth.machine_types, worth.task_types))
     if earns and not result.schedule.groups:
-        tasks = []  # nothing runs, and a task more would not either: it has no price
-    trying = trying_of(bag, result, solver, marginals=asked, watch=watch, seed=seed)
+        tasks = []  # nothing runs, nor would one more task: it has no price
+    options = solve_options(bag, result, solver, marginals=which, cancel=cancel, seed=seed)
 
-    def steps(names: list[str], step: Callable[[Question, Result, str, Trying], Between]) -> FrozenDict[str, Between]:
+    def steps(
+        names: list[str], step: Callable[[Problem, Result, str, SolveOptions], Between]
+    ) -> FrozenDict[str, Between]:
         found = {}
         for name in names:
-            if trying.watch.is_over():
+            if options.cancel.expired():
                 break
-            own = trying if trying.rounds else replace(trying, watch=trying.watch.share(SECONDS))
+            own = options if options.rounds else replace(options, cancel=options.cancel.share(SECONDS))
             found[name] = step(question, result, name, own)
         return FrozenDict(found)
 
@@ -191,13 +192,13 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
             machine_types=steps(machines, machine_step),
             task_types=steps(tasks, task_step),
             sells=earns,
-            effort=trying.effort.value,
+            effort=options.effort.value,
         )
     return replace(result, one_more=found, timings=FrozenDict(timings))
 
 
-def types_asked(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:
-    """Return the names of all values, or of the three largest, in their own order."""
+def selected_types(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:
+    """Return the names of all values, or of the three largest, in their order."""
     if marginals is Marginals.PROVED:
         return list(values)
     known = {name: value for name, value in values.items() if value is not None}
@@ -205,30 +206,30 @@ def types_asked(marginals: Marginals, values: FrozenDict[str, float | None]) -> 
     return [name for name in known if name in top]
 
 
-def trying_of(  # noqa: PLR0913 - likewise
-    bag: Bag, result: Result, solver: Solver, *, marginals: Marginals, watch: Watch | None, seed: int
-) -> Trying:
-    """Return how hard to try: as the answer itself where everything is asked for or the bag is tiny."""
-    watch = watch if watch is not None else Watch()
+def solve_options(  # noqa: PLR0913 - likewise
+    bag: Bag, result: Result, solver: Solver, *, marginals: Marginals, cancel: CancelToken | None, seed: int
+) -> SolveOptions:
+    """Return the effort: that of the result with `Marginals.PROVED`, or if the bag is tiny."""
+    cancel = cancel if cancel is not None else CancelToken()
     if marginals is Marginals.PROVED:
-        return Trying(solver, result.effort, watch, seed, ROUNDS)
+        return SolveOptions(solver, result.effort, cancel, seed, ROUNDS)
     quick = result.effort is Effort.FAST or bag.tasks > TINY
-    return Trying(solver, Effort.BALANCED if quick else result.effort, watch, seed)
+    return SolveOptions(solver, Effort.BALANCED if quick else result.effort, cancel, seed)
 
 
-def machine_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
-    """Return between what the best possible changes with one more machine of a type."""
+def machine_step(question: Problem, before: Result, name: str, options: SolveOptions) -> Between:
+    """Return the change of the best possible with one more machine of a type."""
     bag = question.bag
     j = [machine.name for machine in bag.machine_types].index(name)
     if bag.machines >= MOST:
         return NOTHING_KNOWN
     more = replace(question, bag=with_machines(bag, {name: bag.machine_types[j].count + 1}))
-    change = _change(more, before, trying)
+    change = _change(more, before, options)
     if change == NOTHING_KNOWN:
         return change
     capped, useless = bag.site.average_power_cap_watts is not None, useful_machines(bag, j) == 0
     if question.objective.maximise:
-        idle = SECONDS_PER_HOUR * (Prover(bag).standing() - Prover(more.bag).standing())
+        idle = SECONDS_PER_HOUR * (Prover(bag).fixed_rate() - Prover(more.bag).fixed_rate())
         least = change.at_least if capped else _largest([change.at_least, rounded_down(idle)])
         return Between(least, _least([change.at_most, rounded_up(idle)]) if useless else change.at_most)
     if question.objective.name == "makespan":
@@ -238,44 +239,44 @@ def machine_step(question: Question, before: Result, name: str, trying: Trying) 
 
 
 def useful_machines(bag: Bag, j: int) -> int:
-    """Return how many more machines of type j could have a task each; as many as a file can say, at most."""
+    """Return how many more machines of type j could have a task each; at most the largest count of a file."""
     columns = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
     rows = zip(bag.task_types, bag.seconds, strict=True)
     tasks = sum(task.count for task, row in rows if any(row[column] is not None for column in columns))
     return max(0, min(tasks - bag.machine_types[j].count, MOST - bag.machines - 1))
 
 
-def _change(more: Question, before: Result, trying: Trying) -> Between:
-    """Return between what the best possible changes from the answer before to the question with one more."""
-    asked, known = more.objective, (before.value, before.bound)
-    after = trying.answered(more)
+def _change(more: Problem, before: Result, options: SolveOptions) -> Between:
+    """Return the change of the best possible from the result before to the problem with one more."""
+    objective, known = more.objective, (before.value, before.bound)
+    after = options.solve(more)
     if after is None:
         return NOTHING_KNOWN
     values = [after.value]
-    same = examine(more.bag, before.schedule, may_wait=asked.maximise).measured  # the new one idles
+    same = examine(more.bag, before.schedule, may_wait=objective.maximise).measured  # the new one idles
     if same is not None and before.schedule.groups:
-        values.append(asked.value(same))
-    best = max(values) if asked.maximise else min(values)
+        values.append(objective.value(same))
+    best = max(values) if objective.maximise else min(values)
     return changes_between(known, (best, after.bound))
 
 
-def task_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
-    """Return between what the break-even price of one more task lies; for others than profit, the change."""
+def task_step(question: Problem, before: Result, name: str, options: SolveOptions) -> Between:
+    """Return the range of the break-even price of one more task; for other objectives than profit, of the change."""
     tasks = tuple(
         task.model_copy(update={"count": task.count + 1}) if task.name == name else task
         for task in question.bag.task_types
     )
     more = replace(question, bag=question.bag.model_copy(update={"task_types": tasks}))
     if not question.objective.maximise:
-        return _change(more, before, trying)
-    return _BreakEven(question, more, before, name, trying).between()
+        return _change(more, before, options)
+    return _BreakEven(question, more, before, name, options).between()
 
 
 class _BreakEven:
-    """Looks for the price of one more task; all prices here are those of the whole bag."""
+    """Brackets the break-even price of one more task; all prices here are those of the whole bag."""
 
-    def __init__(self, question: Question, more: Question, before: Result, name: str, trying: Trying) -> None:
-        self.bag, self.more, self.before, self.name, self.trying = question.bag, more, before, name, trying
+    def __init__(self, question: Problem, more: Problem, before: Result, name: str, options: SolveOptions) -> None:
+        self.bag, self.more, self.before, self.name, self.options = question.bag, more, before, name, options
         self.i = [task.name for task in question.bag.task_types].index(name)
         self.prover = Prover(question.bag)
         self.revenue = exact_cost_model(question.bag).revenue
@@ -293,10 +294,10 @@ class _BreakEven:
             pass
         start = _least(highs)
         price = float(self.revenue) if start is None else start
-        for _ in range(1 + self.trying.rounds):
+        for _ in range(1 + self.options.rounds):
             try:
-                after = self.trying.answered(self._priced(price))
-            except InstanceError:  # a price that no bag can say
+                after = self.options.solve(self._priced(price))
+            except InstanceError:  # a price out of the range of files
                 break
             if after is None:
                 break
@@ -315,7 +316,7 @@ class _BreakEven:
         )
 
     def _own_cost(self) -> Fraction | None:
-        """Return kappa, what the task costs where it is cheapest; `None` under a cap if it may draw less than idle."""
+        """Return kappa, the least cost of the task; `None` under a cap if it may draw less than idle."""
         if self.prover.headroom is not None:
             assert self.bag.watts is not None, "a cap needs watts"
             idle = [self.bag.machine_types[j].idle_watts for j, _ in self.bag.modes]
@@ -324,16 +325,15 @@ class _BreakEven:
         return Prover(self.more.bag).least_running_cost() - Prover(self.bag).least_running_cost()
 
     def _proved_at(self) -> Fraction | None:
-        """Return the price of the task at which the bound comes down to the value without it.
+        """Return the price of the task at which the bound is down to the value without it, by Newton's method.
 
-        Newton's rule: the bound is convex in the price, and its slope is one over the makespan, so that after
-        the first step all prices come down to the answer.
+        The bound is convex in the price, with slope one over the makespan: after the first step prices decrease.
         """
         worth = self.before.worth
         first = None if worth is None else worth.task_types[self.name]
         price = float(self.revenue + Fraction(first or 0.0))
         for _ in range(NEWTON):
-            proved = prove(self._priced(price), self.trying.solver)
+            proved = prove(self._priced(price), self.options.solver)
             if proved.relaxed is None:
                 break
             seconds = proved.relaxed.makespan_seconds
@@ -343,14 +343,14 @@ class _BreakEven:
             price = max(0.0, lower)
         for share in BACK:
             tried = (1.0 - share) * price
-            if prove(self._priced(tried), self.trying.solver).bound <= self.before.value:
+            if prove(self._priced(tried), self.options.solver).bound <= self.before.value:
                 return Fraction(tried) - self.revenue
         return None
 
     def _places(self) -> Iterator[tuple[float, str, int | None, str | None]]:
-        """Yield what the task costs at the end of each group or on an idle machine, and where that is."""
+        """Yield the cost of the task at the end of each group or on an idle machine, and the place."""
         bag, schedule, columns = self.bag, self.before.schedule, column_numbers(self.bag.machine_types)
-        rate = self.before.bound / SECONDS_PER_HOUR + float(self.prover.standing())
+        rate = self.before.bound / SECONDS_PER_HOUR + float(self.prover.fixed_rate())
         row = {each.name: k for k, each in enumerate(bag.task_types)}
         ends = self.before.measured.makespan_seconds or 0.0
         places: list[tuple[str, int | None, float]] = []
@@ -393,13 +393,13 @@ class _BreakEven:
     def _measured(self, schedule: Schedule, price: float) -> tuple[float, float] | None:
         try:
             measured = examine(self._priced(price).bag, schedule).measured
-        except InstanceError:  # a price that no bag can say
+        except InstanceError:  # a price out of the range of files
             return None
         if measured is None or measured.profit_per_hour is None or measured.makespan_seconds is None:
             return None
         return measured.profit_per_hour, measured.makespan_seconds
 
-    def _priced(self, price: float) -> Question:
+    def _priced(self, price: float) -> Problem:
         return replace(self.more, bag=Terms(price=price).applied_to(self.more.bag))
 
 
@@ -425,69 +425,3 @@ def _largest(numbers: Iterable[Number | None]) -> Number | None:
 
 def _least(numbers: Iterable[Number | None]) -> Number | None:
     return min((each for each in numbers if each is not None), default=None)
-
-
-# What if a machine type had another number of machines: the question is asked twice.
-def what_if(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag | Path | str,
-    machines: Mapping[str, int],
-    *,
-    objective: str | None = None,
-    price: float | None = None,
-    profit_ratio: float | None = None,
-    power_cap: float | None = None,
-    deadline: float | None = None,
-    effort: str = "auto",
-    gap: float = DEFAULT_GAP,
-    time_limit: float | None = None,
-    seed: int = 0,
-    solver: Solver | None = None,
-) -> WhatIf:
-    """Solve a bag for the machines there are, and for others.
-
-    Parameters
-    ----------
-    bag
-        A bag, or the path of its file.
-    machines
-        How many machines of some types there would be; 0 drops the type, others stay as they are.
-    objective, price, profit_ratio, power_cap, deadline, effort, gap, seed, solver
-        As in `solve`. A profit ratio is turned into a price once, by the machines there are: customers do
-        not pay more because the machines have changed.
-    time_limit
-        Seconds of each of the two.
-
-    Raises
-    ------
-    ValueError, InstanceError, SolverError
-        As `solve` does; also if there is no machine type of a name, or a task type could run nowhere.
-    InfeasibleError, NotFoundError
-        As `solve` does; the message names the machine counts.
-
-    Examples
-    --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
-    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=12)
-    >>> found = what_if(Bag("b", (cpu,), (render,), Table.of([[3.0]])), {"cpu": 3})
-    >>> found.before.value, found.after.value, found.best_changes_by()
-    (18.0, 12.0, (-6.0, -6.0))
-    """
-    bag = Bag.given(bag)
-    solver = solver if solver is not None else default_solver()
-    other = with_machines(bag, machines)
-    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
-    terms = with_price(bag, terms, solver) if price is None else terms
-
-    def solved(which: Bag, words: str) -> Result:
-        watch, tried = Watch(time_limit), effort_named(effort)
-        try:
-            return answer_in_time(ask(which, terms, solver), solver, gap=gap, watch=watch, effort=tried, seed=seed)
-        except (InfeasibleError, NotFoundError) as error:
-            raise type(error)(f"{words}: {error}") from error
-
-    changed = ", ".join(f"{name}={count}" for name, count in machines.items())
-    before, after = solved(bag, "with the machines there are"), solved(other, f"with {changed}")
-    counts = {machine.name: machine.count for machine in bag.machine_types}
-    return WhatIf(FrozenDict(counts), FrozenDict(counts | dict(machines)), before, after)

@@ -1,4 +1,4 @@
-"""The price curve: which price makes the bag pay, and how it should then be run."""
+"""The price curve: the most profit of a bag at every price, proved, with verified schedules."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.problem import (
     PROFIT,
-    Question,
-    ask,
+    Problem,
+    build_problem,
     energy_cost,
     missing_data,
     prover_of,
@@ -25,18 +25,18 @@ from lpsched.bag.problem import (
     require_time,
     with_price,
 )
-from lpsched.bag.recovery.stages import Recovered, choices
+from lpsched.bag.recovery.stages import Recovered, candidates
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.schedule import NOTHING, Schedule
-from lpsched.bag.search.curves import Piece, PriceSearch
+from lpsched.bag.search.curves import PriceSearch, PriceSegment
 from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.bag.verify import Measurement, Tables, examine
-from lpsched.cancellation import Watch, timed
-from lpsched.errors import Fault, InfeasibleError, InstanceError, NotFoundError
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
@@ -49,33 +49,32 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 
-# From pieces of the relaxation to pieces of the answer: bounds proved and values measured at both ends.
+# From segments of the relaxation to segments of the result: bounds proved and values measured at both ends.
 #
-# A schedule that takes t and costs a earns (p - a) / t less what a second costs in any case, at every price
-# p. So all schedules of a curve are one pool, and each price has the best of them: those of the pieces, with
-# even loads, and those of searches at a few prices (`find` in `bag/solve.py`), the bag's own price first. What
+# A schedule that takes t and costs a earns (p - a) / t less the fixed cost rate, at every price p. So all
+# schedules of a curve are one pool, and each price has the best of them: those of the segments, with balanced
+# loads, and those of searches at a few prices (`find` in `bag/solve.py`), the bag's own price first. What
 # such a search proves of the makespans of an interval, cost >= A - t B, holds at every price as well:
 #
 #     rate  <=  B + max over both ends t of (N - A) / t  -  K,        N = p - overhead.
 #
 # The least of these and of the relaxation's own bound is the bound at a price. The most that any schedule can
-# earn is convex in the price, so the line between two proved bounds is one, too. Where a search has made the
-# bound at the bag's own price better, the piece is cut there: the curve then says there what `solve` says.
+# earn is convex in the price, so the line between two proved bounds is one, too. Where a search has improved the
+# bound at the bag's own price, the segment is split there: the curve then has the bound of `solve`.
 #
 # No schedule earns less at a higher price. So where a bound is not above 0, no schedule earns at that price
-# nor below it, and the highest such price, by the relaxation or by a search, cuts the curve into loss and
-# profit:
+# nor below it, and the highest such price, by the relaxation or by a search, separates loss from profit:
 #
 #     rate - K  <=  0   where   N  <=  A + t (K - B)   for both ends t of all intervals.
 ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
-BETTER: Final = 1e-6  # relative: by so much a search must better a bound for a cut
-MOST_BALANCED: Final = 20  # pieces whose schedules are balanced
-ANCHORS: Final = 2  # prices at which is searched, beside the own one
+BETTER: Final = 1e-6  # relative: smaller improvements by a search do not split a segment
+MOST_BALANCED: Final = 20  # segments whose schedules are balanced
+ANCHORS: Final = 2  # prices to search at, besides the own one
 ANCHOR_WORK: Final = 0.2  # seconds of counted work for each
 MEASURED: Final = 2  # of the schedules that are best in doubles
-SHARES: Final = (0.0, 0.5, 1.0)  # of a piece, where the best schedules are looked for
+SHARES: Final = (0.0, 0.5, 1.0)  # of a segment, where the best schedules are selected
 NO_MEASURE: Final = Measurement(None, None)
-BEYOND: Final = 1.5  # how far past the last breakpoint points are drawn, where no end was asked for
+BEYOND: Final = 1.5  # times the last breakpoint: the last point, where no end is specified
 
 
 @dataclass(slots=True)
@@ -92,7 +91,7 @@ class Curve:
     pieces: list[PricePiece] = field(default_factory=list)
     pool: list[Earning] = field(default_factory=list)
     searched: list[_Searched] = field(default_factory=list)
-    _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # what `solve` says
+    _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # the result of `solve`
     _last: float = 0.0  # breakpoint
     _even: float = math.inf  # the income up to which no schedule earns, in doubles
     _no_profit_below: float | None = None  # that as a price, proved
@@ -100,11 +99,11 @@ class Curve:
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
 
     def __post_init__(self) -> None:
-        """Read the tables once for all schedules."""
+        """Read the tables once."""
         self._tables = Tables(self.bag)
 
-    def collect(self, pieces: list[Piece], own_price: float | None) -> None:
-        """Fill the pool, search at some prices and find where profit begins, before pieces are added."""
+    def collect(self, pieces: list[PriceSegment], own_price: float | None) -> None:
+        """Fill the pool, search at some prices and find where profit begins, before segments are added."""
         if self.bag.site.deadline_seconds is None:
             self._take(Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0)
         step = max(1, len(pieces) // MOST_BALANCED)
@@ -119,8 +118,8 @@ class Curve:
                     self._search(price, ANCHOR_WORK if self.effort is Effort.AUTO else AUTO)
         self._find_even(pieces)
 
-    def add(self, piece: Piece, own_price: float | None = None) -> None:
-        """Add a piece, cut where profit is not ruled out any more, and at the own price if it bends there."""
+    def add(self, piece: PriceSegment, own_price: float | None = None) -> None:
+        """Add a segment, split where profit is no longer ruled out, and at the own price if it bends there."""
         start, stop, even = piece.from_income, piece.to_income, self._even
         if piece.relaxation is None:
             self._add(start, stop, Regime.DO_NOT_RUN)
@@ -138,16 +137,16 @@ class Curve:
         self._last = self._price(max(place for place in places if place != own))  # that is no breakpoint
 
     def _bend(self, start: float, end: float, own_price: float | None) -> float | None:
-        """Return the income at the own price, if it is inside and a search has bettered the bound there."""
+        """Return the income at the own price, if it is inside and a search has improved the bound there."""
         if own_price is None or own_price not in self._own:
             return None
         own, plain = cost_model(self.bag).income_at(own_price), self._plainly_proved(own_price)
         better = self._own[own_price][0] < plain - BETTER * abs(plain)
         return own if better and start < own < end else None
 
-    def _find_even(self, pieces: list[Piece]) -> None:
+    def _find_even(self, pieces: list[PriceSegment]) -> None:
         """Find up to which income no schedule earns: by the relaxation, by what searches have proved."""
-        standing = self.prover.standing()
+        standing = self.prover.fixed_rate()
         evens = [
             (each.cost_per_second + float(standing)) / each.bags_per_second
             for each in pieces
@@ -163,10 +162,9 @@ class Curve:
         self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
-        """Return evenly spaced points, read off the pieces: no program is solved, and nothing measured anew.
+        """Return evenly spaced points, interpolated on the segments.
 
-        A schedule earns on a line over the price, so it earns at least what the line between two measured
-        values says; the bound is convex, so the line between two proved ones holds.
+        The profit of a schedule is linear in the price; the bound is convex, so the line between two bounds is one.
         """
         first, last = self.pieces[0], self.pieces[-1]
         beyond = BEYOND * (max(self._last, self.gamma or 0.0) or 1.0)  # any money, where all is free
@@ -182,7 +180,7 @@ class Curve:
         return drawn
 
     def break_even(self) -> float | None:
-        """Return the price below which no schedule earns, proved, if it is among those asked for."""
+        """Return the price below which no schedule earns, proved, if it is in the range."""
         regimes = [piece.regime for piece in self.pieces]
         changes = Regime.PROFIT in regimes and regimes[0] is not Regime.PROFIT
         return self._no_profit_below if changes else None
@@ -208,11 +206,11 @@ class Curve:
             )
         )
 
-    def _collect(self, piece: Piece, *, balanced: bool) -> None:
-        """Take the verified schedules of a piece; with even loads, if asked for."""
+    def _collect(self, piece: PriceSegment, *, balanced: bool) -> None:
+        """Add the verified schedules of a segment to the pool; also one with balanced loads, if required."""
         if piece.relaxation is None:
             return
-        found = choices(self.bag, PROFIT, piece.relaxation, self.solver)
+        found = candidates(self.bag, PROFIT, piece.relaxation, self.solver)
         own = [] if isinstance(found, str) else [each for each in found if each.schedule != NOTHING]
         for each in own:
             self._take(each, 0.0)
@@ -221,11 +219,13 @@ class Curve:
             question = self._question(price)
             first = examine(question.bag, own[0].schedule, tables=self._tables).measured
             if first is not None:
-                even = balance(question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, Watch())
+                even = balance(
+                    question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, CancelToken()
+                )
                 self._take(even, price)
 
     def _take(self, found: Recovered, price: float) -> None:
-        """Put a schedule that was measured at a price into the pool."""
+        """Add a schedule that was measured at a price to the pool."""
         is_new = all(each.schedule != found.schedule for each in self.pool)
         if is_new and found.measured.profit_per_hour is not None:
             self.pool.append(Earning.of(found.schedule, found.measured, price))
@@ -235,20 +235,26 @@ class Curve:
         question = self._question(price)
         try:
             best = find(
-                question, self.solver, gap=DEFAULT_GAP, watch=Watch(), effort=self.effort, seed=self.seed, work=work
+                question,
+                self.solver,
+                gap=DEFAULT_GAP,
+                cancel=CancelToken(),
+                effort=self.effort,
+                seed=self.seed,
+                work=work,
             )
         except (InfeasibleError, NotFoundError):
             return
         self._take(best.found, price)
-        if own:  # and nothing better from elsewhere: so the curve says what `solve` says
+        if own:  # nothing better from elsewhere: the curve has the result of `solve`
             self._own[price] = (best.bound, best.found.measured.profit_per_hour, best.found.schedule)
         if best.search is not None:
             prover, leaves = scoring_of(question).prover, best.search.all_leaves()
             self.searched.append(_Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves]))
             self._proved = (math.nan, math.nan)
 
-    def _question(self, price: float) -> Question:
-        return ask(self.bag, Terms("profit", price), self.solver)
+    def _question(self, price: float) -> Problem:
+        return build_problem(self.bag, Terms("profit", price), self.solver)
 
     def _gap(self, price: float) -> float:
         """Return the relative gap at a price; infinite without a schedule."""
@@ -262,17 +268,17 @@ class Curve:
         return None if self.gamma is None else price / self.gamma
 
     def _bound(self, price: float) -> float:
-        """Return what is proved at a price; a piece ends where the next begins."""
+        """Return the bound at a price."""
         if price in self._own:
             return self._own[price][0]
         if price != self._proved[0]:
-            exact, standing = exact_cost_model(self.bag).income_at(Fraction(price)), self.prover.standing()
+            exact, standing = exact_cost_model(self.bag).income_at(Fraction(price)), self.prover.fixed_rate()
             searched = (rounded_up(SECONDS_PER_HOUR * (each.rate(exact) - standing)) for each in self.searched)
             self._proved = (price, min([self._plainly_proved(price), *searched]))
         return self._proved[1]
 
     def _plainly_proved(self, price: float) -> float:
-        """Prove it by the prices of the relaxation there."""
+        """Return the bound by the multipliers of the relaxation there."""
         exact = exact_cost_model(self.bag).income_at(Fraction(price))
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
@@ -281,7 +287,7 @@ class Curve:
         return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
-        """Return what is proved on a piece, and what its best schedules are measured to earn."""
+        """Return the bound on a segment, and the profits of its best schedules."""
         piece = self.pieces[place]
         low, high = piece.from_price, end if piece.to_price is None else piece.to_price
         bound = self._bound(high) if piece.bound_at_to is None else piece.bound_at_to
@@ -292,18 +298,18 @@ class Curve:
         return _Line(low, high, piece.bound_at_from, bound), values
 
     def _value(self, schedule: Schedule, price: float) -> float | None:
-        """Return what a schedule is measured to earn at a price; `None` if it breaks a limit."""
+        """Return the measured profit of a schedule at a price; `None` if it breaks a limit."""
         priced = Terms(price=price).applied_to(self.bag)
         may_wait = self.bag.site.deadline_seconds is None
         measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
         return None if measured is None else measured.profit_per_hour
 
     def _near(self, price: float) -> list[Earning]:
-        """Return the schedules that earn most at a price, in doubles."""
+        """Return the schedules of most profit at a price, in doubles."""
         return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
 
     def _best(self, price: float) -> tuple[float | None, Schedule | None]:
-        """Return the most that a schedule is measured to earn at a price, and which one."""
+        """Return the most measured profit at a price, and its schedule."""
         if price in self._own:
             return self._own[price][1:]
         best: tuple[float | None, Schedule | None] = (None, None)
@@ -316,7 +322,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Earning:
-    """A verified schedule, and what it earns at a price of 0 and for each unit of money more; in doubles."""
+    """A verified schedule, its profit at a price of 0 and per unit of money more; in doubles."""
 
     schedule: Schedule
     at_nothing: float
@@ -324,30 +330,30 @@ class Earning:
 
     @classmethod
     def of(cls, schedule: Schedule, measured: Measurement, price: float) -> Earning:
-        """Return what a schedule that was measured at a price earns at any."""
+        """Return the profit at any price of a schedule that was measured at one."""
         seconds = measured.makespan_seconds
         slope = SECONDS_PER_HOUR / seconds if seconds else 0.0
         return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope)
 
     def at(self, price: float) -> float:
-        """Return what it earns at a price."""
+        """Return the profit at a price."""
         return self.at_nothing + self.slope * price
 
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """What a search proves: A and B of intervals that cover all makespans."""
+    """The proof of a search: A and B of intervals that cover all makespans."""
 
     prover: PackingProver
     lines: list[tuple[float, float, Fraction, Fraction]]
 
     def rate(self, income: Fraction) -> Fraction:
-        """Return the money per second, before what a second costs, that no schedule exceeds."""
+        """Return the bound on money per second, before the fixed cost rate."""
         scores = [self.prover.score(a, b, start, end, income) for start, end, a, b in self.lines]
         return max(score for score in scores if score is not None)
 
     def break_even(self, standing: Fraction) -> Fraction | None:
-        """Return the income up to which the rate is not above what a second costs; `None` if it always is."""
+        """Return the income up to which the rate is at most the fixed cost rate; `None` if it never is."""
         if any(math.isinf(end) and b > standing for _, end, _, b in self.lines):
             return None
         return min(
@@ -360,7 +366,7 @@ class _Searched:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The line through two points; between them it says something, beyond them nothing."""
+    """The line between two points."""
 
     low: float
     high: float
@@ -368,7 +374,7 @@ class _Line:
     at_high: float
 
     def at(self, price: float) -> Fraction:
-        """Return what it says at a price, exactly."""
+        """Return the value at a price, exactly."""
         if self.high <= self.low:
             return Fraction(self.at_low)
         share = (Fraction(price) - Fraction(self.low)) / (Fraction(self.high) - Fraction(self.low))
@@ -377,7 +383,7 @@ class _Line:
 
 
 def least_price(bag: Bag, prover: Prover) -> float | None:
-    """Return the price up to which waiting is best; `None` if a deadline forces the work."""
+    """Return the price up to which it is best not to run; `None` if a deadline forces the work."""
     if bag.site.deadline_seconds is not None:
         return None
     return max(0.0, float(exact_cost_model(bag).price_at(prover.least_running_cost())))
@@ -394,7 +400,7 @@ def price_of_ratio_one(bag: Bag, solver: Solver, *, needed: bool = False) -> flo
 
 
 def feasible_prover(bag: Bag, solver: Solver) -> Prover:
-    """Return the prover of a bag of which it is not proved that no schedule keeps the power cap and the deadline."""
+    """Return the prover of a bag that is not proved infeasible by its power cap or deadline."""
     prover = prover_of(bag)
     require_power(prover)
     require_time(prover, solver)
@@ -402,14 +408,13 @@ def feasible_prover(bag: Bag, solver: Solver) -> Prover:
 
 
 def on_line(piece: PricePiece, price: float) -> float:
-    """Return the bound between the two proved ends of a piece, rounded up."""
+    """Return the bound between the two proved ends of a segment, rounded up."""
     assert piece.to_price is not None
     assert piece.bound_at_to is not None
     ends = _Line(piece.from_price, piece.to_price, piece.bound_at_from, piece.bound_at_to)
     return rounded_up(ends.at(price))
 
 
-# The whole profit curve over the price: every piece, proved and with a schedule.
 MOST_POINTS: Final = 100_000
 
 
@@ -427,26 +432,21 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     solver: Solver | None = None,
 ) -> PriceCurve:
-    """Find the most that the bag can earn at every price, whatever its own price is.
+    """Return the most profit of a bag at every price.
 
     Parameters
     ----------
     bag
         A bag, or the path of its file.
     from_ratio, to_ratio
-        Profit ratios between which to look: prices as multiples of what the least energy costs. By default,
-        all prices from 0 up.
+        Range of profit ratios: prices as multiples of the cost of the least energy. By default, all prices from 0 up.
     points
-        How many points to sample, for drawing.
-    price, profit_ratio
-        Where to search, in place of the bag's own price.
-    power_cap, deadline
-        Watts and seconds, in place of the site's own.
+        Number of evenly spaced points to return, for figures.
+    price, profit_ratio, power_cap, deadline, solver
+        As in `solve`; the price is where to search.
     effort, seed
-        As in `solve`. The search of `auto` and `tight` is made at the bag's own price, where it has one, and
-        briefly at up to two others; what it finds and proves is used at all prices.
-    solver
-        Solves the linear programs; HiGHS if not given.
+        As in `solve`. `auto` and `tight` search at the bag's own price, where it has one, and briefly at up to two
+        others; what they find and prove is used at all prices.
 
     Raises
     ------
@@ -458,25 +458,25 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     start, stop = checked("from_ratio", from_ratio, check_ratio), checked("to_ratio", to_ratio, check_ratio)
     if stop is not None and not (start or 0.0) < stop:
         needed = f"a ratio above {start or 0.0:g}, the first"
-        raise InstanceError("the terms", (Fault(("to_ratio",), repr(to_ratio), needed, "correct one"),))
+        raise InstanceError("the terms", (InputIssue(("to_ratio",), repr(to_ratio), needed, "correct one"),))
     if not 0 <= points <= MOST_POINTS:
-        fault = Fault(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
-        raise InstanceError("the terms", (fault,))
+        issue = InputIssue(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
+        raise InstanceError("the terms", (issue,))
     terms = Terms(None, price, profit_ratio, power_cap, deadline)
-    asked = replace(terms, price=0.0, profit_ratio=None).applied_to(bag)  # its own price plays no part
-    faults = missing_data(asked, "profit")
-    if faults:
-        raise InstanceError(bag.name, faults)
+    free = replace(terms, price=0.0, profit_ratio=None).applied_to(bag)  # for all prices
+    issues = missing_data(free, "profit")
+    if issues:
+        raise InstanceError(bag.name, issues)
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = feasible_prover(asked, solver)
+        prover = feasible_prover(free, solver)
         gamma = price_of_ratio_one(bag, solver, needed=start is not None or stop is not None)
-        search = PriceSearch(asked, solver)
+        search = PriceSearch(free, solver)
         income_at = cost_model(bag).income_at
         begin = income_at(0.0 if start is None or gamma is None else start * gamma)
         end = None if stop is None or gamma is None else income_at(stop * gamma)
-        found = search.pieces(begin, end)
-    curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
+        found = search.segments(begin, end)
+    curve = Curve(free, prover, search, solver, gamma, effort_named(effort), seed)
     own, priced = None, with_price(bag, terms, solver).applied_to(bag)
     if has_price(priced):  # that lies on the curve
         costs, last = cost_model(priced), found[-1].to_income
@@ -492,7 +492,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         pieces=tuple(curve.pieces),
         points=tuple(curve.sample(points)),
         schedules=tuple(each.schedule for each in curve.pool),
-        least_price_to_run=least_price(asked, prover),
+        least_price_to_run=least_price(free, prover),
         break_even_price=curve.break_even(),
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),

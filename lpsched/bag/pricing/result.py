@@ -1,15 +1,33 @@
-"""Results about prices: the curve, its segments, how far each price may move; and what if there were other machines."""
+"""Results about prices: the price curve and its segments, sensitivities, and what-ifs."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from lpsched.bag.result import TWO_SIDED, Between, Result, Worth, both_sides, changes_between, machine_heading
+from lpsched.bag.result import TWO_SIDED, Between, Result, Worth, both_sides, changes_between
 from lpsched.model.results import JsonObject, frame_of, json_of
-from lpsched.units import ROUNDING, bound_text, gap_text, html_table, lower_text, number, upper_text
+from lpsched.units import (
+    NOISE,
+    ROUNDING,
+    bound_text,
+    duration,
+    energy_text,
+    gap_text,
+    html_table,
+    lower_text,
+    number,
+    percent,
+    power_text,
+    upper_text,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lpsched.bag.breakdown import Breakdown
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
@@ -19,12 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PriceStretch:
-    """One schedule and the prices for which it is the best that was found; money per hour at both ends.
+    """The prices at which one schedule is the best found; money per hour at both ends.
 
-    Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved at
-    both ends and, being convex, below the line between them; marginal values of machines and tasks are lines too
-    (`None` where they are not). Value, its regime, measurement and schedule are `None` where no schedule was found
-    that keeps the limits; ratios if energy costs nothing.
+    Finer than a segment of the bound, in which rounding may make another schedule better. The bound is proved at
+    both ends and, being convex, below the line between them; marginal values are lines too (`None` where they are
+    not). Value, its regime, measurement and schedule are `None` where no schedule was found; ratios if energy is free.
     """
 
     from_ratio: float | None
@@ -41,19 +58,17 @@ class PriceStretch:
     schedule: Schedule | None
     worth_at_from: Worth
     worth_at_to: Worth
+    breakdown: Breakdown | None = None  # of the schedule; its revenue is that at the bag's own price
 
 
-# What a pricing study is: for every price, the most that can be earned, piece by piece.
 @dataclass(frozen=True, slots=True)
 class PricePiece(JsonObject):
-    """Prices between which one way to run the bag is best; money per hour at both ends.
+    """A segment of the price curve; money per hour at both ends.
 
     The bound is proved at both ends and, being convex in the price, below the line between them. `to_price`
-    and what belongs to it is `None` if the piece goes on for ever; ratios are `None` if energy costs nothing;
-    values are `None` if no schedule met the deadline.
-
-    The regime is what is proved: `do-not-run`, waiting is best; `loss`, no schedule earns, the bound is not
-    above 0; `profit`, the bound leaves room for it. Where it changes the bound is 0, but for rounding.
+    and its bound and value are `None` if the segment has no end; ratios if energy is free; values if no schedule met
+    the deadline. The regime is that of the bound: `do-not-run`, waiting is best; `loss`, no schedule earns;
+    `profit`, the bound is above 0.
     """
 
     from_ratio: float | None
@@ -74,7 +89,7 @@ class PricePiece(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class PricePoint(JsonObject):
-    """The curve at one price, for drawing."""
+    """The curve at one price."""
 
     ratio: float | None
     price: float
@@ -84,85 +99,121 @@ class PricePoint(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class PriceCurve(JsonObject):
-    """All pieces by rising price, and the prices at which the regime changes."""
+    """All segments by rising price, and the prices at which the regime changes."""
 
     unit: str
     pieces: tuple[PricePiece, ...]
     points: tuple[PricePoint, ...]
-    least_price_to_run: float | None  # up to here, waiting is best; None if a deadline forces the work
-    break_even_price: float | None  # below, no schedule earns: proved; None if outside the range asked for
+    least_price_to_run: float | None  # up to here it is best not to run; None if a deadline forces the work
+    break_even_price: float | None  # below, no schedule earns: proved; None if outside the range
     timings: FrozenDict[str, float]
     provenance: Provenance
-    schedules: tuple[Schedule, ...] = ()  # all that were found: each price has the best of them
+    schedules: tuple[Schedule, ...] = ()  # the pool: each price has the best of them
 
     _FORMAT: ClassVar = "lpsched-price/1"
     _KEYS: ClassVar = "unit least_price_to_run break_even_price pieces points timings"
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
-        """Return a pandas data frame with a row for each piece, by rising price.
-
-        Its columns are the keys of a piece in JSON: ratios and prices at both ends, the regime, and what is proved
-        and verified there, in money per hour.
-        """
+        """Return a pandas data frame with a row for each segment, by rising price; its columns are the keys in JSON."""
         pieces = [piece.to_dict() for piece in self.pieces]
         return frame_of(tuple(pieces[0]), [tuple(piece.values()) for piece in pieces])
 
-    def headers(self) -> tuple[str, ...]:
-        """Return the headers of `rows`."""
-        return ("from ratio", "from price", "to price", "regime", f"bound, {self.unit}", f"value, {self.unit}")
+    @property
+    def currency(self) -> str:
+        """The currency of all amounts."""
+        return self.unit.removesuffix("/hour")
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each piece, with bound and value where it begins."""
-        largest = max(abs(piece.bound_at_from) for piece in self.pieces)
-        rows: list[tuple[str, ...]] = []
-        for piece in self.pieces:
-            value = piece.value_at_from
-            if value is not None and abs(value) <= ROUNDING * largest:
-                value = 0.0  # only the rounding of the largest amount: a break-even price earns nothing
-            line = _piece_row(piece.from_price, piece.to_price, piece, largest)
-            rows.append((number(piece.from_ratio), *line, number(value)))
+    def headers(self, current: PricePoint | None = None) -> tuple[str, ...]:
+        """Return the headers of `rows`."""
+        money, share = self.currency, ("of\ncurrent",) if current is not None else ()
+        amounts = f"bound,\n{money}/h", f"value,\n{money}/h"
+        return (f"from, {money}", f"to, {money}", *share, "profit\nratio", "status", *amounts)
+
+    def rows(self, current: PricePoint | None = None, *, most: int | None = None) -> list[tuple[str, ...]]:
+        """Return a row for each segment with bound and value where it begins, and one for the current price.
+
+        With more than `most` segments: those where the regime changes, that of the current price, and the widest.
+        """
+        largest = max(NOISE / ROUNDING, *(abs(segment.bound_at_from) for segment in self.pieces))
+        shown = [
+            (
+                PricePoint(each.from_ratio, each.from_price, each.bound_at_from, each.value_at_from),
+                "and up" if each.to_price is None else number(each.to_price),
+                _status(each, largest),
+            )
+            for each in self._shown(current, most)
+        ]
+        if current is not None:
+            shown.append((current, "(current)", self._current_status(current)))
+            shown.sort(key=lambda row: row[0].price)
+        rows = []
+        for at, to, status in shown:
+            share = () if current is None else (percent(at.price / current.price) if current.price else "-",)
+            value = None if at.value is None else 0.0 if abs(at.value) <= ROUNDING * largest else at.value
+            amounts = upper_text(at.bound, largest=largest), number(value)
+            rows.append((number(at.price), to, *share, number(at.ratio), status, *amounts))
         return rows
+
+    def _shown(self, current: PricePoint | None, most: int | None) -> Sequence[PricePiece]:
+        """Return at most `most` segments, by rising price."""
+        if most is None or len(self.pieces) <= most:
+            return self.pieces
+        ends = [math.inf if each.to_price is None else each.to_price for each in self.pieces]
+        first = {each.regime: k for k, each in reversed(list(enumerate(self.pieces)))}.values()
+        own = [k for k, each in enumerate(self.pieces) if current and each.from_price <= current.price <= ends[k]]
+        widest = sorted(range(len(ends)), key=lambda k: self.pieces[k].from_price - ends[k])
+        return [self.pieces[k] for k in sorted(list(dict.fromkeys([*first, *own, *widest]))[:most])]
+
+    def _current_status(self, current: PricePoint) -> str:
+        if current.value is not None and current.value > 0:
+            return PROFITABLE
+        if self.least_price_to_run is not None and current.price <= self.least_price_to_run:
+            return STATUS["do-not-run"]
+        return STATUS["profit" if current.bound > 0 else "loss"]
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())
 
 
-def _piece_row(
-    start: float, stop: float | None, piece: PricePiece | ElectricityPiece, largest: float
-) -> tuple[str, str, str, str]:
-    """Return the prices between which a piece holds, its regime, and the bound where it begins."""
-    bound = upper_text(piece.bound_at_from, largest=largest)
-    return number(start), "and up" if stop is None else number(stop), piece.regime.value, bound
+PROFITABLE: Final = "profitable"  # a verified schedule earns
+STATUS: Final = {"profit": "profit possible", "loss": "loss", "do-not-run": "best not to run"}  # of the bound
 
 
-# What an answer depends on: the price needed, what electricity may cost, how many machines pay.
+def _status(segment: PricePiece, largest: float) -> str:
+    """Return the regime in words: `profitable` only where a schedule that runs is verified to lose nothing."""
+    runs = segment.schedule is not None and bool(segment.schedule.groups)
+    if segment.regime.value == "profit" and runs and (segment.value_at_from or 0.0) >= -ROUNDING * largest:
+        return PROFITABLE
+    return STATUS[segment.regime.value]
+
+
+# Sensitivities: the break-even price, the price of electricity, the number of machines, each alone.
 #
-# Each is a function of one number with finitely many breakpoints, all of them exact: the LP bound on profit
-# bends upwards in the price of the bag and in the price of electricity, and downwards in the number of
-# machines of a type. Each is asked alone, with everything else as it is.
+# The LP bound on profit is piecewise linear in each, with exact breakpoints: convex in both prices, concave in
+# the number of machines of a type.
 UNPROVED: Final = ("no price found", "at which that is proved")
+FORCED: Final = ("never", "a deadline forces the work")
+BELOW: Final = "below it no schedule earns"
+TableOfTexts: TypeAlias = "tuple[tuple[str, ...], list[tuple[str, ...]]]"
 
 
 @dataclass(frozen=True, slots=True)
 class PriceNeed:
-    """Which price a bag needs."""
+    """The break-even price of a bag."""
 
-    needed: float  # below, no schedule earns anything: proved. What the bag costs at least, everything counted
+    needed: float  # below, no schedule earns: proved. The least cost of the bag
     needed_ratio: float | None  # that as a profit ratio; None if energy costs nothing
-    needed_factor: float | None  # by what to multiply the present prices to get there; None without any
-    enough: float | None  # a verified schedule loses nothing; None if none keeps the deadline, or no bag can say it
-    least_to_run: float | None  # up to it waiting is best; None if a deadline forces the work
+    needed_factor: float | None  # that as a share of the current price; None without any
+    enough: float | None  # a verified schedule loses nothing; None if none was found
+    least_to_run: float | None  # up to it it is best not to run; None if a deadline forces the work
 
 
 @dataclass(frozen=True, slots=True)
 class ElectricityPiece:
-    """Prices of a kilowatt-hour between which one way to run is best; the bound in money per hour.
-
-    The bound is proved at both ends and, being convex in the price, below the line between them.
-    """
+    """A segment over the price of a kilowatt-hour; the bound, in money per hour, is convex as in `PricePiece`."""
 
     from_price_per_kwh: float
-    to_price_per_kwh: float | None  # None: for ever
+    to_price_per_kwh: float | None  # None: no end
     regime: Regime
     bound_at_from: float
     bound_at_to: float | None
@@ -172,15 +223,14 @@ class ElectricityPiece:
 class ElectricityNeed:
     """What electricity may cost.
 
-    From `no_profit_from` on no schedule earns anything: proved there, and so at every price above, because no
-    schedule uses less than no energy. From `do_not_run_from` to `do_not_run_to` waiting is best: proved at both
-    ends, and so between them, because the least that the tasks cost above waiting is concave in the price. There
-    is such an end only where tasks draw less than idle machines: from some price on running them saves more than
-    it costs.
+    From `no_profit_from` on no schedule earns: proved there, and so at every price above, because no schedule uses
+    negative energy. From `do_not_run_from` to `do_not_run_to` it is best not to run: proved at both ends, and so
+    between them, because the least cost of the tasks above waiting is concave in the price. There is such an end
+    only where tasks draw less than idle machines.
     """
 
     price_per_kwh: float  # now
-    earns_up_to: float | None  # a verified schedule loses nothing; None if that has no end, or begins nowhere
+    earns_up_to: float | None  # a verified schedule loses nothing; None if there is no such price, or no end
     no_profit_from: float | None  # None if there is none
     do_not_run_from: float | None  # None: that is proved nowhere
     pieces: tuple[ElectricityPiece, ...]
@@ -189,10 +239,7 @@ class ElectricityNeed:
 
 @dataclass(frozen=True, slots=True)
 class MachinePiece:
-    """Counts of one machine type between which each more adds the same to the bound; money per hour, proved.
-
-    Counts are exact, and need not be whole.
-    """
+    """A segment over the count of a machine type, which need not be whole at its ends; money per hour, proved."""
 
     from_count: float
     to_count: float
@@ -202,28 +249,25 @@ class MachinePiece:
 
 @dataclass(frozen=True, slots=True)
 class MachineNeed:
-    """What more machines of a type are worth, all others staying as they are.
-
-    The marginal values are those of `solve` (`Worth`): derivatives of the LP bound, no promise about schedules.
-    """
+    """The value of more machines of a type, all others as they are; marginal values are those of `solve`."""
 
     name: str
     count: int
     purchase_price: float
     mean_hours_to_failure: float | None
     adds_per_hour: float | None  # the marginal value of one more, after all that a machine costs
-    pays_back_hours: float | None  # until one more earns its purchase price so; None if it has none, or never does
-    pays_up_to: float | None  # the purchase price that one more earns so within its life; None without that
-    most_more: int | None  # more cannot earn more than so many or fewer do: proved. None: no limit was found
-    bound_at_most: float  # what no number of machines of this type can pass: proved
-    sure_more: int  # with so many a verified schedule earns more than any without them; 0 if none was found
-    value_at_sure: float | None  # what it earns
-    sure_adds_at_least: float | None  # how much more than now the best possible earns with them: proved
+    pays_back_hours: float | None  # at the marginal value; None without a purchase price, or if never
+    pays_up_to: float | None  # the purchase price that one more earns within its life; None without a life
+    most_more: int | None  # more cannot earn more than this many or fewer do: proved. None: no limit found
+    bound_at_most: float  # for any number of machines of this type: proved
+    sure_more: int  # with them a verified schedule earns more than any without; 0 if none found
+    value_at_sure: float | None  # its profit
+    sure_adds_at_least: float | None  # to the best possible: proved
     sure_adds_at_most: float | None
-    pieces: tuple[MachinePiece, ...]  # up to the number where the bound is highest; none for large bags
+    pieces: tuple[MachinePiece, ...]  # up to the highest bound; none for large bags
     fewer_adds_per_hour: float | None = None  # the marginal value for one fewer
-    step_at_least: float | None = None  # what one whole machine more changes of the best possible: proved;
-    step_at_most: float | None = None  # None if that was not asked, or one more leaves no schedule
+    step_at_least: float | None = None  # change of the best possible with one whole machine more: proved;
+    step_at_most: float | None = None  # None if not computed, or infeasible
 
     def adds_text(self) -> str:
         """Return the marginal value, and that for one fewer where it is another."""
@@ -232,15 +276,12 @@ class MachineNeed:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity(JsonObject):
-    """The three answers about one bag at one price.
-
-    Without a price only the first can be given. `notes` says in sentences what was left out, and why.
-    """
+    """The three sensitivities of a bag at one price; without a price only the first. `notes` says what is left out."""
 
     unit: str
     price: float | None
     profit_ratio: float | None
-    bound: float | None  # at this price, as it is: proved
+    bound: float | None  # at this price: proved
     value: float | None  # verified
     price_need: PriceNeed
     electricity: ElectricityNeed | None
@@ -251,97 +292,185 @@ class Sensitivity(JsonObject):
 
     @property
     def currency(self) -> str:
-        """What money is counted in."""
+        """The currency of all amounts."""
         return self.unit.removesuffix("/hour")
 
     _FORMAT: ClassVar = "lpsched-sensitivity/1"
     _KEYS: ClassVar = "unit price profit_ratio bound value price_need electricity machine_types=machines notes timings"
 
+    @property
+    def current(self) -> PricePoint | None:
+        """The current price, with bound and value there; `None` without a price."""
+        if self.price is None or self.bound is None:
+            return None
+        return PricePoint(self.profit_ratio, self.price, self.bound, self.value)
+
+    @property
+    def achieved(self) -> float | None:
+        """The least price at which a verified schedule is known to lose nothing."""
+        known = [] if self.price_need.enough is None else [self.price_need.enough]
+        return min([*known, self.price] if self.price is not None and (self.value or 0.0) > 0 else known, default=None)
+
+    def headline(self, *, proved: float | None = None) -> str:
+        """Return between what the break-even price lies; `proved` is what else is proved, by the price curve."""
+        least, money = max(self.price_need.needed, proved or 0.0), self.currency
+        known = f"{lower_text(least)} {money} (proved: below it no schedule earns)"
+        if self.achieved is None:
+            return f"Break-even at {known} or above; no schedule that earns was found."
+        share = f": {self._share(least)} of current prices" if self.price else ""
+        if lower_text(least) == upper_text(self.achieved):
+            known = "(proved: below it no schedule earns; verified: a schedule earns from there)"
+            return f"Break-even at {lower_text(least)} {money} {known}{share}."
+        earned = f"{upper_text(self.achieved)} {money} (a verified schedule earns from there)"
+        return f"Break-even between {known} and {earned}{share}."
+
+    def _share(self, least: float) -> str:
+        """Return the break-even price as a share of the current one."""
+        low, high = self._percent(least, upper=False), self._percent(self.achieved, upper=True)
+        return f"{low} %" if high in (low, "-") else f"{low} to {high} %"
+
+    def _percent(self, price: float | None, *, upper: bool, distance: bool = False) -> str:
+        """Return a price, or its distance from the current one, as a share of that."""
+        if price is None or not self.price:
+            return "-"
+        share = Fraction(price) / Fraction(self.price)
+        return bound_text(100 * (abs(1 - share) if distance else share), upper=upper)
+
+    def current_text(self) -> str:
+        """Return the profit at the current price, and how far prices may fall, or must rise."""
+        now, need, money = self.current, self.price_need, self.currency
+        if now is None:
+            return ""
+        at = f"At the current price of {number(now.price)} {money}"
+        most = f"at most {upper_text(now.bound)} {money}/h possible (proved)"
+        if now.bound < 0:
+            most = f"every schedule loses at least {lower_text(-now.bound)} {money}/h (proved)"
+        if now.value is None:
+            return f"{at}: no schedule was found; {most}."
+        move = "whether any schedule earns there is open"
+        if self.achieved is not None and self.achieved <= now.price:
+            fall = self._percent(self.achieved, upper=False, distance=True)
+            move = f"prices may fall by {fall} % before break-even (verified)"
+        elif need.needed > now.price:
+            rise = self._percent(need.needed, upper=False, distance=True)
+            move = f"to earn, prices must rise by at least {rise} % (proved)"
+        earns = f"{'earns' if now.value >= 0 else 'loses'} {number(abs(now.value))} {money}/h"
+        if need.least_to_run is not None and now.price <= need.least_to_run:
+            return f"{at} it is best not to run (proved), which {earns}; {move}."
+        gap = f", gap {gap_text((now.bound - now.value) / abs(now.bound))}" if now.bound else ""
+        return f"{at} a verified schedule {earns}, {most}{gap}; {move}."
+
     def price_rows(self) -> list[tuple[str, str, str]]:
-        """Return which price is needed: a name, the amount, what it means."""
+        """Return the break-even price: a name, the amount, what it means."""
         need, money = self.price_need, self.currency
-        rows = [("price needed", f"{lower_text(need.needed)} {money}", "below, no schedule earns (proved)")]
+        rows = [] if self.price is None else [("current price", f"{number(self.price)} {money}", "")]
+        rows.append(("break-even price, proved at least", f"{lower_text(need.needed)} {money}", BELOW))
+        achieved = "none found" if self.achieved is None else f"{upper_text(self.achieved)} {money}"
+        rows.append(("break-even price, achieved", achieved, "a verified schedule earns from there"))
+        if self.price:
+            rows.append(("as a share of current prices", self._share(need.needed), ""))
         if need.needed_ratio is not None:
-            rows.append(("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs"))
-        if need.needed_factor is not None:
-            rows.append(("present prices times", lower_text(need.needed_factor), "would be that"))
-        enough = "none found" if need.enough is None else f"{upper_text(need.enough)} {money}"
-        return [*rows, ("price enough", enough, "from here a verified schedule earns")]
+            rows.append(
+                ("as a profit ratio, at least", lower_text(need.needed_ratio), "times the cost of least energy")
+            )
+        return [*rows, ("best not to run", *self.not_run())]
+
+    def not_run(self) -> tuple[str, str]:
+        """Return the prices at which it is best not to run; what it means."""
+        least = self.price_need.least_to_run
+        return FORCED if least is None else (f"up to {lower_text(least)} {self.currency}", "proved")
 
     def electricity_rows(self) -> list[tuple[str, str, str]]:
         """Return what electricity may cost: a name, the amount, what it means."""
         need, money = self.electricity, f"{self.currency}/kWh"
         if need is None:
             return []
-        rows = [("electricity costs", f"{number(need.price_per_kwh)} {money}", "now")]
-        if need.earns_up_to is not None:
-            rows.append(("earns up to", f"{lower_text(need.earns_up_to)} {money}", "a verified schedule does"))
-        if need.no_profit_from is None:
-            rows.append(("no profit from", *UNPROVED))
-        else:
-            stop = f"{upper_text(need.no_profit_from)} {money}"
-            rows.append(("no profit from", stop, "no schedule earns (proved)"))
-        return [*rows, ("do not run from", *self._waits(need))]
+        now, most = need.price_per_kwh, need.earns_up_to
+        rows = [("current price", f"{number(now)} {money}", "")]
+        if most is not None:
+            times = f" {lower_text(Fraction(most) / Fraction(now))} times the current price" if now else " there"
+            rows.append(
+                ("break-even, achieved", f"{lower_text(most)} {money}", f"a verified schedule earns up to{times}")
+            )
+        first = need.no_profit_from
+        proved = UNPROVED if first is None else (f"{upper_text(first)} {money}", "from there on no schedule earns")
+        return [*rows, ("break-even, proved", *proved), ("best not to run from", *self._waits(need))]
 
     def _waits(self, need: ElectricityNeed) -> tuple[str, str]:
-        """Return the prices of electricity between which waiting is best, rounded inwards; what it means."""
+        """Return the prices of electricity between which it is best not to run, rounded inwards; what it means."""
         if self.price_need.least_to_run is None:
-            return "never", "a deadline forces the work"
+            return FORCED
         if need.do_not_run_from is None:
             return UNPROVED
-        first, last = bound_text(need.do_not_run_from, upper=True), need.do_not_run_to
-        to = "" if last is None else f" to {bound_text(last, upper=False)}"
-        return f"{first}{to} {self.currency}/kWh", "waiting is best (proved)"
+        last = "" if need.do_not_run_to is None else f" to {lower_text(need.do_not_run_to)}"
+        return f"{upper_text(need.do_not_run_from)}{last} {self.currency}/kWh", "proved"
 
     def electricity_headers(self) -> tuple[str, ...]:
         """Return the headers of `electricity_pieces`."""
-        return (f"from {self.currency}/kWh", "to", "regime", f"bound, {self.unit}")
+        return (f"from, {self.currency}/kWh", "to", "status", f"bound, {self.currency}/h")
 
     def electricity_pieces(self) -> list[tuple[str, ...]]:
-        """Return one row for each piece, with the bound where it begins."""
-        pieces = () if self.electricity is None else self.electricity.pieces
-        largest = max((abs(piece.bound_at_from) for piece in pieces), default=0.0)
-        return [_piece_row(each.from_price_per_kwh, each.to_price_per_kwh, each, largest) for each in pieces]
+        """Return one row for each segment, with the bound where it begins."""
+        segments = () if self.electricity is None else self.electricity.pieces
+        largest = max((abs(each.bound_at_from) for each in segments), default=0.0)
+        return [
+            (
+                number(each.from_price_per_kwh),
+                "and up" if each.to_price_per_kwh is None else number(each.to_price_per_kwh),
+                STATUS[each.regime.value],
+                upper_text(each.bound_at_from, largest=largest),
+            )
+            for each in segments
+        ]
 
     def machine_headers(self) -> tuple[str, ...]:
         """Return the headers of `machine_rows`."""
-        return tuple(header for header, *_ in self._machine_columns())
+        return (*self.one_more_table()[0], *self.how_many_table()[0][1:])
 
     def machine_rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each machine type: what one more is worth, and how many more are worthwhile."""
-        return list(zip(*(column[1:] for column in self._machine_columns()), strict=True))
+        """Return one row for each machine type: the value of one more, and how many more are worthwhile."""
+        both = zip(self.one_more_table()[1], self.how_many_table()[1], strict=True)
+        return [(*one, *many[1:]) for one, many in both]
 
     def machine_notes(self) -> list[str]:
         """Return what the cells of `machine_rows` mean, where that does not stand in their headers."""
         return [TWO_SIDED] if any(" / " in need.adds_text() for need in self.machines) else []
 
-    def _machine_columns(self) -> list[tuple[str, ...]]:
-        """Return the columns with their headers, but for those about which no machine type says anything."""
-        needs = self.machines
+    def one_more_table(self) -> TableOfTexts:
+        """Return headers and rows about one more machine; columns only where there is something to say."""
+        needs, short = self.machines, f"{self.currency}/h"
         columns = [
             ("machine type", *(need.name for need in needs)),
             ("count", *(f"{need.count:,}" for need in needs)),
-            (machine_heading(self.unit), *(need.adds_text() for need in needs)),
+            (f"marginal value of\none more (LP), {short}", *(need.adds_text() for need in needs)),
         ]
-        short = f"{self.currency}/h"
-        if any(need.step_at_most is not None or need.step_at_least is not None for need in needs):
-            steps = [Between(need.step_at_least, need.step_at_most).texts() for need in needs]
-            heading = f"one more adds at least (proved), {short}"
-            columns.append((heading, *(low for low, _ in steps)))
-            columns.append(("at most", *(high for _, high in steps)))
+        steps = [_range(need.step_at_least, need.step_at_most) for need in needs]
+        if any(step != "-" for step in steps):
+            columns.append((f"gain of one more\n(proved), {short}", *steps))
         if any(need.purchase_price for need in needs):
-            columns.append(("paid back in (LP), hours", *(number(need.pays_back_hours) for need in needs)))
+            columns.append(("paid back in\n(LP), hours", *(number(need.pays_back_hours) for need in needs)))
         if any(need.mean_hours_to_failure for need in needs):
-            pays = f"pays up to a price of (LP), {self.currency}"
-            columns.append((pays, *(number(need.pays_up_to) for need in needs)))
-        added = [Between(need.sure_adds_at_least, need.sure_adds_at_most).texts() for need in needs]
-        return [
-            *columns,
-            ("worthwhile at most (proved)", *(most_text(need) for need in needs)),
-            ("at least (verified)", *(f"{need.sure_more:,}" for need in needs)),
-            (f"which add at least (proved), {short}", *(low for low, _ in added)),
-            ("at most", *(high for _, high in added)),
+            columns.append(
+                (f"pays up to a price\nof (LP), {self.currency}", *(number(need.pays_up_to) for need in needs))
+            )
+        headers, *rows = zip(*columns, strict=True)
+        return headers, rows
+
+    def how_many_table(self) -> TableOfTexts:
+        """Return headers and rows about how many more machines are worthwhile."""
+        added = f"which add\n(proved), {self.currency}/h"
+        return ("machine type", "worthwhile at\nmost (proved)", "at least\n(verified)", added), [
+            (need.name, most_text(need), f"{need.sure_more:,}", _range(need.sure_adds_at_least, need.sure_adds_at_most))
+            for need in self.machines
         ]
+
+
+def _range(least: float | None, most: float | None) -> str:
+    """Return between what a change lies, rounded outwards."""
+    low, high = Between(least, most).texts()
+    if least is None or most is None:
+        return "-" if least is most else f"at most {high}" if least is None else f"at least {low}"
+    return f"{low} to {high}"
 
 
 def most_text(need: MachineNeed) -> str:
@@ -355,21 +484,41 @@ WHAT_IF_HEADERS: Final = ("", "before", "after", "change")
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One change, named as in `what_if`: in machines, tasks, money, watts or seconds; `None`: no price, or no limit."""
+
+    name: str
+    unit: str
+    before: float | None
+    after: float | None
+
+    def __str__(self) -> str:
+        """Return the change in words: gpu from 4 to 8 machines."""
+        write = {"W": power_text, "s": duration}.get(self.unit, number)
+        before, after = ("none" if each is None else write(each) for each in (self.before, self.after))
+        name = self.name.removeprefix("machines.").removeprefix("tasks.").replace("price.", "price of ")
+        return f"{name} from {before} to {after}" + (f" {self.unit}" if write is number else "")
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The answer for the machines there are, and the answer for others.
+    """The result for a bag as it is, and with some changes.
 
     Attributes
     ----------
     counts_before, counts_after
         Machines by type; a type that is no more has 0 after.
     before, after
-        What `solve` says of either; the price of the bag is the same in both.
+        The results of `solve`.
+    changes
+        What was changed.
     """
 
     counts_before: FrozenDict[str, int]
     counts_after: FrozenDict[str, int]
     before: Result
     after: Result
+    changes: tuple[Change, ...] = ()
 
     def best_changes_by(self) -> tuple[float, float]:
         """Return between which two numbers the change of the best possible lies: proved, rounded outwards."""
@@ -385,28 +534,39 @@ class WhatIf:
         counts = self.counts_before.items()
         return self.before.provenance.header("lpsched-whatif/1") | json_of(
             self,
-            "before.objective before.unit machines best_changes_by_at_least best_changes_by_at_most before after",
+            "before.objective before.unit changes machines best_changes_by_at_least best_changes_by_at_most "
+            "before after",
             machines={name: {"before": count, "after": self.counts_after[name]} for name, count in counts},
             best_changes_by_at_least=least,
             best_changes_by_at_most=most,
         )
 
+    def sentence(self) -> str:
+        """Return by how much the best possible changes."""
+        least, most = self.best_changes_by()
+        low, high = self._signed(least, upper=False), self._signed(most, upper=True)
+        change = f"{low if low == high else f'{low} to {high}'} {self._unit}".rstrip()
+        made = f"with {', '.join(map(str, self.changes))}, " if self.changes else ""
+        return f"{made}the best possible changes by {change} (proved)"
+
     def facts(self) -> list[tuple[str, str, str, str]]:
-        """Return the two answers in rows."""
-        before, after, unit = self.before, self.after, self.before.unit
-        change = _signed(number(after.bound - before.bound))
+        """Return the two results in rows: value, bound, gap and status, makespan and energy."""
+        before, after, objective = self.before, self.after, self.before.objective
+        unit, upper = f", {self._unit}" if self._unit else "", objective == "profit"
+        bounds = (self._text(before.bound, upper=upper), self._text(after.bound, upper=upper))
+        moved = self._compared("", before.bound, after.bound, self._text)[3]
         rows = [
-            (f"bound (proved), {unit}", before.bound_text(), after.bound_text(), change),
-            _compared(f"value (verified), {unit}", before.value, after.value),
+            self._compared(f"{objective} (verified){unit}", before.value, after.value, self._text),
+            (f"{'at most' if upper else 'at least'} (proved){unit}", *bounds, moved),
             ("gap", gap_text(before.gap), gap_text(after.gap), ""),
         ]
         if before.regime is not None and after.regime is not None:
-            rows.append(("regime", before.regime.value, after.regime.value, ""))
+            rows.append(("status", _result_status(before), _result_status(after), ""))
         old, new = before.measured, after.measured
-        if before.objective != "makespan":
-            rows.append(_compared("makespan, seconds", old.makespan_seconds, new.makespan_seconds))
-        if before.objective != "energy":
-            rows.append(_compared("energy, joules", old.energy_joules, new.energy_joules))
+        if objective != "makespan":
+            rows.append(self._compared("makespan", old.makespan_seconds, new.makespan_seconds, duration))
+        if objective != "energy":
+            rows.append(self._compared("energy", old.energy_joules, new.energy_joules, energy_text))
         return rows
 
     def machines(self) -> list[tuple[str, ...]]:
@@ -417,37 +577,57 @@ class WhatIf:
         ]
 
     def tasks(self) -> list[tuple[str, ...]]:
-        """Return one row for each task type: the minimum price for one more."""
+        """Return one row for each task type: the minimum price for one more; the largest relative changes first."""
         if self.before.worth is None or self.after.worth is None:
             return []
-        old, new = self.before.worth, self.after.worth
-        return [
-            (name, old.task_text(name), new.task_text(name), _compared(name, price, new.task_types[name])[3])
-            for name, price in old.task_types.items()
-        ]
+        old, new, rows = self.before.worth, self.after.worth, []
+        for name, price in old.task_types.items():
+            other = new.task_types.get(name)
+            if name in new.task_types:
+                change = None if not price or other is None else other / price - 1.0
+                text = "-" if change is None else f"{'+' if change > SAME else ''}{percent(change)}"
+                rows.append((-abs(change or 0.0), (name, old.task_text(name), new.task_text(name), text)))
+        return [row for _, row in sorted(rows, key=lambda each: each[0])]
 
-    def sentence(self) -> str:
-        """Say how much the best possible changes."""
-        least, most = self.best_changes_by()
-        low, high = _signed(lower_text(least)), _signed(upper_text(most))
-        return f"proved: the best possible changes by {low} to {high} {self.before.unit}"
+    @property
+    def _unit(self) -> str:
+        """The unit of profit; makespan and energy are written with theirs."""
+        return self.before.unit.replace("/hour", "/h") if self.before.objective == "profit" else ""
+
+    def _text(self, value: float, *, upper: bool | None = None) -> str:
+        if self.before.objective == "profit":
+            return number(value) if upper is None else bound_text(value, upper=upper)
+        return (duration if self.before.objective == "makespan" else energy_text)(value, upper=upper)
+
+    def _signed(self, change: float, *, upper: bool) -> str:
+        """Write a change of the objective with its sign, rounded to the side on which it stays true."""
+        if abs(change) <= ROUNDING * max(abs(self.before.bound), abs(self.after.bound)):
+            change = 0.0
+        sign, upper = ("-", not upper) if change < 0 else ("+" if change else "", upper)
+        return sign + self._text(abs(change), upper=upper)
+
+    def _compared(
+        self, label: str, before: float | None, after: float | None, write: Callable[..., str]
+    ) -> tuple[str, str, str, str]:
+        if before is None or after is None:
+            return (label, write(before), write(after), "-")
+        change = after - before
+        if abs(change) <= SAME * max(abs(after), abs(before)):
+            return (label, write(before), write(after), "0")
+        return (label, write(before), write(after), f"{'+' if change > 0 else '-'}{write(abs(change))}")
 
     def _repr_html_(self) -> str:
         return html_table(WHAT_IF_HEADERS, self.facts())
 
 
+def _result_status(result: Result) -> str:
+    """Return the regime of a schedule; that it is best not to run only where that is proved."""
+    regime, is_proved = result.regime, result.regime == result.bound_regime
+    if regime is None or regime.value == "profit":
+        return PROFITABLE
+    return STATUS[regime.value] if regime.value == "loss" or is_proved else "not run"
+
+
 def _worth(result: Result, name: str) -> str:
-    if result.worth is None or name not in result.worth.machine_types:
-        return "-"
-    return result.worth.machine_text(name)
-
-
-def _compared(label: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
-    if before is None or after is None:
-        return (label, number(before), number(after), "-")
-    same = abs(after - before) <= SAME * max(abs(after), abs(before))
-    return (label, number(before), number(after), _signed(number(0.0 if same else after - before)))
-
-
-def _signed(change: str) -> str:
-    return change if change.startswith("-") or change == "0" else f"+{change}"
+    worth = result.worth
+    return "-" if worth is None or name not in worth.machine_types else worth.machine_text(name)

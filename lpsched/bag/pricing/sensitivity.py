@@ -1,4 +1,4 @@
-"""How far a price may move before the answer changes: of a bag, of electricity, of machines."""
+"""Break-even price of a bag, break-even price of electricity, and worthwhile numbers of machines."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag
-from lpsched.bag.pricing.machines import Present, is_large, machine_needs
+from lpsched.bag.pricing.machines import Baseline, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
 from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
-from lpsched.bag.problem import PROFIT, Proved, Question, ask, prove, prover_of
-from lpsched.bag.recovery.stages import choices
-from lpsched.bag.relaxation import Regime, Relaxation, scales_of
+from lpsched.bag.problem import PROFIT, Problem, Proved, build_problem, prove, prover_of
+from lpsched.bag.recovery.stages import candidates
+from lpsched.bag.relaxation import Regime, Relaxation, scaling_of
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.schedule import NOTHING, Schedule
-from lpsched.bag.search.curves import ElectricitySearch, PowerPiece, PriceSearch, with_electricity
-from lpsched.bag.solve import DEFAULT_GAP, answer, effort_named
+from lpsched.bag.search.curves import ElectricitySearch, ElectricitySegment, PriceSearch, with_electricity
+from lpsched.bag.solve import DEFAULT_GAP, effort_named, run_stages
 from lpsched.bag.terms import Terms, checked
 from lpsched.bag.verify import Measurement, examine
 from lpsched.cancellation import timed
@@ -44,38 +44,37 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
 
 
-# Which price does a bag need? What it costs at least, proved; and what a verified schedule costs.
+# The break-even price: what the bag costs at least, proved; and what a verified schedule costs.
 #
 # The best rate at an income N is f(N) = max over (x, t) of (N - kappa x) / t - K: convex, and rising where
-# anything runs. It is 0 where N is what the cheapest way costs, kappa x + K t, the break-even income. From
-# the way that is best at some income to the income at which that way breaks even is a Newton step, and after
-# the first all of them come down to the answer. (Dinkelbach's rule.)
+# anything runs. It is 0 at the break-even income, the least kappa x + K t. From the best (x, t) at some income
+# to the income at which it breaks even is a Newton step; after the first they decrease (Dinkelbach's method).
 MOST_STEPS: Final = 100
 SAME: Final = 1e-13  # relative: a step no longer than that is none
 
 
 def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
-    """Return which price the bag needs; `price` is what it has, if anything."""
-    costs, cheapest = exact_cost_model(bag), _cheapest_way(bag, solver)
+    """Return the break-even price; `price` is the current one, if any."""
+    costs, cheapest = exact_cost_model(bag), _cheapest_relaxation(bag, solver)
     needed = max(0.0, rounded_down(costs.price_at(prover.break_even(cheapest.multipliers))))
     gamma = price_of_ratio_one(bag, solver)
     return PriceNeed(
         needed=needed,
         needed_ratio=None if gamma is None else needed / gamma,
         needed_factor=needed / price if price else None,
-        enough=_enough(bag, cheapest, needed, solver),
+        enough=_achieved_price(bag, cheapest, needed, solver),
         least_to_run=least_price(bag, prover),
     )
 
 
-def _cheapest_way(bag: Bag, solver: Solver) -> Relaxation:
-    """Return the way that is best at the income where it breaks even."""
-    search, scales = PriceSearch(bag, solver), scales_of(bag)
-    money = profit.money_of(scales)
+def _cheapest_relaxation(bag: Bag, solver: Solver) -> Relaxation:
+    """Return the relaxation that is best at the income where it breaks even."""
+    search, scales = PriceSearch(bag, solver), scaling_of(bag)
+    money = profit.profit_model(scales)
     used = np.where(np.isfinite(money.costs), money.costs, 0.0)
 
     def breaks_even_at(shares: Floats, seconds: float) -> float:
-        return float((used * shares).sum()) + money.standing * seconds
+        return float((used * shares).sum()) + money.fixed_rate * seconds
 
     soonest = scales.to_least(scales.loads)
     income = breaks_even_at(soonest, scales.makespan_of(soonest))
@@ -89,74 +88,74 @@ def _cheapest_way(bag: Bag, solver: Solver) -> Relaxation:
     return best
 
 
-def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float | None:
-    """Return the least price at which a verified schedule of this way loses nothing."""
+def _achieved_price(bag: Bag, relaxation: Relaxation, needed: float, solver: Solver) -> float | None:
+    """Return the least price at which a verified schedule of this relaxation loses nothing."""
     priced = _priced(bag, needed)
     if priced is None:
         return None
-    found = choices(priced, PROFIT, way, solver)
+    found = candidates(priced, PROFIT, relaxation, solver)
     if isinstance(found, str):
         return None
-    enough = []
+    prices = []
     for each in found:
         if each.schedule != NOTHING:
             price = max(0.0, needed - _earned(each.measured))
-            enough.append(nearby(price, partial(_loses_nothing, partial(_priced, bag), each.schedule)))
-    return min((price for price in enough if price is not None), default=None)
+            prices.append(nearby(price, partial(_loses_nothing, partial(_priced, bag), each.schedule)))
+    return min((price for price in prices if price is not None), default=None)
 
 
 def _earned(measured: Measurement) -> float:
-    """Return the money that a schedule that runs earns in all."""
+    """Return the profit per bag of a schedule that runs."""
     assert measured.makespan_seconds is not None
     assert measured.profit_per_hour is not None
     return measured.profit_per_hour * measured.makespan_seconds / SECONDS_PER_HOUR
 
 
 def _loses_nothing(priced: Callable[[float], Bag | None], schedule: Schedule, price: float) -> bool:
-    """Tell whether the verifier finds that a schedule loses nothing at a price, of the bag or of electricity."""
+    """Return whether a schedule is verified to lose nothing at a price, of the bag or of electricity."""
     bag = priced(price)
     measured = None if bag is None else examine(bag, schedule).measured
     return measured is not None and (measured.profit_per_hour or 0.0) >= 0
 
 
 def _priced(bag: Bag, price: float) -> Bag | None:
-    """Return the bag at a price; `None` if that is smaller or larger than any bag can say."""
+    """Return the bag at a price; `None` if that is out of the range of files."""
     try:
         return Terms(price=price).applied_to(bag)
     except InstanceError:
         return None
 
 
-# What may electricity cost? Pieces of the relaxation become pieces of the answer, each bound proved.
+# What electricity may cost: segments of the relaxation, each bound proved.
 ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
-HIGHEST: Final = 1e30  # money per kWh that a bag can say
+HIGHEST: Final = 1e30  # money per kWh in a file
 
 
 def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> ElectricityNeed:
-    """Return what electricity may cost; `present` is the schedule that was found at its price now."""
-    answer = _Answer(bag, ElectricitySearch(bag, solver), prover_of(bag))
-    for piece in answer.search.pieces():
+    """Return what electricity may cost; `present` is the schedule at the current price."""
+    curve = _ElectricityCurve(bag, ElectricitySearch(bag, solver), prover_of(bag))
+    for piece in curve.search.segments():
         if piece.from_per_kwh < HIGHEST:
-            answer.add(piece)
+            curve.add(piece)
     tried = [] if present is None else [present]
-    if answer.last_to_earn is not None and answer.even is not None:
-        at = with_electricity(bag, answer.even)
-        found = choices(at, PROFIT, answer.last_to_earn, solver)
+    if curve.last_to_earn is not None and curve.even is not None:
+        at = with_electricity(bag, curve.even)
+        found = candidates(at, PROFIT, curve.last_to_earn, solver)
         tried += [] if isinstance(found, str) else [each.schedule for each in found]
-    waits_from, waits_to = answer.do_not_run()
+    waits_from, waits_to = curve.do_not_run()
     return ElectricityNeed(
         price_per_kwh=bag.prices.electricity_per_kwh or 0.0,
         earns_up_to=_earns_up_to(bag, [each for each in tried if each != NOTHING]),
-        no_profit_from=answer.no_profit_from(),
+        no_profit_from=curve.no_profit_from(),
         do_not_run_from=waits_from,
-        pieces=tuple(answer.pieces),
+        pieces=tuple(curve.pieces),
         do_not_run_to=waits_to,
     )
 
 
 @dataclass(slots=True)
-class _Answer:
-    """The pieces so far; `even` is the price at which the best way breaks even, `last_to_earn` that way."""
+class _ElectricityCurve:
+    """The segments so far; `even` is the break-even price of the relaxation, `last_to_earn` what is best there."""
 
     bag: Bag
     search: ElectricitySearch
@@ -165,8 +164,8 @@ class _Answer:
     even: float | None = None
     last_to_earn: Relaxation | None = None
 
-    def add(self, piece: PowerPiece) -> None:
-        """Add a piece, cut in two where it passes from profit to loss."""
+    def add(self, piece: ElectricitySegment) -> None:
+        """Add a segment, split where it passes from profit to loss."""
         start, stop = piece.from_per_kwh, piece.to_per_kwh
         if piece.relaxation is None:
             self.even = start if self.even is None else self.even
@@ -188,10 +187,7 @@ class _Answer:
             self._add(even, stop, Regime.LOSS, self.search.at(even))
 
     def no_profit_from(self) -> float | None:
-        """Return a price hardly above the one where the best way breaks even: there, none earns (proved).
-
-        Nor does any at a price above: no schedule uses less than no energy, so that none earns more.
-        """
+        """Return a price just above break-even at which no schedule earns (proved), and so at all prices above."""
         if self.even is None:
             return None
         return nearby(
@@ -199,11 +195,11 @@ class _Answer:
         )
 
     def do_not_run(self) -> tuple[float | None, float | None]:
-        """Return the first and the last price at which waiting is proved best; no last one: it has no end.
+        """Return the first and the last price at which it is proved best not to run; no last one: it has no end.
 
-        The least running cost, sum_i n_i min_jk kappa_ijk, is a sum of least lines in the price of a joule:
+        The least running cost, sum_i n_i min_jk kappa_ijk, is a sum of minima of lines in the price of a joule:
         concave, so that it covers the income between any two prices at which it does. It never falls again if
-        the least joules above idle are not negative; that is its slope at the highest prices.
+        the least joules above idle, its slope at the highest prices, are not negative.
         """
         for piece in self.pieces:
             if piece.regime is Regime.DO_NOT_RUN:
@@ -215,10 +211,10 @@ class _Answer:
                 return first, first if end is None else max(first, end)
         return None, None
 
-    def _breaks_even_at(self, piece: PowerPiece) -> float:
-        """Return the price of a kilowatt-hour at which a way earns nothing; infinite if it draws nothing."""
+    def _breaks_even_at(self, piece: ElectricitySegment) -> float:
+        """Return the price of a kilowatt-hour at which a segment earns nothing; infinite if it draws nothing."""
         watts = piece.watts_above_idle + float(self.prover.idle_watts)
-        money = piece.money_per_second - float(self.prover.at_electricity(0.0).standing())
+        money = piece.money_per_second - float(self.prover.at_electricity(0.0).fixed_rate())
         if watts <= 0:
             return math.inf if money > 0 else 0.0
         return cost_model(self.bag).kwh_price(money / watts)
@@ -232,12 +228,12 @@ class _Answer:
         self.pieces.append(ElectricityPiece(start, None, regime, bound, None))
 
     def _bound(self, per_kwh: float, best: Relaxation | None) -> float:
-        """Return what is proved at a price, by the prices of the relaxation there, if anything runs."""
+        """Return the bound at a price, proved with the multipliers of the relaxation there, if anything runs."""
         prices = Multipliers.zero(self.bag) if best is None else best.multipliers
         return rounded_up(SECONDS_PER_HOUR * self.prover.at_electricity(per_kwh).rate(prices))
 
     def _waits(self, per_kwh: float) -> bool:
-        """Tell whether it is proved that waiting is best."""
+        """Return whether it is proved best not to run."""
         prover = self.prover.at_electricity(per_kwh)
         return prover.income() <= prover.least_running_cost()
 
@@ -256,10 +252,11 @@ def _earns_up_to(bag: Bag, schedules: list[Schedule]) -> float | None:
     return highest
 
 
-# Three questions about a bag: the price it needs, what electricity may cost, how many machines to add.
 CHECK_HOURS: Final = Amount("hours", least=SMALLEST)
-MOST_PAIRS: Final = 5_000  # some 200 pieces, each some programs of 0.1 s
-NO_PRICE: Final = "without a price only the first question has an answer; give one (--price, --profit-ratio)"
+MOST_PAIRS: Final = 5_000  # some 200 segments, each some programs of 0.1 s
+NO_PRICE: Final = (
+    "Without a current price, electricity and machines are left out; give one (--price or --profit-ratio)."
+)
 
 
 def sensitivity(  # noqa: PLR0913 - options are keyword-only
@@ -275,28 +272,24 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     solver: Solver | None = None,
 ) -> Sensitivity:
-    """Return which price the bag needs, what electricity may cost, and how many more machines are worthwhile.
+    """Return the break-even price, what electricity may cost, and how many more machines are worthwhile.
 
     Parameters
     ----------
     bag
         A bag, or the path of its file.
     price, profit_ratio
-        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its
-        least energy costs now. Without any price, only the first question has an answer.
+        Price of the whole bag, in place of its own prices; or that as a multiple of the current cost of its least
+        energy. Without any price, only the break-even price is computed.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     lifetime_hours
-        How long machines last whose type does not say.
-    effort
-        As in `solve`, for the machines there are; by default as there.
+        Life of machines whose type has none.
     marginals
-        `top`: what one whole machine more changes, proved, of the three types of largest marginal value.
-        `proved`: of all types, with that effort. `lp`: of none.
-    seed
-        As in `solve`, for the machines there are.
-    solver
-        Solves the linear programs; HiGHS if not given.
+        `top`: what one whole machine more changes, proved, for the three types of largest marginal value.
+        `proved`: for all types, with that effort. `lp`: for none.
+    effort, seed, solver
+        As in `solve`, for the current machines.
 
     Raises
     ------
@@ -311,17 +304,17 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
     >>> prices = Prices(per_bag=10.0, electricity_per_kwh=1.0)
     >>> one = Bag("b", (cpu,), (render,), Table.of([[3600.0]]), Table.of([[1000.0]]), prices)
-    >>> found = sensitivity(one)  # 4 kWh; worth 10 USD until a kWh costs 2.5; 2 more machines halve 2 hours
+    >>> found = sensitivity(one)  # 4 kWh; 10 USD cover them up to 2.5 a kWh; 2 more machines halve 2 hours
     >>> found.price_need.needed, found.electricity.no_profit_from, found.machines[0].most_more
     (4.0, 2.5, 2)
     """
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
-    tried = Effort.AUTO if effort is None else effort_named(effort)
+    level = Effort.AUTO if effort is None else effort_named(effort)
     steps = marginals_named(marginals)
     hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
     known = price is not None or profit_ratio is not None or has_price(bag)
-    question = ask(bag, Terms("profit", price if known else 0.0, profit_ratio, power_cap, deadline), solver)
+    question = build_problem(bag, Terms("profit", price if known else 0.0, profit_ratio, power_cap, deadline), solver)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
         prover = feasible_prover(question.bag, solver)
@@ -330,7 +323,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
         ratio = None
         if revenue is not None and needed.needed_ratio:
             ratio = revenue * needed.needed_ratio / needed.needed
-    told = Sensitivity(
+    result = Sensitivity(
         unit=question.objective.unit(bag),
         price=revenue,
         profit_ratio=ratio,
@@ -346,15 +339,17 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     if known:
         with timed(timings, "present"):
             proved, found = prove(question, solver), None
-            with suppress(InfeasibleError, NotFoundError):  # whole tasks miss the deadline
-                found = answer(question, solver, gap=DEFAULT_GAP, effort=tried, seed=seed)
-        told = _at_price(told, question, proved, found, solver, lifetime_hours=hours, marginals=steps, timings=timings)
-    return replace(told, timings=FrozenDict(timings))
+            with suppress(InfeasibleError, NotFoundError):  # whole tasks may miss the deadline
+                found = run_stages(question, solver, gap=DEFAULT_GAP, effort=level, seed=seed)
+        result = _at_price(
+            result, question, proved, found, solver, lifetime_hours=hours, marginals=steps, timings=timings
+        )
+    return replace(result, timings=FrozenDict(timings))
 
 
-def _at_price(  # noqa: PLR0913 - what is known, and the options of `sensitivity`
-    told: Sensitivity,
-    question: Question,
+def _at_price(  # noqa: PLR0913 - the options of `sensitivity`
+    result: Sensitivity,
+    question: Problem,
     proved: Proved,
     found: Result | None,
     solver: Solver,
@@ -363,23 +358,23 @@ def _at_price(  # noqa: PLR0913 - what is known, and the options of `sensitivity
     marginals: Marginals,
     timings: dict[str, float],
 ) -> Sensitivity:
-    """Return the answer with what there is to say about electricity and machines at the bag's price."""
+    """Return the result with electricity and machines at the bag's price."""
     bag, notes, electricity = question.bag, [], None
     bound, value = (proved.bound, None) if found is None else (found.bound, found.value)
     pairs = len(bag.task_types) * len(bag.modes)
     if pairs > MOST_PAIRS:
-        note = f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most"
-        return replace(told, bound=bound, value=value, notes=(note,))
+        note = f"Electricity and machines are left out: {pairs:,} pairs of types, {MOST_PAIRS:,} at most."
+        return replace(result, bound=bound, value=value, notes=(note,))
     if bag.watts is None:
-        notes.append("without watts nothing is known about electricity")
+        notes.append("Electricity is left out: the bag has no watts.")
     else:
         with timed(timings, "electricity"):
             electricity = electricity_need(bag, None if found is None else found.schedule, solver)
     with timed(timings, "machines"):
         makespan = None if proved.relaxed is None else proved.relaxed.makespan_seconds
         worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
-        present = Present(bound, found, worth, makespan)
+        present = Baseline(bound, found, worth, makespan)
         machines = machine_needs(question, present, solver, lifetime_hours=lifetime_hours, marginals=marginals)
     if is_large(bag):
-        notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
-    return replace(told, bound=bound, value=value, electricity=electricity, machines=machines, notes=tuple(notes))
+        notes.append(f"With {pairs:,} pairs, the segments up to the best number of machines are left out.")
+    return replace(result, bound=bound, value=value, electricity=electricity, machines=machines, notes=tuple(notes))

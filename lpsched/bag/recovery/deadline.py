@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from lpsched.bag.cost import exact_cost_model
-from lpsched.bag.profit import money_of
+from lpsched.bag.profit import profit_model
 from lpsched.bag.recovery.plans import grouped
-from lpsched.bag.relaxation import DEAREST, SLACK, Point, Scales, scales_of
+from lpsched.bag.relaxation import LARGEST_COST, SLACK, Point, Scaling, scaling_of
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, Master, Solver
-from lpsched.lp.sweep import is_sound
+from lpsched.lp.sweep import is_consistent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +66,7 @@ class Shortened(Point):
 class ShorterDeadlines:
     """The program of one bag with a deadline, solved for one share of the deadline after the other."""
 
-    scales: Scales
+    scaling: Scaling
     program: LinearProgram
     solver: Solver
     costs: Floats  # of one task of each type in each column; infinite where it cannot run by the deadline
@@ -73,7 +74,7 @@ class ShorterDeadlines:
 
     def limits(self, shares: Floats) -> Floats:
         """Return what may be taken of each limit: shares of the machine types' time, and last of the cap."""
-        cap = self.scales.cap
+        cap = self.scaling.cap
         return shares[:-1] if cap is None else np.append(shares[:-1], cap.headroom * shares[-1])
 
     def cheapest(self, shares: Floats) -> Shortened | None:
@@ -86,7 +87,7 @@ class ShorterDeadlines:
         row_upper[self.costs.shape[0] :] = self.limits(shares)
         self._master.change_limits(upper, program.row_lower, row_upper)
         solution = self._master.solve()
-        if not is_sound(solution):  # as infeasible ones are; hot starts have been seen to go wrong as well
+        if not is_consistent(solution):  # as infeasible ones are; hot starts have been seen to go wrong as well
             self._master = None
             return None
         return self._shortened(solution)
@@ -97,16 +98,16 @@ class ShorterDeadlines:
         costs = TIE / size * self.program.costs
         costs[-1] = 1.0
         solution = self.solver.solve(self.program.with_costs(costs))
-        return self._shortened(solution) if is_sound(solution) else None
+        return self._shortened(solution) if is_consistent(solution) else None
 
     def _shortened(self, solution: LpSolution) -> Shortened:
-        scales, arrays, y = self.scales, self.scales.arrays, solution.multipliers
+        scaling, arrays, y = self.scaling, self.scaling.arrays, solution.multipliers
         types, machines = self.costs.shape[0], len(arrays.machine_counts)
-        point = scales.point(scales.shares_of(solution["y"]))
+        point = scaling.point(scaling.shares_of(solution["y"]))
         prices = np.maximum(-y[types:], 0.0)
-        own = self.costs * arrays.task_counts[:, np.newaxis] + prices[arrays.machine_of] * scales.loads
-        if scales.cap is not None:
-            own += prices[-1] * scales.cap.loads
+        own = self.costs * arrays.task_counts[:, np.newaxis] + prices[arrays.machine_of] * scaling.loads
+        if scaling.cap is not None:
+            own += prices[-1] * scaling.cap.loads
         return Shortened(
             point.shares,
             point.makespan_seconds,
@@ -121,49 +122,42 @@ def shorter_deadlines(bag: Bag, objective: str, solver: Solver) -> ShorterDeadli
     """Return the program for an objective of a bag with a deadline; `None` if a task is longer than that."""
     deadline = bag.site.deadline_seconds
     assert deadline is not None, "a deadline is what is shortened"
-    scales = scales_of(bag, seconds=deadline)
-    usable = scales.is_told & (scales.arrays.seconds <= deadline)
+    scaling = scaling_of(bag, seconds=deadline)
+    usable = scaling.in_model & (scaling.arrays.seconds <= deadline)
     if not usable.any(axis=1).all():
         return None
-    costs, units = _costs(scales, objective), np.where(usable, scales.units, 0.0)
-    # The program above with t up to D in place of f D; t is counted in D, x in units u of n.
+    costs, units = _costs(scaling, objective), np.where(usable, scaling.units, 0.0)
+    # The program above with t up to D in place of f D; t is in units of D, x in units u of n.
     lp = LpBuilder(NAME)
-    y = lp.variables("y", upper=np.where(usable, SLACK / scales.units, 0.0))
+    y = lp.variables("y", upper=np.where(usable, SLACK / scaling.units, 0.0))
     t = lp.variables("t", upper=np.ones(1))
-    lp.objective([(y, costs * scales.units)])
-    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
-    lp.equal_each([f"demand[{each.name}]" for each in bag.task_types], [(task, y, units)], 1.0)
-    lp.at_most_each(
-        [f"capacity[{each.name}]" for each in bag.machine_types],
-        [
-            (scales.arrays.machine_of[np.newaxis], y, scales.loads * units),
-            (machine, np.broadcast_to(t, machine.shape), -1.0),
-        ],
-        0.0,
-    )
-    if scales.cap is not None:
-        lp.at_most("cap", [(y, scales.cap.loads * units)], scales.cap.headroom)
-    one = np.where(usable, costs / scales.arrays.task_counts[:, np.newaxis], np.inf)
-    return ShorterDeadlines(scales, lp.build(), solver, one)
+    lp.objective([(y, costs * scaling.units)])
+    demand, capacity = scaling.row_names
+    machine, own = np.arange(len(capacity)), scaling.arrays.machine_of[np.newaxis]
+    lp.equal_each(demand, [(np.arange(len(demand))[:, np.newaxis], y, units)], 1.0)
+    lp.at_most_each(capacity, [(own, y, scaling.loads * units), (machine, t, -1.0)], 0.0)
+    if scaling.cap is not None:
+        lp.at_most("cap", [(y, scaling.cap.loads * units)], scaling.cap.headroom)
+    one = np.where(usable, costs / scaling.arrays.task_counts[:, np.newaxis], np.inf)
+    return ShorterDeadlines(scaling, lp.build(), solver, one)
 
 
-def _costs(scales: Scales, objective: str) -> Floats:
+def _costs(scaling: Scaling, objective: str) -> Floats:
     """Return what all tasks of a type cost in each column, as a share of what the whole bag costs."""
     if objective == "profit":
-        costs = np.where(scales.arrays.can_run, money_of(scales).costs, 0.0)
-    elif scales.joules is not None:
-        costs = scales.joules
+        costs = np.where(scaling.arrays.can_run, profit_model(scaling).costs, 0.0)
+    elif scaling.joules is not None:
+        costs = scaling.joules
     else:
-        return np.zeros_like(scales.loads)
-    cheapest = np.where(scales.arrays.can_run, np.abs(costs), np.inf).min(axis=1)
+        return np.zeros_like(scaling.loads)
+    cheapest = np.where(scaling.arrays.can_run, np.abs(costs), np.inf).min(axis=1)
     unit = float(cheapest.sum()) or float(np.abs(costs).max()) or 1.0
-    return np.minimum(costs / unit, DEAREST)
+    return np.minimum(costs / unit, LARGEST_COST)
 
 
 # A small exact search: assignments of single tasks to single machines that end by the deadline.
 #
-# Tasks are assigned one by one, the ones that are shortest to run last. What has been assigned is remembered
-# only by
+# Tasks are assigned one by one, the ones that are shortest to run last. What has been assigned is remembered only by
 #
 #     the loads of the machines of each type, sorted, since machines of a type are alike
 #     the least that tasks with these loads cost (joules above idle, where a power cap counts them)
@@ -216,10 +210,7 @@ class _State(NamedTuple):
 
 
 def search(bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> Searched:
-    """Search a bag with a deadline, unless it is too large; nothing is proved then.
-
-    `costs` are of one task of each type in each column, `machine_prices` of a machine's time of each type.
-    """
+    """Search a bag with a deadline, unless it is too large; nothing is proved then. Prices are of a machine's time."""
     deadline = bag.site.deadline_seconds
     assert deadline is not None, "only a deadline can be missed"
     for row in bag.seconds:
@@ -303,12 +294,10 @@ class _Search:
 
     def _promise(self, entry: tuple[Loads, _State]) -> tuple[float, Loads]:
         """Return how much of the machines' time is taken, by their prices; less is better."""
-        loads, _ = entry
         taken = 0.0
-        for price, own in zip(self.prices, loads, strict=True):
-            shares = [load / self.deadline for load in own]
-            taken += price * sum(share + EVEN * share * share for share in shares)
-        return taken, loads
+        for price, own in zip(self.prices, entry[0], strict=True):
+            taken += price * sum(share + EVEN * share * share for share in (load / self.deadline for load in own))
+        return taken, entry[0]
 
     def _schedules(self, states: dict[Loads, _State]) -> Iterator[Schedule]:
         """Yield the schedules that no other one beats in both cost and makespan, the cheapest first."""
@@ -317,23 +306,21 @@ class _Search:
             longest = max(map(max, loads))
             if longest < shortest and kept < MOST_KEPT:
                 shortest, kept = longest, kept + 1
-                yield grouped(self.bag, self._machines(state))
-
-    def _machines(self, state: _State) -> Iterable[tuple[int, dict[tuple[int, int], int]]]:
-        """Return what each machine runs: the steps once more, from the first to the last."""
-        steps = []
-        at: _State | None = state
-        while at is not None and at.step is not None:
-            steps.append(at.step)
-            at = at.before
-        machines: list[tuple[int, list[int], dict[tuple[int, int], int]]] = [
-            (j, [0], {}) for j, machine in enumerate(self.bag.machine_types) for _ in range(machine.count)
-        ]
-        for i, column, j, before, after in reversed(steps):
-            _, load, cells = next(each for each in machines if each[0] == j and each[1][0] == before)
-            load[0] = after
-            cells[i, column] = cells.get((i, column), 0) + 1
-        return [(j, cells) for j, _, cells in machines]
+                steps = []
+                at: _State | None = state
+                while at is not None and at.step is not None:
+                    steps.append(at.step)
+                    at = at.before
+                machines: list[tuple[int, list[int], Counter[tuple[int, int]]]] = [
+                    (j, [0], Counter())
+                    for j, machine in enumerate(self.bag.machine_types)
+                    for _ in range(machine.count)
+                ]
+                for i, column, j, before, after in reversed(steps):  # once more, from the first to the last
+                    _, load, cells = next(each for each in machines if each[0] == j and each[1][0] == before)
+                    load[0] = after
+                    cells[i, column] += 1
+                yield grouped(self.bag, [(j, cells) for j, _, cells in machines])
 
 
 def _unit(amounts: Iterable[Fraction]) -> Fraction:

@@ -1,4 +1,4 @@
-"""Exchanging tasks between machines until no exchange helps: of one type, then of all."""
+"""Load balancing and local search: exchange tasks between machines of one type, then of all, until none helps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.recovery.plans import Plan
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Integers, Mask
 
 
@@ -54,11 +54,8 @@ ENOUGH: Final = 1e-6  # above the mean load of the fullest type
 Counts: TypeAlias = tuple[int, ...]  # of each kind of task: a task type in a column
 
 
-def levelled(bag: Bag, schedule: Schedule, enough: float = 0.0) -> Schedule:
-    """Return a schedule whose machines of each type are more even; it ends with its last task.
-
-    A makespan of `enough` seconds, if that is given, is short enough.
-    """
+def load_balanced(bag: Bag, schedule: Schedule, enough: float = 0.0) -> Schedule:
+    """Return a schedule with balanced loads in each machine type; a makespan of `enough` seconds is short enough."""
     types = _types_of(bag, schedule)
     least = max(enough, *(each.mean * (1 + ENOUGH) for each in types))
     steps = STEPS
@@ -69,7 +66,7 @@ def levelled(bag: Bag, schedule: Schedule, enough: float = 0.0) -> Schedule:
 
 
 class _LikeMachines:
-    """The machines of one type, in groups that run the same: how many run so many tasks of each kind."""
+    """The machines of one type, in groups that run the same: tasks of each kind -> number of machines."""
 
     def __init__(self, name: str, kinds: list[tuple[int, int]], seconds: list[float]) -> None:
         order = sorted(range(len(kinds)), key=lambda k: (-seconds[k], k))
@@ -91,14 +88,14 @@ class _LikeMachines:
         return busy / self.machines.total()
 
     def add(self, counts: Counts, machines: int) -> None:
-        """Add machines that run so many tasks of each kind; take some away if there are less than none."""
+        """Add machines that run these tasks of each kind; remove some if `machines` is negative."""
         self.machines[counts] += machines
         self.loads[counts] = sum(map(mul, counts, self.seconds))
         if not self.machines[counts]:
             del self.machines[counts], self.loads[counts]
 
     def step(self) -> bool:
-        """Make the best exchange of the longest machine with as many others as there are; tell whether there is one."""
+        """Make the best exchange of the longest machine with as many others as there are; return whether one helps."""
         *others, longest = sorted(self.loads, key=lambda counts: (self.loads[counts], counts))
         others, load = others[:SHORT_PARTNERS], self.loads[longest]
         able = np.flatnonzero((np.array(longest)[:, np.newaxis] - self._shorter).min(axis=0) >= 0)
@@ -170,9 +167,9 @@ def _exchanges(kinds: int) -> Integers:
 # it has. For one machine, all exchanges with some others are looked at, and the best is taken: `repair` does
 # so for the longest machine until all keep the limit, `cheapen` for machine after machine until none helps.
 #
-# Slack is of no use where it is spread in pieces too small for a task. `fill` gathers the slack of all
-# machines of a type on one of them, by exchanges within the type, which cost nothing; there it may hold a
-# whole task that is dearer elsewhere.
+# Slack is of no use where it is spread in parts too small for a task. `fill` gathers the slack of all machines of a
+# type on one of them, by exchanges within the type, which cost nothing; there it may hold a whole task that costs more
+# elsewhere.
 #
 # A task keeps the number of its P-state when it moves.
 MOST_ITEMS: Final = 60  # with more, tasks are exchanged one by one
@@ -193,8 +190,10 @@ CELL: Final = 1e-8  # and for each set of others that it could take for it
 class Exchange:
     """A plan that is changed in place; its loads and its cost are kept up to date."""
 
-    def __init__(self, plan: Plan, watch: Watch, rng: np.random.Generator, *, most_items: int = MOST_ITEMS) -> None:
-        self.plan, self.watch, self.rng = plan, watch, rng
+    def __init__(
+        self, plan: Plan, cancel: CancelToken, rng: np.random.Generator, *, most_items: int = MOST_ITEMS
+    ) -> None:
+        self.plan, self.cancel, self.rng = plan, cancel, rng
         items = plan.items
         size = len(items.task_of)
         pairs = list(combinations_with_replacement(range(size), 2)) if size <= most_items else []
@@ -215,7 +214,7 @@ class Exchange:
 
     @property
     def score(self) -> float:
-        """What the plan is worth as it stands."""
+        """The score of the plan as it stands."""
         items = self.plan.items
         return items.score(self.cost, items.end(float(self.loads.max()), self.plan.joules))
 
@@ -224,10 +223,10 @@ class Exchange:
         return self.cost + weight * float(np.maximum(0.0, self.loads - limit).sum())
 
     def repair(self, limit: float, weight: float) -> bool:
-        """Bring every load to the limit; tell whether that was done."""
+        """Bring every load to the limit; return whether that was done."""
         for _ in range(REPAIRS):
             longest = int(np.argmax(self.loads))
-            if self.loads[longest] <= limit or self.watch.is_over():
+            if self.loads[longest] <= limit or self.cancel.expired():
                 break
             if not self._improve(longest, self._partners(PARTNERS), limit, weight, NOTHING):
                 break
@@ -238,7 +237,7 @@ class Exchange:
     ) -> None:
         """Exchange for these machines, or one of each kind, and again for those that have changed."""
         queue = deque(self._partners(None).tolist() if machines is None else machines)
-        while queue and not self.watch.is_over():
+        while queue and not self.cancel.expired():
             a = queue.popleft()
             b = self._improve(a, self._partners(partners), limit, weight, -LEAST_GAIN * self.size)
             queue += [each for each in (a, b) if b is not None and each not in queue]
@@ -248,7 +247,7 @@ class Exchange:
         for _ in range(rounds):
             before = self.cost
             for kind in self.rng.permutation(len(self.plan.items.machines)).tolist():
-                if self.watch.is_over():
+                if self.cancel.expired():
                     return
                 self.cheapen(limit, weight, [self._gather(kind, limit)], None)
             if self.cost > before - LEAST_FILL * self.size:
@@ -285,7 +284,7 @@ class Exchange:
         return held
 
     def _improve(self, a: int, others: Integers, limit: float, weight: float, least: float) -> int | None:
-        """Make the best exchange of one machine, if it changes the sum by less than `least`; with whom."""
+        """Make the best exchange of one machine, if it changes the sum by less than `least`; return the other one."""
         seconds, costs, kind, kinds = self.seconds, self.costs, self.plan.kinds[a], self.plan.kinds[others]
         held = self._held(others)
         use = np.flatnonzero(held.any(axis=0))
@@ -295,7 +294,7 @@ class Exchange:
         before = np.maximum(0.0, self.loads[others] - limit)[:, np.newaxis] + max(0.0, self.loads[a] - limit)
         best, found = least, None
         gives = np.flatnonzero(self._held(np.array([a]))[0]).tolist()
-        self.watch.count(LOOK + len(gives) * (GIVE + CELL * lost.size))
+        self.cancel.count(LOOK + len(gives) * (GIVE + CELL * lost.size))
         for give in gives:
             change = np.maximum(lost + (seconds[kinds, give] - limit)[:, np.newaxis], 0.0)
             change += np.maximum(got - (seconds[kind, give] + limit), 0.0)
@@ -313,10 +312,7 @@ class Exchange:
         return found[0]
 
     def _gather(self, kind: int, limit: float) -> int:
-        """Move the slack of all machines of a type to one of them; return that one.
-
-        The other's load rises to just below the limit, by the exchange that fits best; the collector's falls.
-        """
+        """Move the slack of all machines of a type to one, by exchanges that fill the others best; return that one."""
         own = np.flatnonzero(self.plan.kinds == kind)
         own = own[np.argsort(self.loads[own], kind="stable")]
         collector = int(own[0])
@@ -333,16 +329,15 @@ class Exchange:
         return collector
 
 
-# Polish a plan: bring it to a makespan, make it cheaper there, then shorter, while its score rises.
-#
-# `wander` looks further than single exchanges: two random ones of single tasks, then exchanges of the
+# Local search: bring a plan to a makespan, make it cheaper there, then shorter, while its score rises.
+# `_wander` looks further than single exchanges: two random ones of single tasks, then exchanges of the
 # machines touched; what is no better than before is undone.
 Enough: TypeAlias = "Callable[[Plan], bool]"
 
-OVERLOAD: Final = 40.0  # times what a second is worth: one above the limit
-KICKS: Final = 2
-KICK: Final = 1e-4  # seconds of work counted for one
-MOST_KICKS: Final = 20  # for each machine, before it gives up
+OVERLOAD: Final = 40.0  # times the value of a second: the price of one above the limit
+PERTURBATIONS: Final = 2
+PERTURBATION: Final = 1e-4  # seconds of work counted for one
+MOST_PERTURBATIONS: Final = 20  # for each machine, before it gives up
 WANDER_SECONDS: Final = 0.3  # of counted work, like all shares below
 WANDERING: Final = 0.7  # of the time for a plan
 LONGER: Final = (1.0, 1.0005, 1.001, 1.003, 1.01, 1.03)
@@ -354,17 +349,16 @@ BETTER: Final = 1e-9
 IMPOSSIBLE: Final = 1e29
 
 
-def polish(plan: Plan, limit: float, is_enough: Enough, watch: Watch, rng: np.random.Generator) -> Plan:
-    """Return a plan that is no worse. One that is good enough, or the end of the watch, ends the work."""
-    best = plan.copy()
-    weight = OVERLOAD * plan.items.second_worth(plan.cost, limit)
-    work = Exchange(plan.copy(), watch, rng)
+def local_search(plan: Plan, limit: float, is_enough: Enough, cancel: CancelToken, rng: np.random.Generator) -> Plan:
+    """Return a plan that is no worse. One that is good enough, or the end of the token, ends the work."""
+    best, weight = plan.copy(), OVERLOAD * plan.items.value_of_second(plan.cost, limit)
+    work = Exchange(plan.copy(), cancel, rng)
     work.repair(limit, weight)
     best = _better(best, work)
     work.cheapen(limit, weight)
     work.fill(limit, weight)
     best = _better(best, work)
-    early = watch.share(watch.work_left() * WANDERING)
+    early = cancel.share(cancel.work_left() * WANDERING)
     while not is_enough(best) and _wander(work, limit, weight, early):
         work.fill(limit, weight)
         best = _better(best, work)
@@ -373,20 +367,9 @@ def polish(plan: Plan, limit: float, is_enough: Enough, watch: Watch, rng: np.ra
             break
     work.cheapen(float(work.loads.max()), weight)
     best = _better(best, work)
-    return _shortened(best, weight, is_enough, watch, rng)
-
-
-def _better(best: Plan, work: Exchange) -> Plan:
-    """Return the plan at work if it is worth more."""
-    least = best.score + BETTER * abs(best.score) if math.isfinite(best.score) else best.score
-    return work.plan.copy() if work.score > least else best
-
-
-def _shortened(best: Plan, weight: float, is_enough: Enough, watch: Watch, rng: np.random.Generator) -> Plan:
-    """Return the plan after steps to shorter makespans, smaller ones where they fail."""
-    step = FIRST_STEP
-    while step > LAST_STEP and not is_enough(best) and not watch.is_over():
-        work = Exchange(best.copy(), watch, rng)
+    step = FIRST_STEP  # to shorter makespans, smaller ones where they fail
+    while step > LAST_STEP and not is_enough(best) and not cancel.expired():
+        work = Exchange(best.copy(), cancel, rng)
         limit = float(work.loads.max()) * (1 - step)
         work.repair(limit, weight)
         work.cheapen(max(limit, float(work.loads.max())), weight)
@@ -398,28 +381,34 @@ def _shortened(best: Plan, weight: float, is_enough: Enough, watch: Watch, rng: 
     return best
 
 
-def _wander(work: Exchange, limit: float, weight: float, watch: Watch) -> bool:
-    """Kick and cheapen, again and again for a while; tell whether to go on."""
-    part, first = watch.share(WANDER_SECONDS), work.merit(limit, weight)
-    for _ in range(MOST_KICKS * len(work.plan.kinds)):
-        if part.is_over():
-            return not watch.is_over()
-        part.count(KICK)
+def _better(best: Plan, work: Exchange) -> Plan:
+    """Return the plan at work if its score is higher."""
+    least = best.score + BETTER * abs(best.score) if math.isfinite(best.score) else best.score
+    return work.plan.copy() if work.score > least else best
+
+
+def _wander(work: Exchange, limit: float, weight: float, cancel: CancelToken) -> bool:
+    """Perturb and improve repeatedly for a while; return whether to go on."""
+    part, first = cancel.share(WANDER_SECONDS), work.merit(limit, weight)
+    for _ in range(MOST_PERTURBATIONS * len(work.plan.kinds)):
+        if part.expired():
+            return not cancel.expired()
+        part.count(PERTURBATION)
         counts, loads, cost = work.plan.counts.copy(), work.loads.copy(), work.cost
         before = work.merit(limit, weight)
-        work.cheapen(limit, weight, _kick(work, limit))
+        work.cheapen(limit, weight, _perturbed(work, limit))
         if work.merit(limit, weight) > before:
             work.plan.counts[:], work.loads, work.cost = counts, loads, cost
     return work.merit(limit, weight) < first
 
 
-def _kick(work: Exchange, limit: float) -> list[int]:
+def _perturbed(work: Exchange, limit: float) -> list[int]:
     """Exchange single tasks of random machines, one too long among them; return the machines."""
     rng, plan, touched = work.rng, work.plan, []
     late = np.flatnonzero(work.loads > limit)
-    for kick in range(KICKS if len(plan.kinds) > 1 else 0):
+    for number in range(PERTURBATIONS if len(plan.kinds) > 1 else 0):
         a, b = rng.choice(len(plan.kinds), 2, replace=False).tolist()
-        a = int(rng.choice(late)) if len(late) and kick == 0 else a
+        a = int(rng.choice(late)) if len(late) and number == 0 else a
         mine, theirs = np.flatnonzero(plan.counts[a]), np.flatnonzero(plan.counts[b])
         if a == b or not len(mine) or not len(theirs):
             continue

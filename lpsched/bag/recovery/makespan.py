@@ -12,7 +12,7 @@ import numpy as np
 from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
 from lpsched.bag.schedule import Schedule, numbered
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #
 #     sum_h x_ih = n_i,      load_h = sum_i l_ih x_ih.
 #
-# Lengths are told in units of the bound that the prices y of the relaxation prove. With sum_h y_h = 1,
+# Lengths are in units of the bound that the prices y of the relaxation prove. With sum_h y_h = 1,
 #
 #     u_i = min_h e_ih y_h,      bound = sum_i n_i u_i,      l_ih = e_ih / bound,
 #     r_ih = (e_ih y_h - u_i) / bound >= 0      (reduced costs)
@@ -51,7 +51,7 @@ class Fleet:
     machine_types: Integers  # H: the type of each machine
     columns: Integers  # T x H: the fastest P-state of the pair
     lengths: Floats  # T x H: in units of the bound; inf where the task cannot run
-    prices: Floats  # H: what time on the machine is worth; they sum to 1
+    prices: Floats  # H: marginal value of time on the machine; they sum to 1
     reduced_costs: Floats  # T x H: inf where the task cannot run
 
     @property
@@ -70,7 +70,7 @@ class Fleet:
 
 
 def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
-    """Lay out the machines of a bag; prices that prove nothing are taken as equal."""
+    """Return the machines of a bag one by one; prices that prove nothing are taken as equal."""
     arrays = usable_arrays(bag)
     machine_types = np.repeat(np.arange(len(bag.machine_types)), arrays.machine_counts.astype(np.int64))
     usable = np.where(arrays.can_run, arrays.seconds, np.inf)
@@ -80,11 +80,11 @@ def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
     prices = np.maximum(np.array(machine_prices), 0.0)[machine_types]
     can_run = np.isfinite(seconds)
     timed = np.where(can_run, seconds, 0.0)
-    worth = np.where(can_run, timed * prices, np.inf)  # what the time of each pair is worth
-    if not arrays.task_counts @ worth.min(axis=1) > 0:
+    paid = np.where(can_run, timed * prices, np.inf)  # what the time of each pair costs
+    if not arrays.task_counts @ paid.min(axis=1) > 0:
         prices = np.ones(len(machine_types))
-        worth = np.where(can_run, timed, np.inf)
-    least = worth.min(axis=1)
+        paid = np.where(can_run, timed, np.inf)
+    least = paid.min(axis=1)
     value, whole = float(arrays.task_counts @ least), float(prices.sum())
     return Fleet(
         bag=bag,
@@ -93,7 +93,7 @@ def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
         columns=columns,
         lengths=seconds * (whole / value),
         prices=prices / whole,
-        reduced_costs=(worth - least[:, None]) / value,
+        reduced_costs=(paid - least[:, None]) / value,
     )
 
 
@@ -130,17 +130,17 @@ def schedule_of(fleet: Fleet, counts: Integers) -> Schedule:
 #
 #     f(g)  <-  min( f(g - l_qa),  f(g) + l_qb )      for each task q: on a, or on b.
 #
-# Loads of a are told apart only by the cell of a grid; the exact load rides along, so the grid loses
-# trade-offs and never tells a wrong one. The best trade-off is taken, with a little noise.
+# Loads of a differ only by the cell of a grid; the exact load is stored with it, so the grid loses trade-offs but never
+# returns a wrong one. The best trade-off is taken, with a little noise.
 #
-# Penalties start small and grow while a machine stays over T: who pays for even loads with dear pairs too
-# early gets stuck. When no machine is over, T falls; after many steps in vain, the search goes back to the
-# best state.
+# Penalties start small and grow while a machine stays over T: a search that pays for even loads with expensive pairs
+# too early gets stuck. When no machine is over, T falls; after many steps without gain, the search returns to the best
+# state.
 ITEMS: Final = 24  # tasks that may move in a step
 ALIKE: Final = 6  # of one type, at most
 CELLS: Final = 3000
 OFTEN: Final = 0.7  # how often a machine over the target comes first
-DEAREST: Final = 4e-3  # what a move may cost, even where T - 1 is less; the bound is 1
+MOST_EXTRA: Final = 4e-3  # what a move may cost, even where T - 1 is less; the bound is 1
 FIRST_TARGET: Final = 1.01
 SHRINK: Final = 0.9  # of the distance to the bound, from target to target
 PENALTY: Final = 0.2
@@ -155,7 +155,7 @@ STEP: Final = 6e-4  # seconds of work counted for a step
 
 
 class PairSearch:
-    """A search that can be run again and again: its present state and its best one, target and penalties."""
+    """A search that can be continued: its present state and its best one, target and penalties."""
 
     def __init__(self, fleet: Fleet, counts: Integers, rng: np.random.Generator) -> None:
         self.fleet, self.rng = fleet, rng
@@ -164,15 +164,15 @@ class PairSearch:
         self.target: float = min(FIRST_TARGET, self.target)
 
     def take(self, counts: Integers) -> None:
-        """Go on from a state that somebody else found."""
+        """Continue from a state that another search found."""
         self.best, self.least = counts, self.fleet.makespan(counts)
         self._start_again()
 
-    def run(self, watch: Watch) -> Integers:
-        """Search until the watch is over, or the bound is reached; return the best state so far."""
-        while not (watch.is_over() or self.least <= 1 + NEAR or self.fleet.size == 1):
+    def run(self, cancel: CancelToken) -> Integers:
+        """Search until the token has expired, or the bound is reached; return the best state so far."""
+        while not (cancel.expired() or self.least <= 1 + NEAR or self.fleet.size == 1):
             self._step()
-            watch.count(STEP)
+            cancel.count(STEP)
         return self.best
 
     def _start_again(self) -> None:
@@ -192,7 +192,14 @@ class PairSearch:
         elif self.loads.max() <= self.target:
             self._aim(float(self.loads.max()))
         self.steps_in_vain += 1
-        a, b = self._two()
+        # A machine, mostly one over the target, and another one.
+        over = self.prices * np.maximum(self.loads - self.target, 0.0)
+        a = int(self.rng.integers(self.fleet.size))
+        if self.rng.random() < OFTEN:
+            drawn = np.searchsorted(np.cumsum(over), self.rng.random() * over.sum(), side="right")
+            a = min(int(drawn), self.fleet.size - 1)
+        b = int(self.rng.integers(self.fleet.size - 1))
+        b += b >= a
         self._share_out(a, b)
         if self.loads[a] <= self.target:
             self.penalties[a] = max(self.penalties[a] * DOWN, PENALTY)
@@ -202,16 +209,6 @@ class PairSearch:
         if self.loads.max() < self.least - NEAR:
             self.best, self.least = self.counts.copy(), float(self.loads.max())
             self.steps_in_vain = 0
-
-    def _two(self) -> tuple[int, int]:
-        """Draw a machine, mostly one over the target, and another one."""
-        over = self.prices * np.maximum(self.loads - self.target, 0.0)
-        a = int(self.rng.integers(self.fleet.size))
-        if self.rng.random() < OFTEN:
-            drawn = np.searchsorted(np.cumsum(over), self.rng.random() * over.sum(), side="right")
-            a = min(int(drawn), self.fleet.size - 1)
-        b = int(self.rng.integers(self.fleet.size - 1))
-        return a, b + (b >= a)
 
     def _share_out(self, a: int, b: int) -> None:
         """Share out tasks of both machines anew, as well as the target allows."""
@@ -239,10 +236,10 @@ class PairSearch:
         """Return tasks of a and b that are cheapest to move, one entry each, and whether each is on a."""
         tasks, side = np.nonzero(self.counts[:, [a, b]])
         here, there = np.where(side == 0, a, b), np.where(side == 0, b, a)
-        dearer = self.fleet.reduced_costs[tasks, there] - self.fleet.reduced_costs[tasks, here]
-        cheap = np.flatnonzero(dearer < max(DEAREST, self.target - 1))
-        noise = 0.05 * DEAREST * self.rng.random(len(cheap))
-        cheap = cheap[np.argsort(dearer[cheap] + noise)][:ITEMS]
+        extra = self.fleet.reduced_costs[tasks, there] - self.fleet.reduced_costs[tasks, here]
+        cheap = np.flatnonzero(extra < max(MOST_EXTRA, self.target - 1))
+        noise = 0.05 * MOST_EXTRA * self.rng.random(len(cheap))
+        cheap = cheap[np.argsort(extra[cheap] + noise)][:ITEMS]
         alike = np.minimum(self.counts[tasks[cheap], here[cheap]], ALIKE)
         picked = np.repeat(cheap, alike)[:ITEMS]
         return tasks[picked], side[picked] == 0
@@ -270,7 +267,7 @@ def trade_offs(lengths_a: Floats, lengths_b: Floats, room: float) -> tuple[Float
 
 
 def chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
-    """Trace back which tasks are on a where its load is in this cell."""
+    """Return which tasks are on a where its load is in this cell, traced back."""
     on_a = np.zeros(len(cells), dtype=bool)
     for q in range(len(cells) - 1, -1, -1):
         if taken[q, cell]:
@@ -286,7 +283,7 @@ def chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
 #     min   t
 #     s.t.  sum_h x_ih       =  d_i    for each task type i
 #           sum_i l_ih x_ih  <= t      for each machine h
-#           0 <= x_ih <= d_i whole,    only where r_ih <= dearest and l_ih <= T, or where the pair is in use
+#           0 <= x_ih <= d_i whole,    only where r_ih <= most_cost and l_ih <= T, or where the pair is in use
 #
 # with lengths l and reduced costs r of the fleet. The present state is the start, and its makespan T the
 # limit of t. On all machines, a better state has no pair with r_ih > T - 1: so if that much is allowed, and
@@ -296,23 +293,22 @@ MOST_PAIRS: Final = 10_000  # HiGHS looks at its clock too rarely in a larger pr
 BETTER: Final = 1e-9
 
 
-def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float, watch: Watch) -> tuple[Integers, bool]:
-    """Return the state with these machines' tasks shared out anew, or the given one if that is no better.
-
-    The second answer tells whether the program was solved to the end; a large one is not even tried.
-    """
+def resolved(
+    fleet: Fleet, counts: Integers, machines: Integers, most_cost: float, cancel: CancelToken
+) -> tuple[Integers, bool]:
+    """Return a better state of these machines or the given one, and whether a program (not too large) was solved."""
     tasks = np.flatnonzero(counts[:, machines].any(axis=1))
     here = np.ix_(tasks, machines)
     present = counts[here]
     now = float(fleet.loads(counts)[machines].max())
-    cheap = (fleet.reduced_costs[here] <= dearest) & (fleet.lengths[here] <= now)
+    cheap = (fleet.reduced_costs[here] <= most_cost) & (fleet.lengths[here] <= now)
     i, h = np.nonzero(cheap | (present > 0))
     if len(i) > MOST_PAIRS:
         return counts, False
     program = _program(fleet.lengths[here][i, h], i, h, present.sum(axis=1), now)
     start = np.append(present[i, h], now).astype(float)
     whole = np.append(np.ones(len(i)), 0.0)
-    point = whole_point(program, watch=watch, whole=whole, start=start, gap=GAP)
+    point = whole_point(program, cancel=cancel, whole=whole, start=start, gap=GAP)
     if point is None:
         return counts, False
     found = counts.copy()
@@ -320,17 +316,17 @@ def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float,
     found[tasks[i], machines[h]] = point[:-1].astype(np.int64)
     kept = np.array_equal(found.sum(axis=1), counts.sum(axis=1))
     better = kept and fleet.loads(found)[machines].max() < now - BETTER
-    return found if better else counts, not watch.is_over()
+    return found if better else counts, not cancel.expired()
 
 
 def cheapest(fleet: Fleet, pairs: float) -> float:
-    """Return the reduced cost up to which there are so many pairs; inf if there are no more."""
+    """Return the reduced cost up to which there are that many `pairs`; inf if there are fewer."""
     costs = fleet.reduced_costs.ravel()
     return float(np.partition(costs, int(pairs))[int(pairs)]) if pairs < costs.size else np.inf
 
 
 def around_the_longest(fleet: Fleet, counts: Integers, size: int, rng: np.random.Generator) -> Integers:
-    """Draw so many machines: the one that works longest, and others."""
+    """Draw `size` machines: the one that works longest, and others."""
     longest = int(np.argmax(fleet.loads(counts)))
     others = rng.permutation(np.delete(np.arange(fleet.size), longest))
     return np.append(longest, others[: size - 1])
@@ -362,13 +358,13 @@ def _program(lengths: Floats, i: Integers, h: Integers, demand: Integers, now: f
 #                     then on the machine that works longest and some others: one more after a program that
 #                     was solved to the end in vain, one less after one that was not
 #
-# HiGHS works without Python's lock, so two cores are used; on one core they take turns. A round is so much
-# counted work for either, and the next begins when both are done: a rerun gives the same schedule, unless the
-# clock cuts it.
+# HiGHS works without Python's lock, so two cores are used; on one core they take turns. A round is a fixed amount of
+# counted work for either, and the next begins when both are done: a rerun gives the same schedule, unless the clock
+# cuts it.
 MOST_TASKS: Final = 20_000
 MOST_MACHINES: Final = 2_000
 MOST_CELLS: Final = 4_000_000  # task types x machines
-SECONDS: Final = 10.0  # of counted work, where the watch has no limit
+SECONDS: Final = 10.0  # of counted work, where the token has no limit
 ROUND: Final = 0.05  # of the work
 WHOLE: Final = (4, 6)  # rounds for programs on all machines: early, and from a good state
 FIRST_PAIRS: Final = 2.0  # for each task type, in the first program on all machines
@@ -377,51 +373,46 @@ FIRST_SIZE: Final = 5  # machines
 LEAST_SIZE: Final = 2
 
 
-def shorten(bag: Bag, relaxation: Relaxation, schedule: Schedule, watch: Watch, rng: np.random.Generator) -> Schedule:
+def shorten(
+    bag: Bag, relaxation: Relaxation, schedule: Schedule, cancel: CancelToken, rng: np.random.Generator
+) -> Schedule:
     """Return a schedule of a shorter makespan, or the given one if none is found.
 
     Each task runs in its fastest P-state, whatever energy that takes: so a bag with a power cap is left
-    alone, and so is one with very many tasks or machines. A watch without a limit on work gets `SECONDS`.
+    alone, and so is one with very many tasks or machines. A token without a limit on work gets `SECONDS`.
     """
-    if not fits_single_tasks(bag) or watch.is_over():
+    if not fits_single_tasks(bag) or cancel.expired():
         return schedule
-    fleet = fleet_of(bag, relaxation.machine_prices)
-    left = watch.work_left()
-    counts = _improved(fleet, counts_of(fleet, schedule), watch.share(left if math.isfinite(left) else SECONDS), rng)
-    shorter = fleet.makespan(counts) * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
-    return schedule_of(fleet, counts) if shorter else schedule
-
-
-def fits_single_tasks(bag: Bag) -> bool:
-    """Tell whether a bag has few enough tasks and machines, and no power cap."""
-    few = bag.tasks <= MOST_TASKS and bag.machines <= MOST_MACHINES
-    cells = len(bag.task_types) * bag.machines
-    return few and cells <= MOST_CELLS and bag.site.average_power_cap_watts is None
-
-
-def _improved(fleet: Fleet, best: Integers, watch: Watch, rng: np.random.Generator) -> Integers:
-    """Work in rounds until the watch is over, or nothing better can be found; return the best state."""
+    fleet, left = fleet_of(bag, relaxation.machine_prices), cancel.work_left()
+    cancel, best = cancel.share(left if math.isfinite(left) else SECONDS), counts_of(fleet, schedule)
     ours, theirs = rng.spawn(2)
-    work, least = ROUND * watch.work_left(), fleet.makespan(best)
+    work, least = ROUND * cancel.work_left(), fleet.makespan(best)
     pairs, programs = PairSearch(fleet, best, ours), _Programs(fleet, theirs)
     with ThreadPoolExecutor(1) as pool:
-        while not (watch.is_over() or least <= 1 + NEAR or programs.nothing_better):
+        while not (cancel.expired() or least <= 1 + NEAR or programs.nothing_better):
             if least < pairs.least:
                 pairs.take(best)
-            mine, other = watch.share(work), Watch(watch.left())  # apart: two threads must not count as one
+            mine, other = cancel.share(work), CancelToken(cancel.remaining())  # apart: each thread counts its own
             running = pool.submit(programs.run, best, other.share(work))
             found = []
             try:
                 found.append(pairs.run(mine))
             finally:
-                if watch.is_cut():
+                if cancel.is_cut():
                     other.stop()
                 found.append(running.result())
             for state in found:
                 if fleet.makespan(state) < least:
                     best, least = state, fleet.makespan(state)
-            watch.tell("single tasks", least - 1.0)
-    return best
+            cancel.report("single tasks", least - 1.0)
+    shorter = fleet.makespan(best) * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
+    return schedule_of(fleet, best) if shorter else schedule
+
+
+def fits_single_tasks(bag: Bag) -> bool:
+    """Return whether a bag has few enough tasks and machines, and no power cap."""
+    few = bag.tasks <= MOST_TASKS and bag.machines <= MOST_MACHINES and len(bag.task_types) * bag.machines <= MOST_CELLS
+    return few and bag.site.average_power_cap_watts is None
 
 
 @dataclass
@@ -435,34 +426,28 @@ class _Programs:
     _pairs: float = 0.0
     _size: int = FIRST_SIZE
 
-    def run(self, counts: Integers, watch: Watch) -> Integers:
+    def run(self, counts: Integers, cancel: CancelToken) -> Integers:
         """Return the state after programs for one round, or the given one if none helps."""
         self._whole += 1
         if self._whole > sum(WHOLE):
-            return self._on_some_machines(counts, watch)
+            return self._on_some_machines(counts, cancel)
         if self._whole in {1, WHOLE[0] + 1}:
             self._pairs = FIRST_PAIRS * len(counts)
-        return self._on_all_machines(counts, watch)
-
-    def _on_all_machines(self, counts: Integers, watch: Watch) -> Integers:
-        """Solve programs on all machines, over more and more pairs."""
-        every = np.arange(self.fleet.size)
-        while not watch.is_over() and not self.nothing_better:
-            makespan = self.fleet.makespan(counts)
-            dearest = min(cheapest(self.fleet, self._pairs), makespan - 1)
-            counts, solved = resolved(self.fleet, counts, every, dearest, watch)
+        while not cancel.expired() and not self.nothing_better:  # on all machines, over more and more pairs
+            most_cost = min(cheapest(self.fleet, self._pairs), self.fleet.makespan(counts) - 1)
+            counts, solved = resolved(self.fleet, counts, np.arange(self.fleet.size), most_cost, cancel)
             if not solved:
                 break
-            self.nothing_better = dearest >= self.fleet.makespan(counts) - 1  # nothing was left out
+            self.nothing_better = most_cost >= self.fleet.makespan(counts) - 1  # nothing was left out
             self._pairs *= 2
         return counts
 
-    def _on_some_machines(self, counts: Integers, watch: Watch) -> Integers:
+    def _on_some_machines(self, counts: Integers, cancel: CancelToken) -> Integers:
         """Solve programs on the longest machine and some others."""
-        dearest = cheapest(self.fleet, PAIRS * len(counts))
-        while not watch.is_over():
+        most_cost = cheapest(self.fleet, PAIRS * len(counts))
+        while not cancel.expired():
             some = around_the_longest(self.fleet, counts, self._size, self.rng)
-            found, solved = resolved(self.fleet, counts, some, dearest, watch)
+            found, solved = resolved(self.fleet, counts, some, most_cost, cancel)
             if found is counts:
                 grown = self._size + 1 if solved else max(LEAST_SIZE, self._size - 1)
                 self._size = min(self.fleet.size, grown)

@@ -1,4 +1,4 @@
-"""Plans: who runs how many of what, also from patterns; grouped by machines alike; and waiting under a power cap."""
+"""Plans: how many of each item every machine runs, also from patterns; grouped by equal machines; when they end."""
 
 from __future__ import annotations
 
@@ -21,18 +21,15 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats, Integers
 
 
-# From single machines to groups: machines of a type that run the same are one group.
-#
-# What a machine runs is told by columns, as everywhere in recovery: ``{(i, column): count}``.
+# From single machines to groups: machines of a type that run the same are one group. What a machine runs is given by
+# columns, as everywhere in recovery: ``{(i, column): count}``. Each machine runs its longest tasks first, ties by
+# index; groups come in the order of machine types.
 def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int]]]) -> Schedule:
-    """Return the schedule of machines ``(j, what it runs)``; idle ones may be left out.
-
-    Each machine runs its longest tasks first, ties by index; groups come in the order of machine types.
-    """
+    """Return the schedule of machines ``(j, what it runs)``; idle ones may be left out."""
     alike = Counter((j, tuple(sorted((cell, count) for cell, count in runs.items() if count))) for j, runs in machines)
     groups = []
     for (j, cells), number in sorted(alike.items()):
@@ -45,12 +42,10 @@ def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int
 
 
 # Plans: what every single machine runs, in arrays; made from patterns, and turned into schedules.
-#
-# Patterns that were chosen to cover all tasks may run some twice and, where machines were too few, leave
-# others out. Of a task type that is run too often, the dearest are dropped; those left out go, longest first,
-# where they cost least. A second by which a machine then is later than the limit has a price that rises with
-# it.
-LATE: Final = 2.0  # times what a second is worth: one above the limit
+# Patterns that were chosen to cover all tasks may run some twice and, where machines were too few, leave others out. Of
+# a task type that is run too often, the most expensive are dropped; those left out go, longest first, where they cost
+# least. A second by which a machine then is later than the limit has a price that rises with it.
+LATE: Final = 2.0  # times the value of a second: the price of one above the limit
 STEEP: Final = 100.0  # by how much that price rises from the limit to twice the limit
 
 
@@ -74,7 +69,7 @@ class Plan:
 
     @property
     def score(self) -> float:
-        """What the plan is worth."""
+        """The score of the plan."""
         return self.items.score(self.cost, self.items.end(float(self.loads.max()), self.joules))
 
     @property
@@ -102,10 +97,17 @@ class Plan:
 def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
     """Return a plan whose machines run these patterns, corrected to run every task once."""
     plan, firsts = _idle(items)
+    counts = plan.counts
     for pattern in chosen:
-        plan.counts[firsts[pattern.machine]] = pattern.counts
+        counts[firsts[pattern.machine]] = pattern.counts
         firsts[pattern.machine] += 1
-    _drop(plan)
+    extras = items.tasks_in(counts).sum(axis=0) - items.tasks
+    for i in np.flatnonzero(extras > 0):  # run too often: the most expensive are dropped
+        own = np.flatnonzero(items.task_of == i)
+        costs = items.costs[own].T[plan.kinds]
+        for _ in range(int(extras[i])):
+            machine, k = divmod(int(np.argmax(np.where(counts[:, own] > 0, costs, -np.inf))), len(own))
+            counts[machine, own[k]] -= 1
     _place(plan, limit)
     return plan
 
@@ -128,22 +130,10 @@ def _idle(items: Items) -> tuple[Plan, Integers]:
     return Plan(items, kinds, counts), np.concatenate(([0], np.cumsum(items.machines)))
 
 
-def _drop(plan: Plan) -> None:
-    """Drop the dearest of the tasks that are run too often."""
-    items, counts = plan.items, plan.counts
-    extras = items.tasks_in(counts).sum(axis=0) - items.tasks
-    for i in np.flatnonzero(extras > 0):
-        own = np.flatnonzero(items.task_of == i)
-        costs = items.costs[own].T[plan.kinds]
-        for _ in range(int(extras[i])):
-            machine, k = divmod(int(np.argmax(np.where(counts[:, own] > 0, costs, -np.inf))), len(own))
-            counts[machine, own[k]] -= 1
-
-
 def _place(plan: Plan, limit: float) -> None:
     """Place the tasks that are left out, longest first."""
     items, counts, loads = plan.items, plan.counts, plan.loads
-    worth = LATE * items.second_worth(plan.cost, limit)
+    second = LATE * items.value_of_second(plan.cost, limit)
     missing = items.tasks - items.tasks_in(counts).sum(axis=0)
     soonest = items.seconds.min(axis=1).reshape(len(missing), -1).min(axis=1)
     for i in np.argsort(-soonest):
@@ -151,7 +141,7 @@ def _place(plan: Plan, limit: float) -> None:
         costs, seconds = items.costs[own].T[plan.kinds], items.seconds[own].T[plan.kinds]
         for _ in range(int(missing[i])):
             late = np.maximum(0.0, loads[:, np.newaxis] + seconds - limit)
-            price = costs + worth * late * (1.0 + STEEP * late / limit)
+            price = costs + second * late * (1.0 + STEEP * late / limit)
             machine, k = divmod(int(np.argmin(price)), len(own))
             counts[machine, own[k]] += 1
             loads[machine] += seconds[machine, k]
@@ -161,15 +151,15 @@ def _place(plan: Plan, limit: float) -> None:
 #
 #     min  sum cost_P y_P + sum big_i s_i    s.t.    sum_P a_iP y_P + s_i >= n_i,    sum_{P of j} y_P <= m_j
 #
-# over patterns that take no longer than the limit; y should be whole. Two ways to get there:
+# over patterns that take no longer than the limit; y should be whole. Two heuristics:
 #
-#     dive    keep the whole parts of y, or else round up the largest fractions; the tasks and machines that
-#             are left are a smaller program of the same kind, with patterns of their own. Its prices find them
-#             (knapsacks), and a short integer program settles the last few machines.
-#     choose  one integer program over the patterns with the least reduced costs, and more patterns near them,
-#             found with prices that are shaken a little. Good where a machine runs few tasks.
+#     diving             fix the whole parts of y, or else round up the largest fractions; the tasks and machines left
+#                        are a smaller program of the same kind, with patterns of their own. Its prices find them
+#                        (knapsacks), and a short integer program settles the last few machines.
+#     restricted master  one integer program over the patterns with the least reduced costs, and more patterns near
+#                        them, found with perturbed prices. Good where a machine runs few tasks.
 #
-# Neither proves anything. What is covered twice or not at all is for `plan_of` to settle.
+# Neither proves anything. What is covered twice or not at all is corrected by `plan_of`.
 WHOLE: Final = 1e-6
 LARGE: Final = 0.1  # the smallest fraction that is rounded up
 ROUNDED_UP: Final = 0.15  # of the machines left, at a time
@@ -178,9 +168,9 @@ ROUNDS: Final = 6  # of pricing, after some patterns were kept
 FIRST_ROUNDS: Final = 60
 AT_ONCE: Final = 2
 MOST_PATTERNS: Final = 1_500  # in an integer program
-SHAKEN: Final = ((0.02, 6), (0.1, 6))  # by how much prices are shaken, and how often
-MORE_SHAKEN: Final = ((0.02, 15),)
-SHAKEN_AT_ONCE: Final = 4
+PERTURBED: Final = ((0.02, 6), (0.1, 6))  # by how much prices are perturbed, and how often
+MORE_PERTURBED: Final = ((0.02, 15),)
+PERTURBED_AT_ONCE: Final = 4
 SLACK: Final = 2.0  # between what a variable can be and its upper limit
 LAST_SECONDS: Final = 0.6  # of counted work
 CHOICE_SECONDS: Final = 3.0
@@ -196,7 +186,7 @@ class Cover:
     items: Items
     limit: float
     solver: Solver
-    watch: Watch
+    cancel: CancelToken
     cells: int
     patterns: list[Pattern] = field(default_factory=list)
     tasks: Integers = field(init=False)  # left to run
@@ -210,7 +200,7 @@ class Cover:
         self._known = {(each.machine, each.counts.tobytes()) for each in self.patterns}
         program = self._empty().with_columns(self._columns(self.patterns))
         self._master: Master = self.solver.master(program)
-        self.solution: LpSolution = self._master.solve(self.watch)
+        self.solution: LpSolution = self._master.solve(self.cancel)
 
     @property
     def shares(self) -> Floats:
@@ -220,20 +210,20 @@ class Cover:
     def improve(self, rounds: int) -> None:
         """Price patterns of what is left, and solve again, while that finds new ones."""
         for _ in range(rounds):
-            if self.watch.is_over() or not self.add(self._priced(self._prices(), AT_ONCE)):
+            if self.cancel.expired() or not self.add(self._priced(self._prices(), AT_ONCE)):
                 return
-            self.solution = self._master.solve(self.watch)
+            self.solution = self._master.solve(self.cancel)
 
-    def shake(self, rng: np.random.Generator, ways: Iterable[tuple[float, int]]) -> None:
+    def perturb(self, rng: np.random.Generator, ways: Iterable[tuple[float, int]]) -> None:
         """Find more patterns near the best ones: price with prices that are a little off."""
         prices = self._prices()
         for noise, times in ways:
             for _ in range(times):
-                if self.watch.is_over():
+                if self.cancel.expired():
                     return
-                shaken = prices * (1.0 + noise * rng.standard_normal(len(prices)))
-                self.add(self._priced(shaken, SHAKEN_AT_ONCE))
-        self.solution = self._master.solve(self.watch)
+                perturbed = prices * (1.0 + noise * rng.standard_normal(len(prices)))
+                self.add(self._priced(perturbed, PERTURBED_AT_ONCE))
+        self.solution = self._master.solve(self.cancel)
 
     def add(self, patterns: Iterable[Pattern]) -> int:
         """Add the patterns that are new; return how many."""
@@ -246,13 +236,13 @@ class Cover:
         return len(fresh)
 
     def keep(self, kept: dict[int, int]) -> None:
-        """Take tasks and machines out of the program: these patterns, so many times, are settled."""
+        """Take tasks and machines out of the program: these patterns, each as often as given, are fixed."""
         for number, times in kept.items():
             pattern = self.patterns[number]
             self.tasks = np.maximum(self.tasks - times * self.items.tasks_in(pattern.counts), 0)
             self.machines[pattern.machine] -= times
         self._master.change_limits(self._master.program.upper, *self._row_limits())
-        self.solution = self._master.solve(self.watch)
+        self.solution = self._master.solve(self.cancel)
 
     def whole(self, gap: float, seconds: float) -> list[Pattern]:
         """Return whole patterns for what is left, by a short integer program; none if it finds none."""
@@ -265,8 +255,8 @@ class Cover:
         chosen = [usable[number] for number in np.argsort(reduced, kind="stable")[:MOST_PATTERNS]]
         program = self._empty().with_columns(self._columns(chosen))
         program = program.with_limits(program.upper, *self._row_limits())
-        share = self.watch.share(min(seconds, OF_WORK * self.watch.work_left()))
-        point = whole_point(program, watch=share, gap=gap)
+        share = self.cancel.share(min(seconds, OF_WORK * self.cancel.work_left()))
+        point = whole_point(program, cancel=share, gap=gap)
         if point is None:
             return []
         times = point[len(self.tasks) :].astype(np.int64)
@@ -277,13 +267,13 @@ class Cover:
         return np.where(np.isfinite(multipliers), multipliers * self.unit, 0.0)
 
     def _priced(self, prices: Floats, number: int) -> Iterable[Pattern]:
-        """Yield patterns of what is left that are worth most at these prices."""
+        """Yield the most valuable patterns of what is left at these prices."""
         items = self.items
         limits = self.tasks[items.task_of]
         for j in np.flatnonzero(self.machines > 0).tolist():
             values = prices[items.task_of] - items.costs[:, j]
             filled = good_fillings(items.seconds[:, j], values, limits, self.limit, Grid(self.cells, number))
-            self.watch.count(filled.work)
+            self.cancel.count(filled.work)
             for counts in filled.counts:
                 yield items.pattern(j, counts)
 
@@ -291,7 +281,7 @@ class Cover:
         """Return the program without patterns: nothing is run."""
         items, lp = self.items, LpBuilder("cover")
         s = lp.variables("s", upper=SLACK * items.tasks.astype(float))
-        lp.objective([(s, items.dear(self.limit) / self.unit)])
+        lp.objective([(s, items.penalties(self.limit) / self.unit)])
         i, n, m = np.arange(len(items.tasks)), items.tasks.astype(float), items.machines.astype(float)
         lp.between_each([f"demand[{each}]" for each in i], [(i, s, 1.0)], n, np.inf)
         lp.at_most_each([f"machines[{j}]" for j in range(len(m))], [], m)
@@ -310,11 +300,11 @@ class Cover:
         return np.append(self.tasks, no_least), np.append(no_most, self.machines)
 
 
-def dive(cover: Cover, rng: np.random.Generator) -> Plan | None:
-    """Return a plan by rounding again and again, `None` if time ran out; the program is used up."""
+def diving_heuristic(cover: Cover, rng: np.random.Generator) -> Plan | None:
+    """Return a plan by repeated rounding, `None` if time ran out; the program is used up."""
     chosen: list[Pattern] = []
     while cover.tasks.sum() > 0:
-        if cover.watch.is_over():
+        if cover.cancel.expired():
             return None
         kept = _next_kept(cover)
         if not kept:
@@ -323,14 +313,14 @@ def dive(cover: Cover, rng: np.random.Generator) -> Plan | None:
         cover.keep(kept)
         cover.improve(ROUNDS)
     if cover.tasks.sum() > 0 and cover.machines.sum() > 0:
-        cover.shake(rng, SHAKEN)
+        cover.perturb(rng, PERTURBED)
         chosen += cover.whole(LAST_GAP, LAST_SECONDS)
     return plan_of(cover.items, chosen, cover.limit)
 
 
-def choose(cover: Cover, rng: np.random.Generator) -> Plan | None:
+def restricted_master_heuristic(cover: Cover, rng: np.random.Generator) -> Plan | None:
     """Return a plan by one integer program, `None` if that found nothing in time."""
-    cover.shake(rng, MORE_SHAKEN)
+    cover.perturb(rng, MORE_PERTURBED)
     chosen = cover.whole(CHOICE_GAP, CHOICE_SECONDS)
     return plan_of(cover.items, chosen, cover.limit) if chosen else None
 
@@ -352,7 +342,7 @@ def _next_kept(cover: Cover) -> dict[int, int]:
     return kept
 
 
-# When a schedule ends: all machines stay on until then, and waiting lowers the average power.
+# When a schedule ends: all machines stay on until then, and idle time lowers the average power.
 #
 # For given tasks x, with D(x) their joules above idle and H = P - I what the cap leaves above the idle floor,
 # the cap allows the makespans t with D(x) <= H t. The shortest one,

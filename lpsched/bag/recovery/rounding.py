@@ -38,10 +38,7 @@ LEAST_GAIN: Final = 1e-6  # of what the excess costs
 
 
 def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, int]]:
-    """Return, for each task type, how many of its tasks each column gets; columns with none are left out.
-
-    Every total is exact, whatever the solver's tolerances were.
-    """
+    """Return how many tasks of each type each column gets, without columns with none; every total is exact."""
     return [_round_row(i, row, count) for i, (row, count) in enumerate(zip(shares.tolist(), task_counts, strict=True))]
 
 
@@ -50,7 +47,7 @@ def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
     pairs = [(c, share.as_integer_ratio()) for c, share in enumerate(row) if 0 < share < math.inf]
     if not pairs:
         raise SolverError(f"the relaxation leaves task type {i} without a machine")
-    if len(pairs) == 1:  # most rows of a corner
+    if len(pairs) == 1:  # most rows of a vertex
         return {pairs[0][0]: count}
     common = max(denominator for _, (_, denominator) in pairs)
     shares = {column: numerator * (common // denominator) for column, (numerator, denominator) in pairs}
@@ -64,11 +61,8 @@ def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
-    """What one task of each type takes in each column: of its machine type's time, and of a power cap.
-
-    A sum over all tasks has an entry for each machine type, and under a cap one more.
-    """
+class Usage:
+    """What one task of each type uses in each column: sums have an entry for each machine type, and one for the cap."""
 
     time: Floats  # task types x columns
     machine_of: Integers  # of each column
@@ -76,7 +70,7 @@ class Takes:
     under_cap: Floats | None = None  # task types x columns
 
     def sums(self, tasks: Iterable[tuple[int, int, int]]) -> Floats:
-        """Return what tasks take in all, told as (task type, column, count)."""
+        """Return what tasks, given as (task type, column, count), use in all."""
         sums = np.zeros(self.machines + (self.under_cap is not None))
         for i, column, count in tasks:
             sums[self.machine_of[column]] += count * self.time[i, column]
@@ -105,9 +99,8 @@ def ease(
 ) -> list[dict[int, int]]:
     """Return counts after moves of single tasks that lower the cost and what the sums exceed their limits by.
 
-    What is lowered is cost + weight * sum of max(0, excess), where `excess` is how far each sum is above its
-    limit. Of all sets of up to two moves the best is made, or of up to three where none of these helps, again
-    and again.
+    What is lowered is cost + weight * sum of max(0, excess), where `excess` is how far each sum is above its limit. Of
+    all sets of up to two moves the best is made, or of up to three where none of these helps, again and again.
     """
     eased = [dict(row) for row in counts]
     changes = np.vstack([*(move.change for move in moves), np.zeros_like(excess)])
@@ -120,15 +113,9 @@ def ease(
         for sets, cost, change in larger:
             merit = cost + weight * (np.maximum(excess + change, 0.0).sum(axis=1) - before)
             better = np.flatnonzero(merit < least)
-            best = next(
-                (
-                    number
-                    for number in better[np.argsort(merit[better], kind="stable")[:TRIES]].tolist()
-                    if _moved(eased, [moves[each] for each in sets[number].tolist() if each >= 0])
-                ),
-                None,
-            )
-            if best is not None:
+            tried = better[np.argsort(merit[better], kind="stable")[:TRIES]].tolist()
+            made = (k for k in tried if _moved(eased, [moves[each] for each in sets[k].tolist() if each >= 0]))
+            if (best := next(made, None)) is not None:
                 excess = excess + change[best]
                 break
         else:
@@ -136,11 +123,8 @@ def ease(
     return eased
 
 
-def moves_of(counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, takes: Takes) -> list[Move]:
-    """Return the moves of single tasks whose new column has the least reduced costs: some of them.
-
-    Costs are of one task, task types x columns, and infinite where it cannot run.
-    """
+def moves_of(counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, usage: Usage) -> list[Move]:
+    """Return moves of single tasks to columns with the least reduced costs; costs are inf where a task cannot run."""
     held = [(i, a) for i, row in enumerate(counts) for a in row if np.isfinite(costs[i, a])]
     if not held:
         return []
@@ -152,21 +136,21 @@ def moves_of(counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Flo
         place, b = divmod(number, order.shape[1])
         if np.isfinite(order[place, b]):
             i, a = held[place]
-            change = takes.sums(((i, b, 1), (i, a, -1)))
+            change = usage.sums(((i, b, 1), (i, a, -1)))
             moves.append(Move(i, a, b, float(costs[i, b] - costs[i, a]), change))
     return moves
 
 
 @cache
 def _sets_of(moves: int, size: int) -> Integers:
-    """Return all sets of so many moves or fewer by their numbers, -1 for none."""
+    """Return all sets of up to `size` moves by their numbers, -1 for none."""
     numbers = np.meshgrid(*[np.arange(-1, moves)] * size, indexing="ij")
     sets = np.stack(numbers, axis=-1).reshape(-1, size)
     return sets[(np.diff(sets, axis=1) <= 0).all(axis=1) & (sets[:, 0] >= 0)]
 
 
 def _moved(counts: list[dict[int, int]], moves: list[Move]) -> bool:
-    """Make these moves, if the columns have the tasks for them; tell whether that was done."""
+    """Make these moves, if the columns have the tasks for them; return whether that was done."""
     after: dict[tuple[int, int], int] = {}
     for move in moves:
         for column, more in ((move.a, -1), (move.b, 1)):
@@ -189,12 +173,11 @@ def _moved(counts: list[dict[int, int]], moves: list[Move]) -> bool:
 #
 #     R_g + q e,   q = 0, 1, 2, ...,   each m_g times.
 #
-# Write R_g = R_min + (k_g + f_g) e with whole k_g and 0 <= f_g < 1. The starts with k_g + q < Q number
-# sum_g m_g max(0, Q - k_g): take the largest Q for which this is at most n, then one more task per machine
-# among the groups with k_g <= Q, smallest f_g first, until n is reached. The last group may have to be
-# split in two. So a task type costs one sort of the groups and adds at most one group; the cost depends
-# on neither the number of tasks nor the number of machines. The multiset of machine loads is that of
-# placing the tasks one by one, up to the rounding of sums.
+# Write R_g = R_min + (k_g + f_g) e with whole k_g and 0 <= f_g < 1. The starts with k_g + q < Q number sum_g m_g max(0,
+# Q - k_g): take the largest Q for which this is at most n, then one more task per machine among the groups with k_g <=
+# Q, smallest f_g first, until n is reached. The last group may have to be split in two. So a task type costs one sort
+# of the groups and adds at most one group; the cost depends on neither the number of tasks nor the number of machines.
+# The multiset of machine loads is that of placing the tasks one by one, up to the rounding of sums.
 #
 # Source: Tarplee, Maciejewski and Siegel, 2014, algorithm 2 (task by task).
 @dataclass(slots=True)
@@ -209,7 +192,7 @@ Known: TypeAlias = dict[tuple[int, Work], list[MachineGroup]]  # machine types t
 
 
 def place(bag: Bag, counts: Sequence[Mapping[int, int]], known: Known | None = None) -> Schedule:
-    """Put whole tasks on machines: ``counts[i][column]`` tasks of type i run in that column's mode.
+    """Return a schedule of whole tasks: ``counts[i][column]`` tasks of type i run in that column's mode.
 
     Ties go to the lowest index, so a rerun gives the same schedule. `known` is for many schedules of one bag:
     a machine type that is given the same work again is looked up there.

@@ -3,10 +3,10 @@
 A deadline may be met by the relaxation and missed by the whole tasks it is rounded to. In order, until one
 schedule is found that meets it:
 
-    relaxation   rounded and placed; if that is too late, its loads evened out ,
+    relaxation   rounded and placed; if that is too late, its loads balanced,
                  then single tasks exchanged between machines of all types (`bag/recovery/exchange.py`)
-    ladder       the same for relaxations that give a machine type which is too late so much less time
-                 (`bag/recovery/deadline.py`), again and again; once a schedule is in time, the times between
+    ladder       the same for relaxations that give a machine type which is too late that much less time
+                 (`bag/recovery/deadline.py`), repeatedly; once a schedule is in time, the times between
                  those of the last two are bisected
     fastest      the same for the fastest relaxation
     search       where tasks are few, assignments one by one (`bag/recovery/deadline.py`)
@@ -26,14 +26,14 @@ import numpy as np
 
 from lpsched.bag.arrays import Items, items_of
 from lpsched.bag.cost import cost_model
-from lpsched.bag.problem import ENERGY, Objective, Question, proved_makespan
+from lpsched.bag.problem import ENERGY, Objective, Problem, proved_makespan
 from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines, search, shorter_deadlines
-from lpsched.bag.recovery.exchange import Exchange, levelled
+from lpsched.bag.recovery.exchange import Exchange, load_balanced
 from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
-from lpsched.bag.recovery.rounding import Known, Takes, ease, moves_of, place, round_shares
+from lpsched.bag.recovery.rounding import Known, Usage, ease, moves_of, place, round_shares
 from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.model.provenance import relative_gap
 from lpsched.units import lower_text, number, upper_text
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats
 
-LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
+LIMITS: Final = {"after-deadline", "over-power-cap"}  # a schedule may miss these without a bug of ours
 MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks
 LEAST_CUT: Final = 1e-5  # of the deadline, beyond what a machine type was too late
 OVERLOAD: Final = 40.0  # times what a machine costs a second: one above the limit
@@ -78,9 +78,22 @@ class _Missed:
 def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
     """Return the best verified schedule that comes of the relaxation."""
     found = _found(bag, objective, relaxation, solver)
-    if isinstance(found, _Missed):
-        raise _error(bag, found, solver)
-    return best_of(objective, found)
+    if not isinstance(found, _Missed):
+        return best_of(objective, found)
+    deadline, shortest = bag.site.deadline_seconds, found.shortest
+    if deadline is None or shortest is None:
+        raise NotFoundError(
+            f"{bag.name}: no schedule was found within the limits, and none proved impossible: {found.sentence}"
+        )
+    if not found.is_proved:
+        raise too_late(bag, shortest, proved_makespan(bag, solver))
+    under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
+    reached = f"; the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
+    raise InfeasibleError(
+        f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
+        f"{under} (proved: all assignments were searched){reached}; "
+        "give it more time, more machines or fewer tasks"
+    )
 
 
 def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
@@ -89,22 +102,19 @@ def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
     return max(found, key=lambda each: sign * objective.value(each.measured))
 
 
-def gap_of(question: Question, found: Recovered | None, bound: float) -> float | None:
+def gap_of(problem: Problem, found: Recovered | None, bound: float) -> float | None:
     """Return the relative gap between a schedule and the bound; `None` if it is not known."""
-    return None if found is None else relative_gap(question.objective.value(found.measured), bound)
+    return None if found is None else relative_gap(problem.objective.value(found.measured), bound)
 
 
-def is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
-    """Tell whether a schedule is known to be as near to the bound as the gap."""
-    distance = gap_of(question, found, bound)
+def is_close(problem: Problem, found: Recovered | None, bound: float, gap: float) -> bool:
+    """Return whether a schedule is known to be as near to the bound as the gap."""
+    distance = gap_of(problem, found, bound)
     return distance is not None and distance <= gap
 
 
-def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
-    """Return verified schedules to choose from, waiting included where it may be; or the limit all miss.
-
-    As long as the relaxation is the same, they are the same at any price of the bag.
-    """
+def candidates(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
+    """Return verified schedules, the same at any price, with do-not-run if allowed; or the limit that all miss."""
     found = _found(bag, objective, relaxation, solver)
     return found.sentence if isinstance(found, _Missed) else found
 
@@ -116,13 +126,13 @@ def _found(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solve
     found = verified_schedule(bag, relaxation)
     if isinstance(found, str):
         return _Missed(found)
-    earns = (found.measured.profit_per_hour or 0.0) > 0  # waiting never does
-    return [found, waiting(bag)] if objective.maximise and not earns else [found]
+    earns = (found.measured.profit_per_hour or 0.0) > 0  # the do-not-run schedule never does
+    return [found, do_not_run_schedule(bag)] if objective.maximise and not earns else [found]
 
 
-def waiting(bag: Bag) -> Recovered:
+def do_not_run_schedule(bag: Bag) -> Recovered:
     """Return the schedule that runs nothing, where no deadline forces the work."""
-    return Recovered(NOTHING, _sound(examine(bag, NOTHING, may_wait=True)))
+    return Recovered(NOTHING, _valid(examine(bag, NOTHING, may_wait=True)))
 
 
 class Memory:
@@ -141,10 +151,7 @@ def verified_schedule(bag: Bag, relaxation: Point, *, memory: Memory | None = No
 
 
 def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> Recovered | str:
-    """Return the schedule of a vertex of the energy/makespan front, or the limit that it misses.
-
-    Where it misses a deadline, the one with the least energy of those that were found within it.
-    """
+    """Return a vertex's schedule, or the limit it misses; if that is a deadline, the least energy found within it."""
     own = verified_schedule(bag, vertex, memory=memory)
     if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
         return own
@@ -157,10 +164,10 @@ def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None
     examined = examine(bag, schedule, tables=tables)
     if examined.violations and {each.code for each in examined.violations} <= LIMITS:
         return examined.violations[0].sentence
-    return Recovered(schedule, _sound(examined))
+    return Recovered(schedule, _valid(examined))
 
 
-def _sound(examined: Examined) -> Measurement:
+def _valid(examined: Examined) -> Measurement:
     """Return the measurement of a schedule that breaks no rule; one that does is never an answer."""
     if examined.measured is None:
         raise InvalidScheduleError("; ".join(each.sentence for each in examined.violations[:9]))
@@ -176,17 +183,17 @@ class _Attempts:
     items: Items
     late_too: bool  # a loss is spread until the deadline: a second ending to try
     memory: Memory
-    excess: Floats  # of the last one, by machine type and last by waiting for the cap
+    excess: Floats  # of the last one, by machine type, and in the last entry by idling for the cap
     found: list[Recovered] = field(default_factory=list)
     missed: str = ""
     shortest: float = math.inf  # the makespan that came nearest
     missing: Schedule | None = None  # the last schedule that was too late
 
     def attempt(self, counts: Sequence[dict[int, int]]) -> bool:
-        """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
+        """Place tasks, balance the loads where that is too late, and keep what is in time; return whether it is."""
         schedule = place(self.bag, counts, self.memory.placed)
         if max(self._loads(schedule)) > self.deadline:
-            schedule = levelled(self.bag, schedule, self.deadline)
+            schedule = load_balanced(self.bag, schedule, self.deadline)
         return self.keep(schedule)
 
     def exchange(self) -> None:
@@ -195,10 +202,10 @@ class _Attempts:
         if schedule is not None and self.excess[:-1].any() and fits_exchanges(bag):
             plan = plan_of_schedule(bag, self.items, schedule)
             second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
-            self.keep(levelled(bag, repaired(bag, plan, self.deadline, OVERLOAD * second), self.deadline))
+            self.keep(load_balanced(bag, repaired(bag, plan, self.deadline, OVERLOAD * second), self.deadline))
 
     def keep(self, schedule: Schedule) -> bool:
-        """Verify a schedule with its endings, and keep those in time; tell whether there is one."""
+        """Verify a schedule with its endings, and keep those in time; return whether there is one."""
         loads = self._loads(schedule)
         longest = max(loads)
         self.excess = np.maximum(0.0, np.append(loads, 0.0) / self.deadline - 1.0)
@@ -230,17 +237,14 @@ class _Attempts:
 
 
 def repaired(bag: Bag, plan: Plan, limit: float, weight: float) -> Schedule:
-    """Return the schedule of a plan after exchanges of single tasks, until no load is above the limit.
-
-    `weight` is what a second above the limit costs.
-    """
-    work = Exchange(plan, Watch(), np.random.default_rng(0), most_items=0)
+    """Return the schedule of a plan after exchanges that lower loads to the limit; a second above it costs `weight`."""
+    work = Exchange(plan, CancelToken(), np.random.default_rng(0), most_items=0)
     work.repair(limit, weight)
     return work.plan.schedule(bag)
 
 
 def fits_exchanges(bag: Bag) -> bool:
-    """Tell whether a bag is small enough for exchanges of single tasks."""
+    """Return whether a bag is small enough for exchanges of single tasks."""
     return bag.machines * len(bag.task_types) * max(1, len(bag.modes) // len(bag.machine_types)) <= MOST_CELLS
 
 
@@ -279,7 +283,7 @@ def _climb_down(attempts: _Attempts, shorter: ShorterDeadlines, top: float) -> N
     cut = too_long = more = np.zeros_like(attempts.excess)
 
     def is_in_time(cut: Floats) -> bool | None:
-        """Tell whether a schedule of so much less time is in time; `None` if the program has no solution."""
+        """Return whether a schedule with that much less time is in time; `None` if the program has no solution."""
         shares = top * (1.0 - cut)
         point = shorter.cheapest(shares)
         return None if point is None else attempts.attempt(_eased(attempts.bag, shorter, point, shares))
@@ -309,36 +313,18 @@ def _rounded(bag: Bag, point: Point) -> list[dict[int, int]]:
 
 def _eased(bag: Bag, shorter: ShorterDeadlines, point: Shortened, shares: Floats) -> list[dict[int, int]]:
     """Round, then move tasks that cost little to move until no machine type has more than its share."""
-    scales, arrays, cap = shorter.scales, shorter.scales.arrays, shorter.scales.cap
+    scaling, arrays, cap = shorter.scaling, shorter.scaling.arrays, shorter.scaling.cap
     counts, tasks = _rounded(bag, point), arrays.task_counts[:, np.newaxis]
     under_cap = None if cap is None else cap.loads / tasks
-    takes = Takes(scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), under_cap)
-    excess = takes.all_of(counts) - shorter.limits(shares)
+    usage = Usage(scaling.loads / tasks, arrays.machine_of, len(arrays.machine_counts), under_cap)
+    excess = usage.all_of(counts) - shorter.limits(shares)
     if excess.max() <= 0:
         return counts
-    return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, takes), excess, point.weight)
-
-
-def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFoundError:
-    """Return what to say where no schedule was found."""
-    deadline, shortest = bag.site.deadline_seconds, missed.shortest
-    if deadline is None or shortest is None:
-        return NotFoundError(
-            f"{bag.name}: no schedule was found within the limits, and none proved impossible: {missed.sentence}"
-        )
-    if not missed.is_proved:
-        return too_late(bag, shortest, proved_makespan(bag, solver))
-    under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
-    reached = f"; the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
-    return InfeasibleError(
-        f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
-        f"{under} (proved: all assignments were searched){reached}; "
-        "give it more time, more machines or fewer tasks"
-    )
+    return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, usage), excess, point.weight)
 
 
 def too_late(bag: Bag, shortest: float, least: float) -> InfeasibleError | NotFoundError:
-    """Return what to say where the shortest schedule found is too late; `least` is proved."""
+    """Return the error where the shortest schedule found is too late; `least` is proved."""
     deadline = bag.site.deadline_seconds
     assert deadline is not None
     under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""

@@ -9,87 +9,78 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from lpsched.bag.problem import Question, proved_makespan
-from lpsched.bag.recovery.exchange import OVERLOAD, levelled, polish
-from lpsched.bag.recovery.plans import FIRST_ROUNDS, Cover, Plan, choose, dive, ended, plan_of_schedule
+from lpsched.bag.problem import Problem, proved_makespan
+from lpsched.bag.recovery import plans, stages
+from lpsched.bag.recovery.exchange import OVERLOAD, load_balanced, local_search
+from lpsched.bag.recovery.plans import Plan
 from lpsched.bag.recovery.rounding import place
-from lpsched.bag.recovery.stages import (
-    Recovered,
-    best_of,
-    examined_schedule,
-    fits_exchanges,
-    gap_of,
-    is_close,
-    repaired,
-)
+from lpsched.bag.recovery.stages import Recovered, is_close
 from lpsched.bag.search.makespan_intervals import IntervalSearch, Leaf, Scoring, scoring_of
 from lpsched.errors import SolverError
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder, Solver
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats, Integers
 
 
-# Balanced answers: a rounded linear program whose loads are evened out, in some milliseconds.
+# Load balancing after rounding, in some milliseconds.
 #
 # What a rounded program loses, it loses mostly where tasks are placed one by one on machines of a type: where
 # each runs few, the longest machine works for longer than the others, and everything waits for it. In order,
 # each starting from the best so far:
 #
-#     level      tasks change places between machines of a type, at no cost (`bag/recovery/exchange.py`)
+#     balance    tasks change places between machines of a type, at no cost (`bag/recovery/exchange.py`)
 #     exchange   single tasks change places between machines of all types, until none is longer than the mean
-#                of the fullest type and a little (`bag/recovery/exchange.py`); then level again
+#                of the fullest type and a little (`bag/recovery/exchange.py`); then balance again
 #
-# The bound stays as it is, and the value only ever gets better. All work is counted, none is timed: a rerun
-# gives the same schedule on every machine.
+# The bound stays as it is, and the value only gets better. Work is counted, not timed: a rerun gives the same schedule.
 ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what exchanges aim at
 
 
-def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
+def balance(problem: Problem, found: Recovered, bound: float, gap: float, cancel: CancelToken) -> Recovered:
     """Return a verified schedule that is at least as good as the one given."""
-    bag = question.bag
-    if not found.schedule.groups or watch.is_over() or is_close(question, found, bound, gap):  # no groups: waiting
+    bag = problem.bag
+    if not found.schedule.groups or cancel.expired() or is_close(problem, found, bound, gap):  # no groups: do not run
         return found
-    level = levelled(bag, found.schedule)
-    found = better_ending(question, found, level)
-    if watch.is_over() or is_close(question, found, bound, gap) or not fits_exchanges(bag):
+    balanced = load_balanced(bag, found.schedule)
+    found = better_ending(problem, found, balanced)
+    if cancel.expired() or is_close(problem, found, bound, gap) or not stages.fits_exchanges(bag):
         return found
-    items = scoring_of(question).items
-    plan = plan_of_schedule(bag, items, level)
+    items = scoring_of(problem).items
+    plan = plans.plan_of_schedule(bag, items, balanced)
     limit = ABOVE * float((np.bincount(plan.kinds, weights=plan.loads) / items.machines).max())
     if plan.loads.max() <= limit:
         return found
-    exchanged = repaired(bag, plan, limit, OVERLOAD * items.second_worth(plan.cost, limit))
-    return better_ending(question, found, levelled(bag, exchanged))
+    exchanged = stages.repaired(bag, plan, limit, OVERLOAD * items.value_of_second(plan.cost, limit))
+    return better_ending(problem, found, load_balanced(bag, exchanged))
 
 
 Maybe = TypeVar("Maybe", Recovered, Recovered | None)
 
 
-def better_ending(question: Question, found: Maybe, schedule: Schedule) -> Maybe:
+def better_ending(problem: Problem, found: Maybe, schedule: Schedule) -> Maybe:
     """Return the better of two schedules; the second has yet to be ended and verified."""
-    bag, asked = question.bag, question.objective
-    endings = (False, True) if asked.maximise and bag.site.deadline_seconds is not None else (False,)
-    tried: list[Recovered | str] = [examined_schedule(bag, ended(bag, schedule, late=late)) for late in endings]
-    valid = [each for each in (found, *tried) if isinstance(each, Recovered)]
-    return best_of(asked, valid) if valid else found
+    bag, objective = problem.bag, problem.objective
+    endings = (False, True) if objective.maximise and bag.site.deadline_seconds is not None else (False,)
+    tried = (stages.examined_schedule(bag, plans.ended(bag, schedule, late=late)) for late in endings)
+    valid = [found] if found is not None else []
+    valid += [each for each in tried if isinstance(each, Recovered)]
+    return stages.best_of(objective, valid) if valid else found
 
 
 # Whole counts: how many tasks of each type every machine type runs, by a small integer program.
 #
-# Machines that run many tasks can be levelled (`exchange.py`) until all of a type work nearly equally long.
-# What is lost then is lost in the counts: rounded ones leave a machine type with a task too many or too few,
-# and with a deadline all types have to fit at once.
+# The loads of machines that run many tasks can be balanced (`exchange.py`) until all of a type work nearly equally
+# long. What is lost then is lost in the counts: rounded ones leave a machine type with a task too many or too few, and
+# with a deadline all types have to fit at once.
 #
 # With n, m, e, d, t and x, which is whole, of `bag/front.py`, kappa, H and D of `bag/recovery/deadline.py`, and besides
-# w, what a second costs, and f_j, slack that levelling needs, as a share of the makespan, a little more than 0:
+# w, what a second costs, and f_j, slack that load balancing needs, as a share of the makespan, a little more than 0:
 #
 #     min   kappa x + w t
 #     s.t.  sum_jk x_ijk        =  n_i            for each task type i      (demand)
@@ -131,12 +122,12 @@ class WholeCounts:
         near |= (solution.values[:-1] > 0) | (self.counts[tuple(everywhere)] > 0)
         self.pairs = everywhere[:, near]
 
-    def best(self, slack: Floats, watch: Watch) -> Integers | None:
+    def best(self, slack: Floats, cancel: CancelToken) -> Integers | None:
         """Return the best counts found, items x machine types; `None` if there are none."""
         program = self._program(self.pairs, slack)
         start = np.append(self.counts[tuple(self.pairs)].astype(float), 1.0)
         whole = np.append(np.ones(len(start) - 1), 0.0)
-        point = whole_point(program, watch=watch, whole=whole, start=start, gap=COUNTING_GAP)
+        point = whole_point(program, cancel=cancel, whole=whole, start=start, gap=COUNTING_GAP)
         if point is None:
             return None
         counts = np.zeros_like(self.counts)
@@ -154,60 +145,63 @@ class WholeCounts:
         lp = LpBuilder(NAME)
         x = lp.variables("x", upper=items.limits[own].astype(float))
         t = lp.variables("t", upper=np.array([min(LONGEST, items.latest / unit)]))
-        lp.objective([(x, costs / size), (t, items.second_worth(cost, unit) * unit / size)])
+        lp.objective([(x, costs / size), (t, items.value_of_second(cost, unit) * unit / size)])
         types = items.task_of[own]
         each = np.arange(len(items.machines))
         names = [f"demand {i}" for i in range(len(items.tasks))]
         lp.equal_each(names, [(types, x, 1.0 / items.tasks[types])], 1.0)
-        lp.at_most_each(
-            [f"capacity {j}" for j in each],
-            [
-                (machine, x, items.seconds[own, machine] / (items.machines[machine] * unit)),
-                (each, np.broadcast_to(t, each.shape), slack - 1.0),
-            ],
-            0.0,
-        )
+        loads = items.seconds[own, machine] / (items.machines[machine] * unit)
+        lp.at_most_each([f"capacity {j}" for j in each], [(machine, x, loads), (each, t, slack - 1.0)], 0.0)
         if items.joules is not None and items.headroom > 0:
             lp.at_most("cap", [(x, items.joules[own, machine] / (items.headroom * unit)), (t, -1.0)], 0.0)
         return lp.build()
 
 
-# Better whole counts, where machines run many tasks: an integer program by machine types, then levelling.
-#
+# Better whole counts, where machines run many tasks: an integer program by machine types, then load balancing.
 # The program (`WholeCounts`) assumes that the machines of a type can share their tasks evenly.
-# Where levelling leaves one longer than that, its type gets a little less to do, and the program is solved
+# Where load balancing leaves one longer than that, its type gets a little less to do, and the program is solved
 # again. Every schedule is verified, and the best is kept. All work is counted.
-FEWEST_TASKS: Final = 8  # a machine: with fewer, levelling leaves too much
+FEWEST_TASKS: Final = 8  # a machine: with fewer, load balancing leaves too much
 MOST_PAIRS: Final = 3_000
 MOST_COUNTED_MACHINES: Final = 5_000
 MOST_ROUNDS: Final = 8
 ROUND: Final = 0.5  # of the work that is left, for each program,
 LEAST_ROUND: Final = 0.1  # seconds of it at least
-LEAST_SLACK: Final = 2e-5  # of the makespan: levelling comes no closer
+LEAST_SLACK: Final = 2e-5  # of the makespan: load balancing comes no closer
 
 
 def fits_counting(bag: Bag) -> bool:
-    """Tell whether a bag has many tasks a machine, and is small enough."""
+    """Return whether a bag has many tasks a machine, and is small enough."""
     small = len(bag.task_types) * len(bag.modes) <= MOST_PAIRS and bag.machines <= MOST_COUNTED_MACHINES
     return small and bag.tasks >= FEWEST_TASKS * bag.machines
 
 
-def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) -> Recovered:
+def recount(problem: Problem, found: Recovered, solver: Solver, cancel: CancelToken) -> Recovered:
     """Return a verified schedule that is at least as good as the one given."""
-    bag, items = question.bag, scoring_of(question).items
-    if not found.schedule.groups:  # waiting is best
+    bag, items = problem.bag, scoring_of(problem).items
+    if not found.schedule.groups:  # best not to run
         return found
     slack = np.full(len(items.machines), LEAST_SLACK)
     program = _around(bag, items, found, solver)
     for _ in range(MOST_ROUNDS):
-        if watch.work_left() < LEAST_ROUND:
+        if cancel.work_left() < LEAST_ROUND:
             break
-        counts = program.best(slack, watch.share(ROUND * watch.work_left()))
+        counts = program.best(slack, cancel.share(ROUND * cancel.work_left()))
         if counts is None:
             break
-        schedule = levelled(bag, place(bag, _by_column(bag, counts)))
-        better = better_ending(question, found, schedule)
-        excess = _excess(plan_of_schedule(bag, items, schedule), slack)
+        states = items.states
+        by_column = [
+            {c: int(counts[i * states + k, j]) for c, (j, k) in enumerate(bag.modes) if counts[i * states + k, j]}
+            for i in range(len(bag.task_types))
+        ]
+        schedule = load_balanced(bag, place(bag, by_column))
+        better = better_ending(problem, found, schedule)
+        # By how much each machine type is later than the deadline or, without one, than the program.
+        loads = plans.plan_of_schedule(bag, items, schedule).loads
+        firsts = np.concatenate(([0], np.cumsum(items.machines)[:-1]))
+        means = np.add.reduceat(loads, firsts) / items.machines
+        limit = items.latest if np.isfinite(items.latest) else float((means / (1.0 - slack)).max())
+        excess = np.maximum(np.maximum.reduceat(loads, firsts) / limit - 1.0, 0.0)
         if better is not found:
             found, program = better, _around(bag, items, better, solver)
         elif not excess.any():
@@ -218,35 +212,16 @@ def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) 
 
 def _around(bag: Bag, items: Items, found: Recovered, solver: Solver) -> WholeCounts:
     """Return the program around a schedule."""
-    plan = plan_of_schedule(bag, items, found.schedule)
+    plan = plans.plan_of_schedule(bag, items, found.schedule)
     own = np.eye(len(items.machines), dtype=np.int64)[plan.kinds]
     return WholeCounts(items, solver, plan.counts.T @ own, float(plan.loads.max()))
 
 
-def _excess(plan: Plan, slack: Floats) -> Floats:
-    """Return by how much each machine type is later than the deadline or, without one, than the program."""
-    items, loads = plan.items, plan.loads
-    firsts = np.concatenate(([0], np.cumsum(items.machines)[:-1]))
-    means = np.add.reduceat(loads, firsts) / items.machines
-    limit = items.latest if np.isfinite(items.latest) else float((means / (1.0 - slack)).max())
-    return np.maximum(np.maximum.reduceat(loads, firsts) / limit - 1.0, 0.0)
-
-
-def _by_column(bag: Bag, counts: Integers) -> list[dict[int, int]]:
-    """Return counts of items by machine types as counts of task types by columns."""
-    states = len(counts) // len(bag.task_types)
-    return [
-        {column: int(counts[i * states + k, j]) for column, (j, k) in enumerate(bag.modes) if counts[i * states + k, j]}
-        for i in range(len(bag.task_types))
-    ]
-
-
-# Tight answers for bags with few tasks a machine: bounds by patterns, schedules by patterns and exchanges.
-#
+# Tight results for bags with few tasks a machine: bounds by patterns, schedules by patterns and exchanges.
 # The fast pipeline splits tasks. With few of them a machine, that leaves a gap: a machine cannot run half a
 # task. Here the makespans are searched by intervals, best first (`bag/search/makespan_intervals.py`); each time
 # a narrow interval is the best one left, schedules of its makespan are looked for, and verified like any other.
-# At the end, the best schedule of all is searched around for as long as that helps. Both sides only ever get
+# At the end, the best schedule of all is searched around for as long as that helps. Both sides only get
 # better than what is known already, so the work may end at any time; all of it is counted (`cancellation.py`).
 STAGE: Final = "patterns"
 MOST_MACHINES: Final = 5_000
@@ -258,24 +233,24 @@ FEWEST_CELLS: Final = 5_000  # of the grid for schedules,
 CELLS_A_TASK: Final = 2_000  # for each that a machine runs
 MOST_CELLS: Final = 40_000
 NEAR: Final = 1_500  # patterns of the bound that schedules begin with
-POLISHING: Final = (1.2, 0.15)  # seconds of work for a plan, and the most of all work
+LOCAL_SEARCH: Final = (1.2, 0.15)  # seconds of work for a plan, and the most of all work
 DEEPENING: Final = (2.0, 0.2)  # likewise for the best plan, again and again
 FIRST: Final = (0.5, 0.1)  # likewise for the schedule that is there
 MOST_FAILS: Final = 4
 READING: Final = 2.5e-5  # seconds of work counted for each pair that the prover reads
-SLACK_WORTH: Final = 1e-2  # what all seconds together cost, as a share of the makespan
+SLACK_PRICE: Final = 1e-2  # what all seconds together cost, as a share of the makespan
 
 
 @dataclass(slots=True)
 class Tightening:
     """The best bound and the best schedule so far, and the search for better ones."""
 
-    question: Question
+    problem: Problem
     scoring: Scoring
     bound: float
     found: Recovered | None  # `None` if no schedule is known yet
     solver: Solver
-    watch: Watch
+    cancel: CancelToken
     rng: np.random.Generator
     gap: float
     plan: Plan | None = None  # that of the schedule, once it is ours
@@ -284,39 +259,43 @@ class Tightening:
 
     def run(self) -> None:
         """Search until bound and value meet, the work is done, or nothing more is to be gained."""
-        scoring, bag = self.scoring, self.question.bag
-        self.work = self.watch.work_left()
+        scoring, bag = self.scoring, self.problem.bag
+        self.work = self.cancel.work_left()
         if self.found is not None and self.found.schedule.groups:  # first around the schedule that is there
-            plan = plan_of_schedule(bag, _workable(scoring.items), self.found.schedule)
-            self._polish(plan, float(plan.loads.max()), FIRST)
+            plan = plans.plan_of_schedule(bag, _workable(scoring.items), self.found.schedule)
+            self._improve(plan, float(plan.loads.max()), FIRST)
             self.plan = self.plan if self.plan is not None else plan
-        low, high = proved_makespan(bag, self.solver, self.watch), bag.site.deadline_seconds or math.inf
+        low, high = proved_makespan(bag, self.solver, self.cancel), bag.site.deadline_seconds or math.inf
         if low < high:
-            standing = float(scoring.standing)
-            self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
+            rate = float(scoring.fixed_rate)
+            self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, rate)
             self._search(self.search)
         fails = 0  # what is left is spent on the best plan, while that helps
-        while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
+        while self.plan is not None and fails < MOST_FAILS and not self.cancel.expired():
             if self._is_enough(self.plan):
                 return
-            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
+            better = self._improve(self.plan, float(self.plan.loads.max()), DEEPENING)
             fails = 0 if better else fails + 1
 
     def _is_closed(self) -> bool:
-        return is_close(self.question, self.found, self.bound, self.gap)
+        return is_close(self.problem, self.found, self.bound, self.gap)
 
-    def _tell(self) -> None:
-        self.watch.tell(STAGE, gap_of(self.question, self.found, self.bound))
+    def _report(self) -> None:
+        self.cancel.report(STAGE, stages.gap_of(self.problem, self.found, self.bound))
 
     def _search(self, search: IntervalSearch) -> None:
         """Raise the bound, and look for schedules where it is least certain."""
-        watch = self.watch.share(SEARCHING * self.watch.work_left())
+        cancel = self.cancel.share(SEARCHING * self.cancel.work_left())
         while not self._is_closed():
             value = -math.inf
             if self.found is not None:
-                value = self.scoring.of_value(self.question.objective.value(self.found.measured))
-            leaf = search.refine(value, self.gap, watch)
-            self._take(search.bound)
+                value = self.scoring.of_value(self.problem.objective.value(self.found.measured))
+            leaf = search.refine(value, self.gap, cancel)
+            score = search.bound
+            if score is not None:
+                proved = self.scoring.to_bound(score)
+                self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
+                self._report()
             if leaf is None or self._is_closed():
                 return
             self._attempt(search, leaf)
@@ -326,70 +305,57 @@ class Tightening:
         items = _workable(search.items.with_cap_price(leaf.proof.prices.cap))
         near = [items.pattern(*each) for each in search.near(leaf, NEAR)]
         cells = int(min(MOST_CELLS, max(FEWEST_CELLS, CELLS_A_TASK * search.per_machine)))
-        cover = Cover(items, leaf.end, self.solver, self.watch, cells, near)
-        cover.improve(FIRST_ROUNDS)
-        for way in (choose, dive) if search.per_machine <= FEW_TASKS else (dive,):
-            plan = way(cover, self.rng)
+        cover = plans.Cover(items, leaf.end, self.solver, self.cancel, cells, near)
+        cover.improve(plans.FIRST_ROUNDS)
+        first = (plans.restricted_master_heuristic,) if search.per_machine <= FEW_TASKS else ()
+        for heuristic in (*first, plans.diving_heuristic):
+            plan = heuristic(cover, self.rng)
             if plan is not None:
-                self._polish(plan, leaf.end, POLISHING)
+                self._improve(plan, leaf.end, LOCAL_SEARCH)
 
-    def _polish(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
-        """Polish a plan and keep what comes of it, if that is better; tell whether it is."""
-        part = self.watch.share(min(share[0], share[1] * self.work))
-        polished = polish(plan, limit, self._is_enough, part, self.rng)
-        better = self._keep(polished)
-        self._tell()
-        return better
-
-    def _keep(self, plan: Plan) -> bool:
-        """Verify a plan, and keep its schedule if it is better than the best; tell whether it is."""
-        better = better_ending(self.question, self.found, plan.schedule(self.question.bag))
-        if better is self.found:
-            return False
-        self.found, self.plan = better, plan
-        return True
+    def _improve(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
+        """Search around a plan, verify the result, and keep it if it is better than the best; return whether it is."""
+        part = self.cancel.share(min(share[0], share[1] * self.work))
+        plan = local_search(plan, limit, self._is_enough, part, self.rng)
+        better = better_ending(self.problem, self.found, plan.schedule(self.problem.bag))
+        is_better = better is not self.found
+        if is_better:
+            self.found, self.plan = better, plan
+        self._report()
+        return is_better
 
     def _is_enough(self, plan: Plan) -> bool:
-        """Tell whether a plan is as close to the bound as the gap."""
+        """Return whether a plan is as close to the bound as the gap."""
         score = Plan(self.scoring.items, plan.kinds, plan.counts).score
-        away = abs(self.bound - self.scoring.to_value(score))
-        return away <= self.gap * abs(self.bound)
-
-    def _take(self, score: Fraction | None) -> None:
-        """Take a bound of the score, if it is better than what is known."""
-        if score is not None:
-            proved = self.scoring.to_bound(score)
-            self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
-            self._tell()
+        return abs(self.bound - self.scoring.to_value(score)) <= self.gap * abs(self.bound)
 
 
 def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
-    question: Question,
+    problem: Problem,
     bound: float,
     found: Recovered | None,
     solver: Solver,
-    watch: Watch,
+    cancel: CancelToken,
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[float, Recovered | None, IntervalSearch | None]:
     """Return a bound and a verified schedule, both at least as good as those given, and the search."""
-    if not fits_patterns(question.bag) or watch.is_over():
+    if not fits_patterns(problem.bag) or cancel.expired():
         return bound, found, None
-    watch.count(READING * len(question.bag.task_types) * len(question.bag.modes))
-    tightening = Tightening(question, scoring_of(question), bound, found, solver, watch, rng, gap)
+    cancel.count(READING * len(problem.bag.task_types) * len(problem.bag.modes))
+    tightening = Tightening(problem, scoring_of(problem), bound, found, solver, cancel, rng, gap)
     with suppress(SolverError):  # what there is stays true
         tightening.run()
     return tightening.bound, tightening.found, tightening.search
 
 
 def fits_patterns(bag: Bag) -> bool:
-    """Tell whether a bag is small enough for patterns."""
-    few = bag.machines <= MOST_MACHINES and len(bag.task_types) <= MOST_TYPES
-    return few and bag.tasks <= MOST_TASKS
+    """Return whether a bag is small enough for patterns."""
+    return bag.machines <= MOST_MACHINES and len(bag.task_types) <= MOST_TYPES and bag.tasks <= MOST_TASKS
 
 
 def _workable(items: Items) -> Items:
-    """Return items for schedules: where nothing has a cost, time gets a little, so that slack is of worth."""
+    """Return items for schedules: where nothing has a cost, time gets a little, so that slack has a value."""
     if items.costs[np.isfinite(items.costs)].any():
         return items
-    return replace(items, costs=SLACK_WORTH * items.seconds / float(items.machines.sum()))
+    return replace(items, costs=SLACK_PRICE * items.seconds / float(items.machines.sum()))

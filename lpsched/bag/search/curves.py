@@ -11,8 +11,8 @@ import numpy as np
 
 from lpsched.bag import profit
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import SLACK, Relaxation, scales_of
-from lpsched.bag.search.frontier import FAR, FINE, FLAT, Corner, best_rate, corners
+from lpsched.bag.relaxation import SLACK, Relaxation, scaling_of
+from lpsched.bag.search.frontier import FAR, FINE, FLAT, Vertex, best_rate, vertices
 from lpsched.errors import InfeasibleProgramError
 from lpsched.lp.program import Columns, LinearProgram, LpSolution, Rows, Solver, require_optimal
 from lpsched.lp.sweep import CheckedSweep
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """What is best at some price: money (C) or watts (B) used, for so many bags (r) or so much money (A), a second."""
+    """What is best at some price: money (C) or watts (B) used, and bags (r) or money (A) gained, a second."""
 
     relaxation: Relaxation
     used: float
@@ -37,12 +37,12 @@ class _RateSearch:
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
         self.bag, self._solver = bag, solver
-        self._scales = scales_of(bag)
-        self._money = profit.money_of(self._scales)
+        self._scales = scaling_of(bag)
+        self._money = profit.profit_model(self._scales)
         self._sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
 
     def _are_apart(self, amounts: Floats) -> bool:
-        """Tell whether the way with the least of these is so slow that each program needs a T of its own."""
+        """Return whether the way with the least of these is so slow that each program needs a T of its own."""
         return self._scales.makespan_of(self._scales.to_least(amounts)) > FAR * self._scales.seconds
 
     def _spent(self, relaxation: Relaxation) -> float:
@@ -51,17 +51,16 @@ class _RateSearch:
         return float((used * relaxation.shares).sum())
 
 
-# The most profit as a function of the price: every piece, exactly.
-#
+# The most profit as a function of the price: every segment, exactly.
 # At income N = p - overhead the best rate is max over (r, C) of N r - C, where r is bags per second and C the
-# money per second that their tasks cost. That is convex and piecewise linear in N; its pieces are the corners
+# money per second that their tasks cost. That is convex and piecewise linear in N; its segments are the vertices
 # of the chain of (C, -r), its breakpoints the incomes at which two neighbours tie.
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A corner: what is best between two incomes. `None` for the relaxation means: do not run."""
+class PriceSegment:
+    """A vertex: what is best between two incomes. `None` for the relaxation means: do not run."""
 
     from_income: float
-    to_income: float | None  # None: for ever
+    to_income: float | None  # None: unbounded
     bags_per_second: float
     cost_per_second: float
     relaxation: Relaxation | None
@@ -79,29 +78,27 @@ class PriceSearch(_RateSearch):
         """Return what is best at this income."""
         return self._best(1.0, income).relaxation
 
-    def pieces(self, from_income: float, to_income: float | None) -> list[Piece]:
-        """Return the pieces between two incomes, by rising income.
+    def segments(self, from_income: float, to_income: float | None) -> list[PriceSegment]:
+        """Return the segments between two incomes, by rising income."""
 
-        The first criterion is C - N0 r, with N0 the income to begin at: then all incomes asked for are
-        positive weights, also those of a price that does not cover the overhead.
-        """
-
-        def minimise(cost_weight: float, bags_weight: float) -> Corner[_Best]:
+        # The first criterion is C - N0 r, with N0 the income to begin at: then all incomes between are positive
+        # weights, also those of a price that does not cover the overhead.
+        def minimise(cost_weight: float, bags_weight: float) -> Vertex[_Best]:
             best = self._best(cost_weight, bags_weight + cost_weight * from_income)
-            return Corner(best.used - from_income * best.gained, -best.gained, best)
+            return Vertex(best.used - from_income * best.gained, -best.gained, best)
 
         left = minimise(1.0, 0.0)
         right = minimise(0.0, 1.0) if to_income is None else minimise(1.0, to_income - from_income)
         if self.bag.site.deadline_seconds is None and left.first >= 0:
-            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0, runs=False))  # r = 0, C = 0
-        found, _ = corners(minimise, left, right, flat=FINE if self._apart else FLAT)
+            left = Vertex(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0, runs=False))  # r = 0, C = 0
+        found, _ = vertices(minimise, left, right, flat=FINE if self._apart else FLAT)
         breaks = [
             from_income + (after.first - before.first) / (before.second - after.second)
             for before, after in itertools.pairwise(found)
         ]
         starts, stops = [from_income, *breaks], [*breaks, to_income]
         return [
-            Piece(start, stop, best.gained, best.used, best.relaxation if best.runs else None)
+            PriceSegment(start, stop, best.gained, best.used, best.relaxation if best.runs else None)
             for best, start, stop in zip((each.source for each in found), starts, stops, strict=True)
         ]
 
@@ -120,7 +117,7 @@ class PriceSearch(_RateSearch):
         return _Best(relaxation, self._spent(relaxation) * bags, bags, runs=bags != 0)
 
 
-# The most profit as a function of the price of electricity: every piece, exactly.
+# The most profit as a function of the price of electricity: every segment, exactly.
 #
 # Let q = c PUE be what a joule at the machines costs. At a fixed income N the best rate is
 #
@@ -128,24 +125,20 @@ class PriceSearch(_RateSearch):
 #                                             B = sum d_ijk z_ijk                 watts above the idle floor I
 #                                             K = q I + depreciation
 #
-# over the rows of `bag/profit.py`, in which no price of energy occurs. So it is convex and piecewise
-# linear in q; its pieces are the corners of the chain of (B, -A), its breakpoints the prices at which two
-# neighbours tie. It never rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0. Where
-# tasks draw less than idle machines, B < 0 at high prices, and doing nothing is best only between two prices,
-# if at all.
+# over the rows of `bag/profit.py`, in which no price of energy occurs. So it is convex and piecewise linear in q; its
+# segments are the vertices of the chain of (B, -A), its breakpoints the prices at which two neighbours tie. It never
+# rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0. Where tasks draw less than idle machines,
+# B < 0 at high prices, and doing nothing is best only between two prices, if at all.
 @dataclass(frozen=True, slots=True)
-class PowerPiece:
-    """A corner: what is best between two prices of a kilowatt-hour. No relaxation means: do not run.
-
-    `at_from` is the relaxation at the price where the piece begins: its prices prove the bound there.
-    """
+class ElectricitySegment:
+    """A vertex: what is best between two prices of a kilowatt-hour. No relaxation means: do not run."""
 
     from_per_kwh: float
-    to_per_kwh: float | None  # None: for ever
+    to_per_kwh: float | None  # None: unbounded
     money_per_second: float  # A
     watts_above_idle: float  # B
     relaxation: Relaxation | None
-    at_from: Relaxation
+    at_from: Relaxation  # at the price where the segment begins: its prices prove the bound there
 
 
 class ElectricitySearch(_RateSearch):
@@ -162,17 +155,17 @@ class ElectricitySearch(_RateSearch):
         """Return what is best at this price of a kilowatt-hour."""
         return self._best(self._costs.joule_price(per_kwh), 1.0).relaxation
 
-    def pieces(self) -> list[PowerPiece]:
-        """Return the pieces by rising price, from free electricity on."""
+    def segments(self) -> list[ElectricitySegment]:
+        """Return the segments by rising price, from free electricity on."""
 
-        def minimise(watts_weight: float, money_weight: float) -> Corner[_Best]:
+        def minimise(watts_weight: float, money_weight: float) -> Vertex[_Best]:
             best = self._best(watts_weight, money_weight)
-            return Corner(best.used, -best.gained, best)
+            return Vertex(best.used, -best.gained, best)
 
-        thrifty, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
-        if self.bag.site.deadline_seconds is None and thrifty.first >= 0:  # nothing draws less than nothing
-            thrifty = Corner(0.0, 0.0, _Best(thrifty.source.relaxation, 0.0, 0.0, runs=False))
-        found, edges = corners(minimise, thrifty, free, flat=FINE if self._apart else FLAT)
+        least_power, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
+        if self.bag.site.deadline_seconds is None and least_power.first >= 0:  # nothing draws less than nothing
+            least_power = Vertex(0.0, 0.0, _Best(least_power.source.relaxation, 0.0, 0.0, runs=False))
+        found, edges = vertices(minimise, least_power, free, flat=FINE if self._apart else FLAT)
         found.reverse()
         edges.reverse()
         breaks = [
@@ -184,7 +177,7 @@ class ElectricitySearch(_RateSearch):
             same = math.isclose(joule, edge.first_weight / edge.second_weight, rel_tol=1e-12)
             sources.append(edge.source.relaxation if same else self.at(price))
         return [
-            PowerPiece(start, stop, best.gained, best.used, best.relaxation if best.runs else None, source)
+            ElectricitySegment(start, stop, best.gained, best.used, best.relaxation if best.runs else None, source)
             for best, start, stop, source in zip(
                 (each.source for each in found), starts, [*starts[1:], None], sources, strict=True
             )
@@ -216,7 +209,7 @@ def with_electricity(bag: Bag, per_kwh: float) -> Bag:
     return bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})})
 
 
-# Profit rate with more machines of one type: how many more are best, or what so many more bring.
+# Profit rate with more machines of one type: how many more are best, or what a number of them brings.
 #
 # The program of `bag/profit.py`, with v >= 0 more machines of type j than there are:
 #
@@ -229,21 +222,20 @@ def with_electricity(bag: Bag, per_kwh: float) -> Bag:
 #     own_j   what one more costs a second, whatever it runs (`bag/cost.py`)
 #     l       max_i min_jk e_ijk: no schedule is done before its longest task, however many machines there are
 #
-# Without the last row, types that run everything would pay for ever: two halves of a task, on two machines,
-# would be done in half the time.
+# Without the last row, more machines of a type that runs everything would always pay: two halves of a task, on two
+# machines, would be done in half the time.
 #
-# Why it bounds: take any prices pi, mu >= 0 of machine seconds and joules above idle, and any theta >= 0. A
-# schedule of makespan t >= l with v more machines has by `bag/certificate/bounds.py` at an income of N -
-# theta a rate of at most S - K + r_max max(0, N - theta - g), and N brings theta / t <= theta / l more. But
-# for r_max, which matters only where prices are off by rounding, and is largest at the largest v, that is a
-# line in v:
+# Why it bounds: take any prices pi, mu >= 0 of machine seconds and joules above idle, and any theta >= 0. A schedule of
+# makespan t >= l with v more machines has by `bag/certificate/bounds.py` at an income of N - theta a rate of at most S
+# - K + r_max max(0, N - theta - g), and N brings theta / t <= theta / l more. But for r_max, which matters only where
+# prices are off by rounding, and is largest at the largest v, that is a line in v:
 #
 #     slope = pi_j - (c PUE + mu) b_j - purchase_j / life_j.
 #
 # The most over all schedules is the least of such lines: concave in v, and piecewise linear.
 #
-# Its breakpoints are the corners of the chain of (v, -R), R the best rate: where a further machine would cost s more a
-# second than it does, v machines are best for which R has the slope s. So `corners` finds them all, from v = 0 to the
+# Its breakpoints are the vertices of the chain of (v, -R), R the best rate: where a further machine would cost s more a
+# second than it does, v machines are best for which R has the slope s. So `vertices` finds them all, from v = 0 to the
 # best number, where R has no slope left; all s share one set of rows. The prices at the edge from one breakpoint to the
 # next prove the line between them.
 LONGEST: Final = "longest"
@@ -264,7 +256,7 @@ class CountPrices:
 
 
 @dataclass(frozen=True, slots=True)
-class CountPiece:
+class CountSegment:
     """Between how many more machines of a type each brings the same, and the prices that prove it."""
 
     from_more: float
@@ -273,18 +265,15 @@ class CountPiece:
 
 
 class CountSearch:
-    """Solves the program above of one bag, in pure numbers, for one machine type after the other.
-
-    `seconds` is the makespan that is best for the machines there are; the program counts time in it.
-    """
+    """Solves the program above for one machine type after the other; the unit of time is the best makespan now."""
 
     def __init__(self, bag: Bag, solver: Solver, *, seconds: float) -> None:
         self.bag, self.solver = bag, solver
-        scales = self._scales = scales_of(bag, seconds=seconds, whole=False)
-        self._money = profit.money_of(scales)
-        plain = profit.compile_lp(scales, self._money)
-        most = scales.seconds / longest_task(bag)  # rho can be no more
-        wide = np.where(scales.is_told, SLACK * most / scales.units, 0.0)
+        scaling = self._scales = scaling_of(bag, seconds=seconds, whole=False)
+        self._money = profit.profit_model(scaling)
+        plain = profit.compile_lp(scaling, self._money)
+        most = scaling.seconds / longest_task(bag)  # rho can be no more
+        wide = np.where(scaling.in_model, SLACK * most / scaling.units, 0.0)
         plain = replace(plain, upper=np.append(wide.ravel(), SLACK * most))
         rho = np.array([len(plain.costs) - 1], dtype=np.int32)
         starts = np.array([0, 1], dtype=np.int32)
@@ -297,10 +286,7 @@ class CountSearch:
         return self._prices(self._present)
 
     def prices_at(self, j: int, more: float) -> CountPrices | None:
-        """Return the prices with so many more machines of type j; `None` if there is no schedule then.
-
-        What the machines cost is not in that program.
-        """
+        """Return the prices with `more` machines of type j, at no cost of their own; `None` if no schedule exists."""
         machine, tasks, cap = self.bag.machine_types[j], len(self.bag.task_types), self._scales.cap
         row_upper = self._program.row_upper.copy()
         row_upper[tasks + j] += more / machine.count
@@ -314,44 +300,41 @@ class CountSearch:
             return None
 
     def best(self, j: int, *, most: int) -> tuple[float, CountPrices]:
-        """Return how many more machines of type j are best, at most so many, and the prices there."""
+        """Return how many more machines of type j are best, `most` at most, and the prices there."""
         solution = require_optimal(self.solver.solve(self._with_more(j, most)))
         return float(solution.values[-1]) * self.bag.machine_types[j].count, self._prices(solution)
 
-    def pieces(self, j: int, *, most: int) -> list[CountPiece]:
-        """Return the pieces from the machines of type j that there are to the best number of them.
-
-        The last piece ends at the best number, or at `most` more; there is none if that is the present one.
-        """
+    def segments(self, j: int, *, most: int) -> list[CountSegment]:
+        """Return the segments from the present number of machines of type j to the best one, or to `most` more."""
         program = self._with_more(j, most)
         sweep, unit = CheckedSweep(self.solver, program), self._price_unit(j)
         count = self.bag.machine_types[j].count
 
-        def minimise(machines_weight: float, money_weight: float) -> Corner[LpSolution]:
+        def minimise(machines_weight: float, money_weight: float) -> Vertex[LpSolution]:
             costs = program.costs.copy()
             costs[-1] += machines_weight / money_weight * unit
             solution = sweep.solve(costs)
             lost = program.value(solution.values) * self._money.unit / self._scales.seconds
-            return Corner(float(solution.values[-1]) * count, lost, solution)
+            return Vertex(float(solution.values[-1]) * count, lost, solution)
 
         lost_now = self._present.value * self._money.unit / self._scales.seconds
-        now, best = Corner(0.0, lost_now, self._present), minimise(0.0, 1.0)
-        found, edges = corners(minimise, now, best)
+        now, best = Vertex(0.0, lost_now, self._present), minimise(0.0, 1.0)
+        found, edges = vertices(minimise, now, best)
         return [
-            CountPiece(before.first, after.first, self._prices(edge.source))
+            CountSegment(before.first, after.first, self._prices(edge.source))
             for (before, after), edge in zip(itertools.pairwise(found), edges, strict=True)
         ]
 
     def _with_more(self, j: int, most: int) -> LinearProgram:
         """Return the program with v as its last variable, up to `most`; it is counted in m_j."""
-        program, scales = self._program, self._scales
+        program, scaling = self._program, self._scales
         machine, tasks = self.bag.machine_types[j], len(self.bag.task_types)
-        everything = float(scales.loads[:, scales.arrays.machine_of == j].max(axis=1).sum())
+        everything = float(scaling.loads[:, scaling.arrays.machine_of == j].max(axis=1).sum())
         useful = SLACK * program.row_upper[-1] * everything  # all that it can run, as soon as the longest task
         cells = {tasks + j: -1.0}
-        if scales.cap is not None:
-            drawn = machine.idle_watts * machine.count * scales.seconds
-            cells[tasks + len(self.bag.machine_types)] = drawn / scales.cap.joules
+        if scaling.cap is not None:
+            drawn = machine.idle_watts * machine.count * scaling.seconds
+            cells[tasks + len(self.bag.machine_types)] = drawn / scaling.cap.joules
         cost = cost_model(self.bag).own_rate(machine) * self._price_unit(j)
         return program.with_columns(Columns.of([cost], np.array([min(most / machine.count, useful)]), [cells]))
 

@@ -1,4 +1,4 @@
-"""The best of one objective; every corner of a front of two; and the region of feasible energy and makespan."""
+"""The best of one objective; every vertex of a front of two; and the region of feasible energy and makespan."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from lpsched.bag import front, profit
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.relaxation import Point, Relaxation, Scales, scales_of
-from lpsched.lp.program import LinearProgram, LpSolution, LpStatus, Solver, require_optimal
+from lpsched.bag.relaxation import ROUNDING, Point, Relaxation, Scaling, scaling_of
+from lpsched.lp.program import LpSolution, LpStatus, Solver, require_optimal
 from lpsched.lp.sweep import CheckedSweep
 from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.bag.model import Bag
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats
 
 
@@ -39,98 +39,94 @@ MOST_RESCALED: Final = 3
 
 
 def best_rate(
-    bag: Bag, solver: Solver, *, income: float | None = None, watch: Watch | None = None
+    bag: Bag, solver: Solver, *, income: float | None = None, cancel: CancelToken | None = None
 ) -> tuple[Relaxation, float]:
     """Return the relaxation at the bag's own income, or at another, and how many bags a second it finishes."""
-    scales = scales_of(bag)
-    money = profit.money_of(scales)
+    scaling = scaling_of(bag)
+    money = profit.profit_model(scaling)
     if income is not None:
         money = replace(money, income=income, unit=max(money.unit, abs(income)))
-    cheapest = scales.makespan_of(scales.to_least(money.costs))
-    slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # nobody does better by being slower
+    cheapest = scaling.makespan_of(scaling.to_least(money.costs))
+    slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # no slower schedule is better
 
-    def makespan(scales: Scales, solution: LpSolution) -> float:
-        return scales.seconds / max(float(solution["rho"][0]), profit.SLOWEST)
+    def solve(scaling: Scaling) -> LpSolution:
+        return solver.solve(profit.compile_lp(scaling, money), cancel=cancel)
 
-    def slower(scales: Scales, solution: LpSolution) -> float | None:
-        return None if float(solution["rho"][0]) >= SLOW else min(slowest, makespan(scales, solution))
+    def makespan(scaling: Scaling, solution: LpSolution) -> float:
+        return scaling.seconds / max(float(solution["rho"][0]), profit.SLOWEST)
 
-    solving = _Solving(solver, watch, lambda scales: profit.compile_lp(scales, money), makespan, slower)
-    scales, solution = solving.answer(scales)
+    def slower(scaling: Scaling, solution: LpSolution) -> float | None:
+        return None if float(solution["rho"][0]) >= SLOW else min(slowest, makespan(scaling, solution))
+
+    scaling, solution = _rescaled(scaling, solve, makespan, slower)
     rho = max(0.0, float(solution["rho"][0]))
-    bags_per_second = rho / scales.seconds if rho > profit.SLOWEST else 0.0
-    return profit.read_solution(scales, money, solution), bags_per_second
+    bags_per_second = rho / scaling.seconds if rho > profit.SLOWEST else 0.0
+    return profit.read_solution(scaling, money, solution), bags_per_second
 
 
 def least_cost(
-    bag: Bag, weights: front.Weights, solver: Solver, *, watch: Watch | None = None, whole: bool = True
-) -> tuple[Scales, LpSolution]:
-    """Return the solution for these weights, and the scales to read it in; for `whole` tasks, or split ones."""
+    bag: Bag, weights: front.Weights, solver: Solver, *, cancel: CancelToken | None = None, whole: bool = True
+) -> tuple[Scaling, LpSolution]:
+    """Return the solution for these weights, and its scaling; for `whole` tasks, or split ones."""
 
-    def makespan(scales: Scales, solution: LpSolution) -> float:
-        return front.point_of(scales, solution).makespan_seconds
+    def solve(scaling: Scaling) -> LpSolution:
+        return solver.solve(front.compile_lp(scaling, weights), cancel=cancel)
 
-    def shorter(scales: Scales, solution: LpSolution) -> float | None:
-        seconds = makespan(scales, solution)
-        return None if seconds >= SHORT * scales.seconds else seconds
+    def makespan(scaling: Scaling, solution: LpSolution) -> float:
+        return front.point_of(scaling, solution).makespan_seconds
 
-    solving = _Solving(solver, watch, lambda scales: front.compile_lp(scales, weights), makespan, shorter)
-    return solving.answer(front.scales_for(bag, weights, whole=whole), whole=whole)
+    def shorter(scaling: Scaling, solution: LpSolution) -> float | None:
+        seconds = makespan(scaling, solution)
+        return None if seconds >= SHORT * scaling.seconds else seconds
 
-
-@dataclass(frozen=True, slots=True)
-class _Solving:
-    """A program, the makespan that a solution of it has, and a better T, if the one it was solved with is far off."""
-
-    solver: Solver
-    watch: Watch | None
-    program: Callable[[Scales], LinearProgram]
-    makespan: Callable[[Scales, LpSolution], float]
-    better: Callable[[Scales, LpSolution], float | None]
-
-    def solved(self, scales: Scales) -> LpSolution:
-        return self.solver.solve(self.program(scales), watch=self.watch)
-
-    def answer(self, scales: Scales, *, whole: bool = True) -> tuple[Scales, LpSolution]:
-        """Return the solution, and the scales to read it in."""
-        solution = self.solved(scales.split())
-        if scales.shortest and solution.status is LpStatus.OPTIMAL:
-            if scales.allows(self.makespan(scales.split(), solution)):
-                scales = scales.split()
-            else:
-                solution = self.solved(scales)
-        for _ in range(MOST_RESCALED):
-            if solution.status is LpStatus.LIMIT:
-                break
-            seconds = self.better(scales, require_optimal(solution))
-            if seconds is None:
-                break
-            rescaled = scales_of(scales.bag, seconds=seconds, whole=whole)
-            again = self.solved(rescaled)
-            if again.status is not LpStatus.OPTIMAL:  # what there is will do
-                break
-            scales, solution = rescaled, again
-        return scales, solution
+    return _rescaled(front.scaling_for(bag, weights, whole=whole), solve, makespan, shorter, whole=whole)
 
 
-# All corners of a convex chain, by dichotomic search.
+def _rescaled(
+    scaling: Scaling,
+    solve: Callable[[Scaling], LpSolution],
+    makespan: Callable[[Scaling, LpSolution], float],
+    better: Callable[[Scaling, LpSolution], float | None],
+    *,
+    whole: bool = True,
+) -> tuple[Scaling, LpSolution]:
+    """Return the solution and its scaling; `better` returns another T where the one it was solved with is far off."""
+    split = scaling.split()
+    solution = solve(split)
+    if scaling.shortest and solution.status is LpStatus.OPTIMAL:
+        if makespan(split, solution) >= scaling.shortest * (1.0 - ROUNDING):
+            scaling = split
+        else:
+            solution = solve(scaling)
+    for _ in range(MOST_RESCALED):
+        if solution.status is LpStatus.LIMIT:
+            break
+        seconds = better(scaling, require_optimal(solution))
+        if seconds is None:
+            break
+        rescaled = scaling_of(scaling.bag, seconds=seconds, whole=whole)
+        again = solve(rescaled)
+        if again.status is not LpStatus.OPTIMAL:  # the solution so far is kept
+            break
+        scaling, solution = rescaled, again
+    return scaling, solution
+
+
+# All vertices of a convex chain, by dichotomic search.
 #
-# Two criteria are minimised over a convex set. The points that are best for some positive weights form a convex
-# chain with finitely many corners. Between two known neighbours A and B, weigh the criteria so that A and B are
-# equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A
-# to B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its
-# sides. So V corners take 2 V - 1 programs, two for the ends included; fewer where a known corner can prove its
-# own edge (`settle`): the basis of a corner has multipliers for each criterion, and their weighted sum is a
-# proof.
+# Two criteria are minimised over a convex set. The points that are best for some positive weights form a convex chain
+# with finitely many vertices. Between two known neighbours A and B, weigh the criteria so that A and B are equally good
+# (the normal of the line through them) and minimise. Either nothing is better, and the line from A to B is an edge of
+# the chain; or a new vertex is found beyond the line, and the search goes on at both its sides. So V vertices take 2 V
+# - 1 programs, two for the ends included; fewer where a known vertex can prove its own edge (`settle`): the basis of a
+# vertex has multipliers for each criterion, and their weighted sum is a proof.
 #
-# An end that only ties (as little of the first criterion, but more of the second than necessary) is found out
-# on the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is
-# lexicographic.
+# An end that only ties (as little of the first criterion, but more of the second than necessary) is found out on the
+# way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is lexicographic.
 #
-# Source: Aneja and Nair, Bicriteria transportation problem, 1979; Cohon, Multiobjective programming and
-# planning, 1978.
-SAME: Final = 1e-9  # relative: two corners this near in one criterion are told apart by the other, or not at all
-FLAT: Final = 1e-7  # how flat a corner may be, where one T serves the whole chain
+# Source: Aneja and Nair, Bicriteria transportation problem, 1979; Cohon, Multiobjective programming and planning, 1978.
+SAME: Final = 1e-9  # relative: two vertices this near in one criterion differ in the other, or not at all
+FLAT: Final = 1e-7  # how flat a vertex may be, where one T serves the whole chain
 FINE: Final = 1e-14  # and where every program has a T of its own, because the ends are
 FAR: Final = 1e6  # times apart in makespan
 NOISE: Final = 1e-8  # relative: how far a solver may be off in a criterion
@@ -139,7 +135,7 @@ Payload = TypeVar("Payload")
 
 
 @dataclass(frozen=True, slots=True)
-class Corner(Generic[Payload]):
+class Vertex(Generic[Payload]):
     """A point of the chain, and what it came from."""
 
     first: float
@@ -148,7 +144,7 @@ class Corner(Generic[Payload]):
 
 
 @dataclass(frozen=True, slots=True)
-class CornerEdge(Generic[Payload]):
+class VertexEdge(Generic[Payload]):
     """Two neighbours, the weights at which they tie, and the source that shows that nothing is better."""
 
     first_weight: float
@@ -156,23 +152,23 @@ class CornerEdge(Generic[Payload]):
     source: Payload
 
 
-def corners(
-    minimise: Callable[[float, float], Corner[Payload]],
-    left: Corner[Payload],
-    right: Corner[Payload],
+def vertices(
+    minimise: Callable[[float, float], Vertex[Payload]],
+    left: Vertex[Payload],
+    right: Vertex[Payload],
     *,
     flat: float = FLAT,
-    settle: Callable[[Corner[Payload], float, float], float | None] | None = None,
-) -> tuple[list[Corner[Payload]], list[CornerEdge[Payload]]]:
-    """Return all corners by rising first criterion, and the edges between them.
+    settle: Callable[[Vertex[Payload], float, float], float | None] | None = None,
+) -> tuple[list[Vertex[Payload]], list[VertexEdge[Payload]]]:
+    """Return all vertices by rising first criterion, and the edges between them.
 
     `minimise` returns a point that is best for two weights; `left` has the least of the first criterion, `right` of
-    the second. A corner must be `flat` beyond the line, as a share of the triangle over the pair. `settle` returns
-    what a known corner proves for two weights, a bound of the weighted sum; or nothing.
+    the second. A vertex must be `flat` beyond the line, as a share of the triangle over the pair. `settle` returns
+    what a known vertex proves for two weights, a bound of the weighted sum; or nothing.
     """
-    found: list[Corner[Payload]] = [left]
-    edges: list[CornerEdge[Payload]] = []
-    ahead = [right]  # corners to the right of the last one found, nearest last
+    found: list[Vertex[Payload]] = [left]
+    edges: list[VertexEdge[Payload]] = []
+    ahead = [right]  # vertices to the right of the last one found, nearest last
     while ahead:
         near, far = found[-1], ahead[-1]
         if _no_more(far.first, near.first):  # as little of the first, and less of the second
@@ -187,12 +183,12 @@ def corners(
         allowed = max(flat, NOISE * (abs(near.first) * first + abs(near.second) * second))
         proved = settle(near, first, second) if settle is not None else None
         if proved is not None and line - proved <= allowed:
-            edges.append(CornerEdge(first, second, near.source))
+            edges.append(VertexEdge(first, second, near.source))
             found.append(ahead.pop())
             continue
         new = minimise(first, second)
         if 1.0 - (new.first - near.first) * first - (new.second - far.second) * second <= allowed:
-            edges.append(CornerEdge(first, second, new.source))
+            edges.append(VertexEdge(first, second, new.source))
             found.append(ahead.pop())
         else:
             ahead.append(new)
@@ -203,13 +199,12 @@ def _no_more(one: float, other: float) -> bool:
     return one <= other + SAME * max(abs(one), abs(other))
 
 
-# Every corner of the energy/makespan front, exactly: no weights are sampled.
-#
+# Every vertex of the energy/makespan front, exactly: no weights are sampled.
 # The front is the convex chain of non-dominated (E, t) of `bag/front.py`; all its weights share one
 # set of rows, so each program starts from the basis of the one before.
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The weights at which two neighbouring corners, or one criterion alone, are best, and what shows it."""
+    """The weights at which two neighbouring vertices, or one criterion alone, are best, and the proof."""
 
     weights: front.Weights
     relaxation: Callable[[], Relaxation]  # with the prices that prove it; read when they are needed
@@ -217,26 +212,23 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The corners by rising energy, and the edges: left of the first, between them, and below the last."""
+    """The vertices by rising energy, and the edges: left of the first, between them, and below the last."""
 
-    corners: tuple[Point, ...]
+    vertices: tuple[Point, ...]
     edges: tuple[Edge, ...]
     solves: int
     colds: int
 
 
 def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
-    """Return all corners of the front of a bag with watts, under its cap and deadline.
-
-    Without `whole`, a task may be split, and run on several machines at a time.
-    """
+    """Return all vertices of the front of a bag with watts, under its cap and deadline; of `whole` or split tasks."""
     search = _FrontSearch(bag, solver, whole=whole)
-    thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
+    least_energy, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
     flat = FINE if search.apart else FLAT
-    found, edges = corners(search.minimise, thriftiest, fastest, flat=flat, settle=search.settle)
-    between = [CornerEdge(1.0, 0.0, thriftiest.source), *edges, CornerEdge(0.0, 1.0, fastest.source)]
+    found, edges = vertices(search.minimise, least_energy, fastest, flat=flat, settle=search.settle)
+    between = [VertexEdge(1.0, 0.0, least_energy.source), *edges, VertexEdge(0.0, 1.0, fastest.source)]
     return Frontier(
-        corners=tuple(each.source.point for each in found),
+        vertices=tuple(each.source.point for each in found),
         edges=tuple(
             Edge(front.Weights(each.first_weight, each.second_weight), partial(search.relaxation, each))
             for each in between
@@ -247,22 +239,22 @@ def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
 
 
 def sampled(bag: Bag, solver: Solver, count: int) -> tuple[Point, ...]:
-    """Return what is best for so many evenly spaced weights: the usual way to a front, for comparison."""
+    """Return what is best for `count` evenly spaced weights: the usual way to a front, for comparison."""
     search = _FrontSearch(bag, solver)
-    thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
-    width = abs(fastest.first - thriftiest.first) or 1.0
-    height = abs(thriftiest.second - fastest.second) or 1.0
+    least_energy, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
+    width = abs(fastest.first - least_energy.first) or 1.0
+    height = abs(least_energy.second - fastest.second) or 1.0
     shares = [(k + 1) / (count + 1) for k in range(count)]
     found = (search.minimise((1.0 - share) / width, share / height) for share in shares)
-    return tuple(corner.source.point for corner in found)
+    return tuple(vertex.source.point for vertex in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A corner: its point, the solution that found it, and its basis's multipliers of energy and makespan."""
+    """A vertex: its point, the solution that found it, and its basis's multipliers of energy and makespan."""
 
     point: Point
-    scales: Scales
+    scaling: Scaling
     weights: front.Weights
     solution: LpSolution
     multipliers: list[Floats] | None
@@ -273,50 +265,50 @@ class _FrontSearch:
 
     def __init__(self, bag: Bag, solver: Solver, *, whole: bool = True) -> None:
         self.bag, self.solver, self.whole = bag, solver, whole
-        self.scales = scales_of(bag, whole=whole)
-        program = front.compile_lp(self.scales, front.Weights(1.0, 1.0), for_all_weights=True)
+        self.scaling = scaling_of(bag, whole=whole)
+        program = front.compile_lp(self.scaling, front.Weights(1.0, 1.0), for_all_weights=True)
         self.sweep = CheckedSweep(solver, program)
-        self.apart = front.longest_useful(self.scales) > FAR * self.scales.seconds
-        self.ends = (front.all_costs(self.scales, front.ENERGY), front.all_costs(self.scales, front.MAKESPAN))
+        self.apart = front.longest_useful(self.scaling) > FAR * self.scaling.seconds
+        self.ends = (front.all_costs(self.scaling, front.ENERGY), front.all_costs(self.scaling, front.MAKESPAN))
 
-    def minimise(self, joules_weight: float, seconds_weight: float) -> Corner[_Found]:
+    def minimise(self, joules_weight: float, seconds_weight: float) -> Vertex[_Found]:
         """Return what is best for these weights."""
-        weights, scales, multipliers = front.Weights(joules_weight, seconds_weight), self.scales, None
+        weights, scaling, multipliers = front.Weights(joules_weight, seconds_weight), self.scaling, None
         if self.apart:
-            scales, solution = least_cost(self.bag, weights, self.solver, whole=self.whole)
+            scaling, solution = least_cost(self.bag, weights, self.solver, whole=self.whole)
         else:
-            solution = self.sweep.solve(front.all_costs(scales, weights))
+            solution = self.sweep.solve(front.all_costs(scaling, weights))
             multipliers = self.sweep.multipliers_of(self.ends)
-        point = front.point_of(scales, solution)
+        point = front.point_of(scaling, solution)
         assert point.energy_joules is not None, "a front needs watts"
-        found = _Found(point, scales, weights, solution, multipliers)
-        return Corner(point.energy_joules, point.makespan_seconds, found)
+        found = _Found(point, scaling, weights, solution, multipliers)
+        return Vertex(point.energy_joules, point.makespan_seconds, found)
 
-    def settle(self, corner: Corner[_Found], joules_weight: float, seconds_weight: float) -> float | None:
-        """Return what the basis of a corner proves for other weights than it was found for."""
-        if corner.source.multipliers is None:
+    def settle(self, vertex: Vertex[_Found], joules_weight: float, seconds_weight: float) -> float | None:
+        """Return what the basis of a vertex proves for other weights than it was found for."""
+        if vertex.source.multipliers is None:
             return None
         weights = front.Weights(joules_weight, seconds_weight)
-        mixed = self._mixed(corner.source.multipliers, weights)
-        bound = self.sweep.program.dual_bound(mixed, front.all_costs(self.scales, weights))
-        return bound * front.unit_of(self.scales, weights)
+        mixed = self._mixed(vertex.source.multipliers, weights)
+        bound = self.sweep.program.dual_bound(mixed, front.all_costs(self.scaling, weights))
+        return bound * front.unit_of(self.scaling, weights)
 
-    def relaxation(self, edge: CornerEdge[_Found]) -> Relaxation:
-        """Return the relaxation at an edge, with its own multipliers or those of a corner's basis."""
+    def relaxation(self, edge: VertexEdge[_Found]) -> Relaxation:
+        """Return the relaxation at an edge, with its own multipliers or those of a vertex's basis."""
         found, weights = edge.source, front.Weights(edge.first_weight, edge.second_weight)
         solution = found.solution
         if found.weights != weights and found.multipliers is not None:
-            program = self.sweep.program.with_costs(front.all_costs(self.scales, weights))
+            program = self.sweep.program.with_costs(front.all_costs(self.scaling, weights))
             mixed = self._mixed(found.multipliers, weights)
             bound = program.dual_bound(mixed)
             solution = replace(solution, program=program, multipliers=mixed, bound=bound)
-        return front.read_solution(found.scales, weights, solution)
+        return front.read_solution(found.scaling, weights, solution)
 
     def _mixed(self, multipliers: list[Floats], weights: front.Weights) -> Floats:
         energy, makespan = multipliers
-        joules = weights.joules * front.unit_of(self.scales, front.ENERGY)
-        seconds = weights.seconds * front.unit_of(self.scales, front.MAKESPAN)
-        return (joules * energy + seconds * makespan) / front.unit_of(self.scales, weights)
+        joules = weights.joules * front.unit_of(self.scaling, front.ENERGY)
+        seconds = weights.seconds * front.unit_of(self.scaling, front.MAKESPAN)
+        return (joules * energy + seconds * makespan) / front.unit_of(self.scaling, weights)
 
 
 # Everything that a bag can take: all pairs of energy and makespan that some way to run it has, exactly.
@@ -326,48 +318,49 @@ class _FrontSearch:
 #
 #     R  =  { (E, t) :  E = D(x) + I t,  x meets the demand,  load_j(x) <= t for each machine type j }
 #
-# D(x) are the joules above idle and I the watts of all machines when idle. For a given x, t may be as long as
-# one likes, and nothing else is unbounded; so R goes on for ever in the direction (I, 1) alone: upwards
-# without idle power. Seen in the coordinates (D, t) it is what lies above a convex function,
+# D(x) are the joules above idle and I the watts of all machines when idle. For a given x, t has no upper limit,
+# and nothing else is unbounded; so R is unbounded in the direction (I, 1) alone: upwards without idle power. In the
+# coordinates (D, t) it is the epigraph of a convex function,
 #
 #     R  =  { (D, t) :  D_min <= D <= D_max,  t >= f(D) },     f(D) = min { max_j load_j(x) : D(x) = D },
 #
-# so all its corners are on the chain of f. Each is best for some direction (a, b), min a D + b t with b >= 0:
+# so all its vertices are on the chain of f. Each is best for some direction (a, b), min a D + b t with b >= 0:
 #
 #     a >= 0   from D_min down to the least makespan: the front of the bag if idling took nothing
 #     a <= 0   from there up to D_max: the same search, with the joules of each task type turned upside down
 #
-# Every task of type i may be given joules of its own, wherever it runs: that moves all of R and changes no
-# corner. So both searches are fronts of bags without idle power, whose tasks take d_ij - min_j d_ij and
-# max_j d_ij - d_ij joules, in a unit that makes the largest power 1 W. What a corner takes is told by its x.
+# Adding the same joules to every task of a type, wherever it runs, moves all of R and changes no
+# vertex. So both searches are fronts of bags without idle power, whose tasks take d_ij - min_j d_ij and
+# max_j d_ij - d_ij joules, in a unit that makes the largest power 1 W. What a vertex takes follows from its x.
 #
 # A power cap E <= P t and a deadline t <= T are half-planes of the plane itself: the region under limits is
-# what they leave of R, so R is told without them. The largest profit (N - c E) / t, being a ratio of lines,
-# is at a corner of R or, if nothing pays, at the far end, where waiting costs c I.
+# what they leave of R, so R is given without them. The largest profit (N - c E) / t, being a ratio of lines,
+# is at a vertex of R or, if nothing pays, at infinity, where idling costs c I.
 #
 # Source: Tarplee, Maciejewski and Siegel, 2014, section V-C, who find the projection by hulls of points.
-THRIFTY: Final = 1.0
-WASTEFUL: Final = -1.0
+LEAST_ENERGY: Final = 1.0
+MOST_ENERGY: Final = -1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The corners, and where the region goes on for ever."""
+    """The vertices, and the direction in which the region is unbounded."""
 
-    corners: tuple[Point, ...]  # from the fewest joules above idle to the most
-    idle_watts: float  # I: from the first and from the last corner the border goes on in the direction (I, 1)
+    vertices: tuple[Point, ...]  # from the fewest joules above idle to the most
+    idle_watts: float  # I: from the first and from the last vertex the border goes on in the direction (I, 1)
 
 
 def region(bag: Bag, solver: Solver) -> Region:
     """Return the feasible region of a bag with watts; its cap and its deadline play no part."""
-    scales = scales_of(bag.without_limits(), whole=False)
-    chains = [frontier(_without_idling(scales.bag, sign), solver, whole=False) for sign in (THRIFTY, WASTEFUL)]
-    down, up = ([scales.point(each.shares) for each in chain.corners] for chain in chains)
+    scaling = scaling_of(bag.without_limits(), whole=False)
+    chains = [frontier(_without_idling(scaling.bag, sign), solver, whole=False) for sign in (LEAST_ENERGY, MOST_ENERGY)]
+    down, up = ([scaling.point(each.shares) for each in chain.vertices] for chain in chains)
     kept = down[:1]
     for each in (*down[1:], *reversed(up)):
-        if not _is_near(each, kept[-1]):  # the searches meet, and may repeat themselves there
+        one, two = (np.array([at.energy_joules, at.makespan_seconds], dtype=float) for at in (each, kept[-1]))
+        if not np.isclose(one, two, rtol=SAME, atol=0.0).all():  # the searches meet, and may repeat themselves there
             kept.append(each)
-    return Region(tuple(kept), scales.idle_floor_watts)
+    return Region(tuple(kept), scaling.idle_floor_watts)
 
 
 def _without_idling(bag: Bag, sign: float) -> Bag:
@@ -378,13 +371,6 @@ def _without_idling(bag: Bag, sign: float) -> Bag:
     least = np.where(arrays.can_run, joules, np.inf).min(axis=1, keepdims=True)
     watts = np.where(arrays.can_run, (joules - least) / np.where(arrays.can_run, arrays.seconds, 1.0), 0.0)
     watts /= watts.max() or 1.0
-    told = np.where(arrays.can_run, np.where(watts < SMALLEST, 0.0, watts), np.nan)
+    written = np.where(arrays.can_run, np.where(watts < SMALLEST, 0.0, watts), np.nan)
     machines = (each.model_copy(update={"idle_watts": 0.0}) for each in bag.machine_types)
-    return bag.model_copy(update={"machine_types": tuple(machines), "watts": Table.of(told.tolist())})
-
-
-def _is_near(one: Point, other: Point) -> bool:
-    assert one.energy_joules is not None
-    assert other.energy_joules is not None
-    both = (one.energy_joules, one.makespan_seconds), (other.energy_joules, other.makespan_seconds)
-    return bool(np.isclose(*both, rtol=SAME, atol=0.0).all())
+    return bag.model_copy(update={"machine_types": tuple(machines), "watts": Table.of(written.tolist())})

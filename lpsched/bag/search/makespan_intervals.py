@@ -7,15 +7,15 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.bag.arrays import Items, Pattern, items_of
 from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
-from lpsched.bag.problem import Question, prover_of
-from lpsched.cancellation import Watch
+from lpsched.bag.problem import Problem, prover_of
+from lpsched.cancellation import CancelToken
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.knapsack import surely_most
 from lpsched.model.fixed_point import rounded_down, rounded_up
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
 #     energy     score = -E, in joules                             made of d, and I a second
 #     makespan   score = -t, in seconds                            made of nothing, and 1 a second
 #
-# To wait for ever earns -K, a score of 0. Where no deadline forbids that, the last interval of makespans has
+# Never to run the bag earns -K, a score of 0. Where no deadline forbids that, the last interval of makespans has
 # no end, and no bound of it is less.
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """One question's scores."""
+    """The scores of one problem."""
 
     maximise: bool
-    standing: Fraction  # K: what the score of a profit has more than the profit
+    fixed_rate: Fraction  # K: what the score of a profit has more than the profit
     prover: PackingProver
     items: Items
     rounded: Callable[[Fraction], Fraction]  # to what whole tasks can take, where something is minimised
 
     def of_value(self, value: float) -> float:
         """Return the score of what a schedule achieves."""
-        return value / SECONDS_PER_HOUR + float(self.standing) if self.maximise else -value
+        return value / SECONDS_PER_HOUR + float(self.fixed_rate) if self.maximise else -value
 
     def to_value(self, score: float) -> float:
-        """Return what the objective calls a score."""
-        return (score - float(self.standing)) * SECONDS_PER_HOUR if self.maximise else -score
+        """Return the objective value of a score."""
+        return (score - float(self.fixed_rate)) * SECONDS_PER_HOUR if self.maximise else -score
 
     def to_bound(self, score: Fraction) -> float:
         """Return the bound that a proved bound of the score is, rounded to the side that stays true."""
         if not self.maximise:
             return rounded_down(self.rounded(-score))
-        return rounded_up(SECONDS_PER_HOUR * (score - self.standing))
+        return rounded_up(SECONDS_PER_HOUR * (score - self.fixed_rate))
 
 
-def scoring_of(question: Question) -> Scoring:
-    """Return the scores of a question; the items are those of the prover, in doubles."""
-    bag, name = question.bag, question.objective.name
+def scoring_of(problem: Problem) -> Scoring:
+    """Return the scores of a problem; the items are those of the prover, in doubles."""
+    bag, name = problem.bag, problem.objective.name
     known, nothing, earns = prover_of(bag), Fraction(0), name == "profit"
     per_joule = {"profit": known.per_joule, "energy": Fraction(1)}.get(name, nothing)
     per_second = {"energy": known.idle_watts, "makespan": Fraction(1)}.get(name, nothing)
@@ -78,8 +78,8 @@ def scoring_of(question: Question) -> Scoring:
         headroom=None if known.headroom is None else float(known.headroom),
     )
     return Scoring(
-        maximise=question.objective.maximise,
-        standing=known.standing() if earns else nothing,
+        maximise=problem.objective.maximise,
+        fixed_rate=known.fixed_rate() if earns else nothing,
         prover=PackingProver(bag, per_joule, earns, income, per_second, known.headroom),
         items=items,
         rounded=known.whole_joules if name == "energy" else known.whole_seconds,
@@ -88,12 +88,11 @@ def scoring_of(question: Question) -> Scoring:
 
 # What prices prove about the makespans of an interval, in exact arithmetic.
 #
-# Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, mu >= 0 any price of a joule
-# above idle under an average-power cap P, and phi_j at least the most that a pattern of machine type j is
-# worth which takes no longer than t2: the sum of v_i - f_ijk - omega_j e_ijk - mu d_ijk over its tasks. A
-# machine of a schedule whose makespan t is in [t1, t2] runs such a pattern. Added up over all machines, every
-# task is in there once, the machines of type j work at most m_j t seconds, and all tasks take at most (P - I)
-# t joules above idle:
+# Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, mu >= 0 any price of a joule above idle
+# under an average-power cap P, and phi_j at least the largest value of a pattern of machine type j which takes no
+# longer than t2: the sum of v_i - f_ijk - omega_j e_ijk - mu d_ijk over its tasks. A machine of a schedule whose
+# makespan t is in [t1, t2] runs such a pattern. Added up over all machines, every task is in there once, the machines
+# of type j work at most m_j t seconds, and all tasks take at most (P - I) t joules above idle:
 #
 #     sum of f over all tasks  >=  A - t B,     A = sum n_i v_i - sum m_j phi_j,
 #                                               B = sum m_j omega_j + mu (P - I)
@@ -103,7 +102,7 @@ def scoring_of(question: Question) -> Scoring:
 #
 # Both are monotone in t, so the worse end of the interval decides; if there is no last makespan, what comes
 # of t without end (where B > L, prices are first scaled down to equality). With v_i = min_jk (f_ijk + omega_j
-# e_ijk) over what is done within t2, no pattern is worth anything, and phi = 0: the plain proof. Otherwise
+# e_ijk) over what is done within t2, no pattern has any value, and phi = 0: the plain proof. Otherwise
 # phi is a knapsack (`lp/knapsack.py`), in whole numbers, of values that are rounded up.
 #
 # Sums are exact: doubles are taken as the fractions that they are. Where doubles are compared or rounded
@@ -111,8 +110,7 @@ def scoring_of(question: Question) -> Scoring:
 SURE: Final = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One task type in one column: its machine type, its seconds and what it costs above idle."""
 
     machine: int
@@ -131,16 +129,6 @@ class PackingProver:
     income: Fraction | None  # N, or `None` where costs are asked for
     per_second: Fraction
     headroom: Fraction | None  # P - I, under a power cap
-
-    @cached_property
-    def counts(self) -> list[int]:
-        """How many tasks of each type there are."""
-        return [task.count for task in self.bag.task_types]
-
-    @cached_property
-    def machines(self) -> list[int]:
-        """How many machines of each type there are."""
-        return [machine.count for machine in self.bag.machine_types]
 
     @cached_property
     def tasks(self) -> list[list[Task]]:
@@ -172,17 +160,14 @@ class PackingProver:
             factor = self.per_second / supply
             omega, mu = [each * factor for each in omega], mu * factor
             supply = self._supply(omega, mu)
-        for count, row in zip(self.counts, self._cheapest(omega, mu, end), strict=True):
-            cost += count * min(each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row)
+        for task, row in zip(self.bag.task_types, self._cheapest(omega, mu, end), strict=True):
+            cost += task.count * min(each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row)
         return cost, supply
 
     def score(
         self, a: Fraction, b: Fraction, start: float, end: float, income: Fraction | None = None
     ) -> Fraction | None:
-        """Return the score that no schedule of an interval exceeds: its worse end, at N or another income.
-
-        `None` if it may be anything.
-        """
+        """Return the score that no schedule of an interval exceeds, at N or another income; `None` if unbounded."""
         income = self.income if income is None else income
         ends = [Fraction(start)] if math.isinf(end) else [Fraction(start), Fraction(end)]
         if income is not None:
@@ -196,15 +181,15 @@ class PackingProver:
         """Return A by knapsacks."""
         machine, seconds, paid, sizes = self._terms(omega, mu)
         # More than v - f - omega e - mu d, whatever the rounding: see `_cheapest`.
-        worth = prices.tasks[:, np.newaxis] - paid + SURE * (sizes + np.abs(prices.tasks)[:, np.newaxis])
-        usable = np.isfinite(seconds) & (seconds <= end) & (worth > 0)
-        counts = np.broadcast_to(np.array(self.counts)[:, np.newaxis], worth.shape)
+        value = prices.tasks[:, np.newaxis] - paid + SURE * (sizes + np.abs(prices.tasks)[:, np.newaxis])
+        usable = np.isfinite(seconds) & (seconds <= end) & (value > 0)
+        counts = np.broadcast_to(np.array([task.count for task in self.bag.task_types])[:, np.newaxis], value.shape)
         cost = Fraction(0)
-        for n, price in zip(self.counts, prices.tasks.tolist(), strict=True):
-            cost += n * Fraction(price)
-        for j, m in enumerate(self.machines):
+        for task, price in zip(self.bag.task_types, prices.tasks.tolist(), strict=True):
+            cost += task.count * Fraction(price)
+        for j, each in enumerate(self.bag.machine_types):
             own = usable & (machine == j)
-            cost -= m * surely_most(seconds[own], worth[own], counts[own], end, cells)
+            cost -= each.count * surely_most(seconds[own], value[own], counts[own], end, cells)
         return cost
 
     def _cheapest(self, omega: Sequence[Fraction], mu: Fraction, end: float) -> list[list[Task]]:
@@ -240,7 +225,7 @@ class PackingProver:
 
     def _supply(self, omega: Sequence[Fraction], mu: Fraction) -> Fraction:
         """Return B."""
-        supply = sum((m * price for m, price in zip(self.machines, omega, strict=True)), Fraction(0))
+        supply = sum((j.count * price for j, price in zip(self.bag.machine_types, omega, strict=True)), Fraction(0))
         return supply + mu * (self.headroom or 0)
 
 
@@ -286,15 +271,12 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Makespans, the score that no schedule of theirs exceeds, and its proof, maybe for a wider interval.
-
-    `level` says how it is bounded: 0 by the plain program, 1 by patterns, 2 by patterns on the finer grid.
-    """
+    """Makespans, the score that no schedule of theirs exceeds, and its proof, maybe for a wider interval."""
 
     start: float
     end: float
     bound: Fraction | None
-    level: int
+    level: int  # bounded by 0: the plain program, 1: patterns, 2: patterns on the finer grid
     proof: Proof
 
     @property
@@ -317,7 +299,7 @@ class IntervalSearch:
     solver: Solver
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
-    standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
+    fixed_rate: float = 0.0  # what is taken off a score before it is reported: gaps are relative to what is left
     cells: int = 0  # of the first grid; 0: as many as the tasks of a machine need
     leaves: list[Leaf] = field(default_factory=list)  # those that are done with
     tried: list[float] = field(default_factory=list)
@@ -331,7 +313,7 @@ class IntervalSearch:
         program = self.oracle.master().with_columns(self.oracle.pairs())
         self._plain: Master = self.solver.master(program)
         self._columns: ColumnGeneration[Pattern] | None = None
-        self._push(self._bounded(self.low, self.high, None, Watch()))
+        self._push(self._bounded(self.low, self.high, None, CancelToken()))
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -342,14 +324,9 @@ class IntervalSearch:
         """Return patterns that fit into a leaf, those first that cost least at its prices."""
         prices = leaf.proof.prices
         fitting = [each for each in self.patterns if each.seconds <= leaf.end]
-        reduced = [
-            each.cost
-            + prices.cap * each.joules
-            + prices.machines[each.machine] * each.seconds
-            - prices.tasks @ self.items.tasks_in(each.counts)
-            for each in fitting
-        ]
-        order = np.argsort(reduced, kind="stable")[:most]
+        paid = [each.cost + prices.cap * each.joules + prices.machines[each.machine] * each.seconds for each in fitting]
+        met = [prices.tasks @ self.items.tasks_in(each.counts) for each in fitting]
+        order = np.argsort(np.array(paid) - np.array(met), kind="stable")[:most]
         return [(fitting[number].machine, fitting[number].counts) for number in order]
 
     @property
@@ -363,19 +340,16 @@ class IntervalSearch:
         """Return leaves that cover all makespans."""
         return self.leaves + [leaf for _, _, leaf in self._heap]
 
-    def refine(self, value: float, gap: float, watch: Watch) -> Leaf | None:
-        """Work on bounds until a leaf asks for a schedule that ends with it; `None` when all is done.
-
-        `value` is the score of the best schedule; bounds within the relative gap of it are good enough.
-        """
-        while self._heap and not watch.is_over():
+    def refine(self, value: float, gap: float, cancel: CancelToken) -> Leaf | None:
+        """Improve bounds to the gap from `value`, the best score; return a leaf to search schedules for, if any."""
+        while self._heap and not cancel.expired():
             leaf = self._heap[0][2]
-            if leaf.rank - value <= gap * abs(leaf.rank - self.standing):
+            if leaf.rank - value <= gap * abs(leaf.rank - self.fixed_rate):
                 return None
-            if self._asks(leaf):
+            if self._wants_schedule(leaf):
                 self.tried.append(leaf.end)
                 return leaf
-            better = self._bettered(leaf, value, watch)
+            better = self._bettered(leaf, value, cancel)
             heapq.heappop(self._heap)  # only now: if a program fails, no makespan is lost
             if not better:
                 self.leaves.append(leaf)
@@ -387,40 +361,39 @@ class IntervalSearch:
     def _finest(self) -> int:
         return 1 if self.per_machine > MANY_TASKS else 2
 
-    def _asks(self, leaf: Leaf) -> bool:
-        """Tell whether a leaf is narrow, bounded well enough, and not near a makespan that was tried."""
+    def _wants_schedule(self, leaf: Leaf) -> bool:
+        """Return whether a leaf is narrow, bounded well enough, and not near a makespan that was tried."""
         if leaf.ratio > NARROW or leaf.level < (self._finest if self.tried else 1):
             return False
         return all(abs(math.log(leaf.end / other)) > APART for other in self.tried)
 
-    def _bettered(self, leaf: Leaf, value: float, watch: Watch) -> list[Leaf]:
+    def _bettered(self, leaf: Leaf, value: float, cancel: CancelToken) -> list[Leaf]:
         """Return leaves in place of one, with better bounds; none if it is as narrow as it pays."""
         if leaf.level == 0 and leaf.ratio <= WIDE:
-            return [self._packed(leaf, 1 if leaf.ratio > NARROW else self._finest, value, watch)]
+            return [self._packed(leaf, 1 if leaf.ratio > NARROW else self._finest, value, cancel)]
         if leaf.ratio > NARROW:
-            return self._halves(leaf, value, watch)
+            return self._halves(leaf, value, cancel)
         if leaf.level < self._finest:
-            return [self._packed(leaf, self._finest, value, watch)]
-        return self._halves(leaf, value, watch) if leaf.ratio > NARROWEST else []
+            return [self._packed(leaf, self._finest, value, cancel)]
+        return self._halves(leaf, value, cancel) if leaf.ratio > NARROWEST else []
 
     def _push(self, leaf: Leaf) -> None:
         heapq.heappush(self._heap, (-leaf.rank, leaf.start, leaf))
 
-    def _halves(self, leaf: Leaf, value: float, watch: Watch) -> list[Leaf]:
+    def _halves(self, leaf: Leaf, value: float, cancel: CancelToken) -> list[Leaf]:
         """Cut an interval in two."""
         middle = math.sqrt(leaf.start * leaf.end)
         if math.isinf(leaf.end):
             middle = leaf.start * (FIRST_STEP if value == -math.inf else NEXT_STEP)
-        cuts = ((leaf.start, middle), (middle, leaf.end))
-        return [self._bounded(*cut, leaf, watch) for cut in cuts]
+        return [self._bounded(*cut, leaf, cancel) for cut in ((leaf.start, middle), (middle, leaf.end))]
 
-    def _bounded(self, start: float, end: float, parent: Leaf | None, watch: Watch) -> Leaf:
+    def _bounded(self, start: float, end: float, parent: Leaf | None, cancel: CancelToken) -> Leaf:
         """Return an interval bounded by the plain program, or by its parent where that is better."""
         oracle = self.oracle
         oracle.start, oracle.end = start, end
         self._limit(self._plain, oracle.pairs_upper())
-        prices = oracle.prices(self._plain.solve(watch).multipliers)
-        watch.count(EXACT * self.items.seconds.size)
+        prices = oracle.prices(self._plain.solve(cancel).multipliers)
+        cancel.count(EXACT * self.items.seconds.size)
         line = self.proofs.line(prices, end)
         leaf = Leaf(start, end, self.proofs.score(*line, start, end), 0, Proof(prices, start, end, line))
         if parent is None:
@@ -428,7 +401,7 @@ class IntervalSearch:
         own = Leaf(start, end, self.proofs.score(*parent.proof.line, start, end), 0, parent.proof)
         return leaf if leaf.rank <= own.rank else own
 
-    def _packed(self, leaf: Leaf, level: int, value: float, watch: Watch) -> Leaf:
+    def _packed(self, leaf: Leaf, level: int, value: float, cancel: CancelToken) -> Leaf:
         """Return an interval bounded by patterns, if that is better."""
         oracle = self.oracle
         oracle.start, oracle.end = leaf.start, leaf.end
@@ -440,11 +413,11 @@ class IntervalSearch:
         self._limit(columns.master, upper)
         columns.forget(np.flatnonzero(upper == 0))  # too long, but by rounding they may fit this end yet
         enough = oracle.value(value) if math.isfinite(value) else math.inf
-        found = columns.run(gap=PATTERN_GAP, watch=watch, enough=enough)
+        found = columns.run(gap=PATTERN_GAP, cancel=cancel, enough=enough)
         prices = oracle.prices(found.multipliers)
         line = self.proofs.line(prices, leaf.end, oracle.cells)
         bound = self.proofs.score(*line, leaf.start, leaf.end)
-        watch.count((EXACT + CELL * oracle.cells) * self.items.seconds.size)
+        cancel.count((EXACT + CELL * oracle.cells) * self.items.seconds.size)
         if bound is None or (leaf.bound is not None and bound >= leaf.bound):
             return replace(leaf, level=level)
         proof = Proof(prices, leaf.start, leaf.end, line, oracle.cells)

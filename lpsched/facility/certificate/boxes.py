@@ -4,7 +4,7 @@ Box 0 is everything. A box first takes steps, each of which moves one end of one
 its own. Then it is cut at some outlet temperature or heat into two boxes that come later in the list; or it
 is a leaf, whose prices prove a bound of the reward in it; or its steps have left nothing of it.
 
-Steps may speak of allocations that earn at least the floor only. So the whole list proves that no allocation
+Steps may be about allocations that earn at least the floor only. So the whole list proves that no allocation
 earns more than the largest bound of a leaf, or the floor if that is more.
 """
 
@@ -26,7 +26,6 @@ from lpsched.model.fixed_point import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
-
 
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
@@ -105,6 +104,12 @@ class FacilityCertificate:
     outlets_celsius: tuple[float, ...] | None = None
     granted: bool = True
 
+    def __repr__(self) -> str:
+        """Return the claim."""
+        return (
+            f"<FacilityCertificate of {self.instance_name!r}: at most {self.bound} reward/s, {len(self.boxes)} boxes>"
+        )
+
 
 def check(facility: Facility | Path | str, certificate: FacilityCertificate) -> Verdict:
     """Derive the bound again, from the facility and the prices alone."""
@@ -119,7 +124,7 @@ def check(facility: Facility | Path | str, certificate: FacilityCertificate) -> 
     try:
         proof = Proof(facility, colocation=certificate.colocation, granted=certificate.granted)
     except InstanceError as error:
-        return Verdict(claimed, None, tuple(str(fault) for fault in error.faults))
+        return Verdict(claimed, None, tuple(str(issue) for issue in error.issues))
     found = proved(proof, certificate.boxes, certificate.floor, certificate.outlets_celsius)
     if isinstance(found, str):
         return Verdict(claimed, None, (found,))
@@ -171,5 +176,5 @@ def _misshapen(facility: Facility, certificate: FacilityCertificate) -> str | No
             if not all(place < other < len(boxes) for other in (box.cut.below, box.cut.above)):
                 return f"box {place} is cut into boxes that do not come later"
         if any(not 0 <= unit < units for unit in at):
-            return f"box {place} speaks of a CRAC unit that the facility has not"
+            return f"box {place} names a CRAC unit that the facility does not have"
     return None

@@ -99,12 +99,11 @@ class Air:
 #
 #     max over l <= T <= h, Q1 <= Q <= Q2 and s1 <= T + Q / k <= s2 of     A T + B Q - mu Q g(T),
 #
-# with g = 1 / CoP, mu >= 0, Q1 >= 0, and s = T + Q / k the inlet. For a given T this is linear in Q, so Q is
-# as small or as large as it may be: Q1 or k (s1 - T), Q2 or k (s2 - T). For a given Q it is concave in T
-# where g is convex: any tangent g(T) >= g(T0) + g'(T0) (T - T0) makes it linear, and the largest value of
-# that is at an end. Where g falls, (s - T) g(T) is convex too, and its tangents do the same along Q = k (s -
-# T); where g does not fall, the limits of s are left out. T0 is sought where the largest value of the curve
-# itself is; elsewhere the bound is weaker, and still one.
+# with g = 1 / CoP, mu >= 0, Q1 >= 0, and s = T + Q / k the inlet. For a given T this is linear in Q, so Q is as small
+# or as large as it may be: Q1 or k (s1 - T), Q2 or k (s2 - T). For a given Q it is concave in T where g is convex: any
+# tangent g(T) >= g(T0) + g'(T0) (T - T0) makes it linear, and the largest value of that is at an end. Where g falls,
+# (s - T) g(T) is convex too, and its tangents do the same along Q = k (s - T); where g does not fall, the limits of s
+# are left out. T0 is sought where the largest value of the curve itself is; elsewhere the bound is weaker, still one.
 #
 # With CoP = a + b T + c T^2,  g'' = 2 ((b^2 - a c) + 3 b c T + 3 c^2 T^2) / CoP^3,  least at T = -b / (2 c).
 HALVINGS: Final = 60
@@ -137,7 +136,7 @@ class Cooler:
         self._cop = coefficients(unit)
 
     def is_convex(self) -> bool:
-        """Tell whether CoP is positive, and 1 / CoP convex, at all outlet temperatures of the unit."""
+        """Return whether CoP is positive, and 1 / CoP convex, at all outlet temperatures of the unit."""
         a, b, c = map(Fraction, self._cop)
         low, high = map(Fraction, self.range)
         least = min(max(-b / (2 * c), low), high) if c else low
@@ -145,7 +144,7 @@ class Cooler:
         return positive and (b * b - a * c) + 3 * b * c * least + 3 * c * c * least * least >= 0
 
     def falls(self) -> bool:
-        """Tell whether 1 / CoP never rises with the temperature in the unit's range."""
+        """Return whether 1 / CoP never rises with the temperature in the unit's range."""
         _, b, c = map(Fraction, self._cop)
         return all(b + 2 * c * Fraction(t) >= 0 for t in self.range)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 from lpsched.facility.certificate.cooling import Air, Box, Cooler, coefficients
 from lpsched.model.answers import AnyNumber, AnyNumbers, Piece
 from lpsched.model.fixed_point import ONE, PLACES, fixed, float_down, float_up, product_up, quotient_down, quotient_up
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from lpsched.facility.model import Facility
 
-
 # The most that a node can gain at some prices, over everything its cores could run at once.
 #
-# Data       v_i, p       what a task of type i is worth, what a watt costs
+# Data       v_i, p       value of a task of type i, price of a watt
 #            s_ik, a_ik   tasks per second and watts of a core that runs task type i in P-state k
 #            PD_lm        how much longer a task of class l takes for each other core that runs class m
 #
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 #
 # All n are gone through. For one class and one slowdown, most pairs (i, k) are best at no price; they are
 # left out first. All in whole numbers (`model/fixed_point.py`), rounded so that the gain is never too small.
-Line: TypeAlias = tuple[int, int]  # worth per second and watts of a core: its gain is worth - p watts
+Line: TypeAlias = tuple[int, int]  # value per second and watts of a core: its gain is value - p watts
 Slowed: TypeAlias = tuple[int, int]  # a class and its slowdown
 
 
@@ -61,14 +60,14 @@ class NodeGains:
             self._compositions.append([(n, (each, slowed[each])) for each, n in counts.items()])
         self._slowed = sorted({slow for parts in self._compositions for _, slow in parts})
 
-    def lines(self, worths: Sequence[int]) -> dict[Slowed, list[Line]]:
-        """Return what a core can gain, for each class and slowdown, if tasks have these worths."""
+    def lines(self, task_values: Sequence[int]) -> dict[Slowed, list[Line]]:
+        """Return what a core can gain, for each class and slowdown, if tasks have these values."""
         plain = {
-            each: [(product_up(worths[i], speed), watts) for i, speed, watts in pairs]
+            each: [(product_up(task_values[i], speed), watts) for i, speed, watts in pairs]
             for each, pairs in self._pairs.items()
         }
         return {
-            (each, slow): highest([(quotient_up(worth, slow), watts) for worth, watts in plain[each]])
+            (each, slow): highest([(quotient_up(value, slow), watts) for value, watts in plain[each]])
             for each, slow in self._slowed
         }
 
@@ -92,8 +91,8 @@ class NodeGains:
 
 def _gain(line: Line, price: int) -> int:
     """Return the gain of a core, exactly; it has twice the places."""
-    worth, watts = line
-    return (worth << PLACES) - price * watts
+    value, watts = line
+    return (value << PLACES) - price * watts
 
 
 def compositions(cores: int, classes: Sequence[int]) -> Iterator[dict[int, int]]:
@@ -112,21 +111,21 @@ def compositions(cores: int, classes: Sequence[int]) -> Iterator[dict[int, int]]
 
 
 def highest(lines: list[Line]) -> list[Line]:
-    """Return the lines worth - p watts that are highest at some price p.
+    """Return the lines value - p watts that are highest at some price p.
 
     >>> highest([(4, 2), (1, 1), (3, 2), (9, 9), (0, 0)])
     [(9, 9), (4, 2), (0, 0)]
     """
     kept: list[Line] = []
-    for worth, watts in sorted(lines, key=lambda line: (-line[1], -line[0])):
+    for value, watts in sorted(lines, key=lambda line: (-line[1], -line[0])):
         if kept and kept[-1][1] == watts:
-            continue  # as many watts, and worth no more
+            continue  # as many watts, and no more value
         while len(kept) > 1:
             (w0, a0), (w1, a1) = kept[-2:]
-            if (w0 - w1) * (a1 - watts) < (w1 - worth) * (a0 - a1):
+            if (w0 - w1) * (a1 - watts) < (w1 - value) * (a0 - a1):
                 break  # the last two cross before the last one and this one do: all three are needed
             kept.pop()
-        kept.append((worth, watts))
+        kept.append((value, watts))
     return kept
 
 
@@ -139,7 +138,7 @@ def highest(lines: list[Line]) -> list[Line]:
 #    lambda (reward - L),   v_i (done - counted),   mu (cap - sum P - sum_u Q_u g_u(T_u)),   eta_u (R_u - s_u)
 #
 # and kappa times the balances, with the redlines R_v in place of the inlets, makes nothing smaller. What is
-# then the largest value of   omega reward + alpha T + beta Q   falls apart, into pieces that are each easy:
+# then the largest value of   omega reward + alpha T + beta Q   falls apart into terms that are each easy:
 #
 #     lambda, mu and rho     mu cap + rho R + eta R - lambda L
 #     each task type         arrivals_i max(0, (omega + lambda) r_i - v_i)
@@ -156,7 +155,7 @@ def highest(lines: list[Line]) -> list[Line]:
 # about allocations that pass such a check grants twice that, which leaves as much again for the rounding of
 # the check: cap (1 + sigma) and R + delta in place of cap and R, outlets and inlets wider by delta, Q >= - k
 # delta, and (1 + sigma) gain_v, since a node that is busy for 1 + sigma of its time does no more than 1 +
-# sigma times what it can do. Where Q < 0 a unit draws nothing; that adds at most - B k delta to its piece,
+# sigma times what it can do. Where Q < 0 a unit draws nothing; that adds at most - B k delta to its term,
 # with B its coefficient of Q. Without `granted` it is about allocations that keep every limit exactly.
 Side: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]  # of outlet, heat and inlet
 LOWER: Final = ("low", "least", "cool")
@@ -176,7 +175,7 @@ class Ranges:
     warm: tuple[float, ...]
 
     def is_empty(self) -> bool:
-        """Tell whether nothing is left of the range of some outlet, heat or inlet."""
+        """Return whether nothing is left of the range of some outlet, heat or inlet."""
         lower, upper = (*self.low, *self.least, *self.cool), (*self.high, *self.most, *self.warm)
         return any(low > high for low, high in zip(lower, upper, strict=True))
 
@@ -222,13 +221,13 @@ class Proof:
         self._coolers = [
             Cooler(unit, outlets) for unit, outlets in zip(facility.crac_units, self._outlets, strict=True)
         ]
-        faults = tuple(
-            Fault(("crac_units", u, "cop"), "1 / CoP that is not convex", "one that is", "narrow the outlets")
+        issues = tuple(
+            InputIssue(("crac_units", u, "cop"), "1 / CoP that is not convex", "one that is", "narrow the outlets")
             for u, cooler in enumerate(self._coolers)
             if not cooler.is_convex()
         )
-        if faults:
-            raise InstanceError(facility.name, faults)
+        if issues:
+            raise InstanceError(facility.name, issues)
 
     @cached_property
     def ranges(self) -> Ranges:
@@ -278,23 +277,23 @@ class Proof:
         heat: dict[int, int] | None = None,
     ) -> int | None:
         facility, nodes = self.facility, len(self.facility.nodes)
-        worths, cap, more = [fixed(each) for each in prices.tasks], fixed(prices.cap), fixed(prices.reward)
+        task_values, cap, more = [fixed(each) for each in prices.tasks], fixed(prices.cap), fixed(prices.reward)
         etas = [fixed(each) for each in prices.unit_redlines]
-        if min(*worths, cap, more, *etas) < 0:
+        if min(*task_values, cap, more, *etas) < 0:
             return None
         air = self._air.weigh([fixed(each) for each in prices.air])
         if min(air.redlines) < 0:
             return None
         total = product_up(cap, self._cap) + product_up(more, -fixed(floor))
-        for task, worth in zip(facility.task_types, worths, strict=True):
-            left = product_up(omega * ONE + more, fixed(task.reward)) - worth
+        for task, value in zip(facility.task_types, task_values, strict=True):
+            left = product_up(omega * ONE + more, fixed(task.reward)) - value
             total += product_up(fixed(task.arrivals_per_second), max(0, left))
         redlines = [fixed(kind.redline_celsius) + self._kelvin for kind in facility.node_types]
         overheads = [fixed(kind.overhead_watts) for kind in facility.node_types]
         for j, gains in enumerate(self._gains):
             own = [v for v in range(nodes) if facility.nodes[v] == j]
             prices_of_watts = [cap + air.watts[v] for v in own]
-            total += self._with_share(sum(gains.most(gains.lines(worths), prices_of_watts)))
+            total += self._with_share(sum(gains.most(gains.lines(task_values), prices_of_watts)))
             total += sum(product_up(-price, overheads[j]) for price in prices_of_watts)
             total -= (-sum(air.redlines[v] for v in own) * redlines[j]) >> 3 * PLACES
         for u, (unit, cooler) in enumerate(zip(facility.crac_units, self._coolers, strict=True)):

@@ -1,7 +1,6 @@
 """Proof files of a facility: JSON, the boxes of the proof with their prices.
 
-Prices are written in the shortest form that gives the same double again, so whoever reads them has the
-numbers that the proof was made with.
+Prices are written in the shortest form that gives the same double again.
 """
 
 from __future__ import annotations

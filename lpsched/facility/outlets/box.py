@@ -14,11 +14,10 @@ from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Generated, Priced
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.facility.air import HeatMap
     from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
     from lpsched.model.arrays import Floats, Integers
-
 
 # The rows that a program with free outlet temperatures gets when they are broken: air, and cooling power.
 #
@@ -65,7 +64,7 @@ def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
 #           w_u  >=  planes below Q_u g_u(T_u) on the box                     (cooling, added when broken)
 #
 # All rows but the last are exact, and the last are below the truth (`envelope.py`), so it bounds. That
-# a unit cools is Q1 >= 0. What breaks cap, air or heat is paid for at a price that nothing is worth, so that
+# a unit cools is Q1 >= 0. What breaks cap, air or heat costs more than anything can earn, so that
 # the program of every box has a solution; one without any shows by a bound below what is known.
 #
 # With multipliers y of demand, mu of cap, s of air, c of the units' air and theta of heat, a node pays
@@ -86,10 +85,7 @@ FEW_UNITS: Final = 12  # whose inlets are limited from the beginning
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is made as large as possible: reward, or a temperature or heat while reward is at least a value.
-
-    Rewards are in shares of what all arrivals bring.
-    """
+    """What is maximised: reward (a share of all arrivals'), or an outlet or heat while reward is at least a value."""
 
     reward: float = 1.0
     outlets: Floats | None = None
@@ -101,7 +97,7 @@ class Goal:
 class BoxPrices:
     """Multipliers of the box program, of the right sign, in shares of reward and kilowatts."""
 
-    worths: Floats
+    task_values: Floats
     reward: float
     cap: float
     air: Floats  # N + U
@@ -133,7 +129,7 @@ class OutletProgram:
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
-        # a unit may have to take out what the hungriest nodes warm at the worst outlets, never more than the cap
+        # a unit may have to take out what nodes at full power warm at the worst outlets, never more than the cap
         rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
         most: Floats = np.clip(self.heats @ market.most + rise, 0.0, self.cap)
         cool, warm = low, high + most / self.per_kelvin  # what the other ranges say already
@@ -147,9 +143,9 @@ class OutletProgram:
     def first_ranges(self) -> list[RecordedStep]:
         """Return the prices that prove the most heat, and the inlets, that each unit begins with.
 
-        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat of all
-        units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as can be, or idle;
-        where there are many units, the planes that this makes higher cost more than they bring.
+        Either its own heat is counted by the watts of the nodes, all at full power; or all heat of all units is, and
+        with it the cap. Its inlet is counted by the watts of nodes at full power, or idle; where there are many units,
+        the planes that this makes higher cost more than they bring.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
         found: list[RecordedStep] = []
@@ -175,8 +171,8 @@ class OutletProgram:
         w = lp.variables("w", upper=np.full(units, self.cap))
         over = lp.variables("over", upper=np.array([self.cap, HOTTEST]))  # kilowatts, kelvin
         apart = lp.variables("apart", upper=np.full((2, units), SLACK * self.largest.most.max()))
-        dear = PENALTY * market.dearest()
-        lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
+        penalty = PENALTY * market.most_per_kilowatt()
+        lp.objective([(z, -market.earns / market.unit), (over, penalty), (apart, penalty)])
         lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
         lp.between("reward", [(z, market.earns / market.unit)], -np.inf, np.inf)
         for u in range(units):
@@ -218,15 +214,15 @@ class OutletProgram:
     def price(self, multipliers: Floats) -> Priced[Run]:
         """Return the patterns that the nodes would run at these multipliers, and what those prove."""
         market, prices = self.market, self.prices(multipliers)
-        gains, runs = market.best(prices.worths, prices.nodes)
+        gains, runs = market.best(prices.task_values, prices.nodes)
         runs = [run for run in runs if (run[0], id(run[1])) not in self.known]
         share = market.earns / market.unit
-        left = (self.goal.reward + prices.reward) * share - prices.worths * market.flow
-        asked = prices.reward * self.goal.least_reward if prices.reward else 0.0
+        left = (self.goal.reward + prices.reward) * share - prices.task_values * market.flow
+        demanded = prices.reward * self.goal.least_reward if prices.reward else 0.0
         on = prices.air > 0
         bound = (
             float(np.maximum(left, 0.0)[market.earns > 0].sum())
-            - asked
+            - demanded
             + prices.cap * self.cap
             + float(prices.air[on] @ self.redlines[on])
             + float(gains.sum() - prices.nodes @ market.overhead)
@@ -251,7 +247,7 @@ class OutletProgram:
         air[~np.isfinite(self.redlines)] = 0.0
         hot = np.flatnonzero(air[:nodes])
         return BoxPrices(
-            worths=np.maximum(-y[:types], 0.0) / market.flow,
+            task_values=np.maximum(-y[:types], 0.0) / market.flow,
             reward=reward,
             cap=cap,
             air=air,
@@ -272,9 +268,9 @@ class OutletProgram:
         if self.tangents is not None:
             per_heat = per_heat - prices.cap * self.tangents.heat
             per_outlet = per_outlet - prices.cap * self.tangents.outlet
-            corners = np.maximum(per_heat * box.least, per_heat * box.most)
-            corners += np.maximum(per_outlet * box.low, per_outlet * box.high)
-            return float(corners.sum() - prices.cap * self.tangents.constant.sum())
+            vertices = np.maximum(per_heat * box.least, per_heat * box.most)
+            vertices += np.maximum(per_outlet * box.low, per_outlet * box.high)
+            return float(vertices.sum() - prices.cap * self.tangents.constant.sum())
         ends = edges(self.curve, box)
         lost = self.curve.lowest(
             prices.cap * ends.heat, per_heat * ends.tilt + per_outlet, ends.low, ends.high, prices.cap * ends.tilt
@@ -379,7 +375,7 @@ class BoxSolver:
         gap: float,
         goal: Goal | None = None,
         tangents: Planes | None = None,
-        watch: Watch | None = None,
+        cancel: CancelToken | None = None,
         enough: float = np.inf,
         most: int = MOST_ROUNDS,
     ) -> Generated[Run]:
@@ -394,7 +390,7 @@ class BoxSolver:
         centre = None
         if program.goal.reward and self.centre is not None:
             centre = np.append(self.centre, np.zeros(len(master.program.row_names) - len(self.centre)))
-        found = self.columns.run(gap=gap, watch=watch, centre=centre, slack=gap, enough=enough, most=most)
+        found = self.columns.run(gap=gap, cancel=cancel, centre=centre, slack=gap, enough=enough, most=most)
         if program.goal.reward:
             self.centre = found.multipliers
         return found

@@ -14,7 +14,7 @@ and the slopes that make the right side largest at a point give the plane that t
 slopes are valid, so they need not be found exactly; only the minima have to be. The limits of s say much: a
 unit that blows warm air cannot take out much heat if the air that it draws in is not much warmer.
 
-`CoolingCurve` refuses a CoP whose reciprocal is not convex in the unit's range of temperatures: for the usual
+`CoolingCurve` rejects a CoP whose reciprocal is not convex in the unit's range of temperatures: for the usual
 polynomial, 0.0068 T^2 + 0.0008 T + 0.458, that is below 4.7 C.
 """
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import InputIssue, InstanceError
 
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays
@@ -55,11 +55,11 @@ class CoolingCurve:
     """g = 1 / CoP of every unit."""
 
     def __init__(self, arrays: FacilityArrays, per_kelvin: Floats) -> None:
-        _refuse_what_is_not_convex(arrays)
+        _check_convex(arrays)
         self.constant, self.linear, self.quadratic = arrays.cop.T
         self.per_kelvin = per_kelvin  # k
         steepest = np.maximum(self.slope(arrays.outlet_low), self.slope(arrays.outlet_high))
-        self.falls = steepest <= 0  # warmer air is never dearer: then (s - T) g(T) is convex too
+        self.falls = steepest <= 0  # warmer air never costs more: then (s - T) g(T) is convex too
 
     def at(self, outlets: Floats) -> Floats:
         """Return watts drawn for each watt of heat."""
@@ -217,12 +217,12 @@ def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floa
     return Planes(per_heat, per_outlet, (least - per_heat * found.heat).min(axis=0))
 
 
-def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:
+def _check_convex(arrays: FacilityArrays) -> None:
     """Raise an error for a unit whose CoP is not positive, or its reciprocal not convex, in its range.
 
     CoP^3 g'' / 2 = CoP'^2 - CoP CoP'' / 2 is quadratic in T like CoP itself, and least at the same place.
     """
-    faults = []
+    issues = []
     for unit, (low, high) in enumerate(zip(arrays.outlet_low, arrays.outlet_high, strict=True)):
         constant, linear, quadratic = arrays.cop[unit]
         vertex = low if quadratic == 0 else min(max(-linear / (2 * quadratic), low), high)
@@ -231,6 +231,6 @@ def _refuse_what_is_not_convex(arrays: FacilityArrays) -> None:
         if not ((cop > 0).all() and (rise**2 >= cop * quadratic).all()):
             path, needed = ("crac_units", unit, "outlet_celsius"), "the CoP is positive and its reciprocal convex"
             do = "narrow the range (for the usual CoP: 5 C or warmer)"
-            faults.append(Fault(path, f"{low:g} to {high:g} C", f"temperatures at which {needed}", do))
-    if faults:
-        raise InstanceError("the facility", tuple(faults))
+            issues.append(InputIssue(path, f"{low:g} to {high:g} C", f"temperatures at which {needed}", do))
+    if issues:
+        raise InstanceError("the facility", tuple(issues))

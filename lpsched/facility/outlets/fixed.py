@@ -17,9 +17,8 @@ from lpsched.units import KILO
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats
-
 
 # Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
 #
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 #           sum_v P_v + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap   (cap)
 #           G P + H T  <=  R,      T  <=  Gc P + Hc T  <=  R_u                (air, added when broken)
 #
-# What breaks cap or air is paid for at a price that nothing is worth (over), so that every program has a
-# solution, and one that has none without paying is known by it. Time not in any pattern is idle. That a CRAC
+# What breaks cap or air costs more than anything can earn (over), so that every program has a solution, and one that
+# has none without paying is known by it. Time not in any pattern is idle. That a CRAC
 # unit draws in air at least as warm as it blows out says that it cools. With multipliers y of demand, mu of
 # cap and s of the air, every node sees one price of a watt,
 #
@@ -91,16 +90,16 @@ class FixedOutlets:
         lp, z, power = market.program(NAME)
         drawn = SLACK * float(self.weights @ market.most) + abs(self.room)  # more cannot break the cap
         over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
-        lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
+        lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.most_per_kilowatt())])
         lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
         return lp.build()
 
     def price(self, multipliers: Floats) -> Priced[Run]:
         """Return the patterns that the nodes would run at these multipliers, and what those prove."""
         market = self.market
-        worths, mu, air, prices = self.prices(multipliers)
-        gains, runs = market.best(worths, prices)
-        left = market.earns / market.unit - worths * market.flow
+        task_values, mu, air, prices = self.prices(multipliers)
+        gains, runs = market.best(task_values, prices)
+        left = market.earns / market.unit - task_values * market.flow
         on = air > 0
         terms = (
             float(np.maximum(left, 0.0)[market.earns > 0].sum()),
@@ -116,7 +115,7 @@ class FixedOutlets:
         market = self.market
         types, nodes = len(market.flow), len(market.overhead)
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-        worths = np.maximum(-y[:types], 0.0) / market.flow
+        task_values = np.maximum(-y[:types], 0.0) / market.flow
         mu = max(-float(y[types + 2 * nodes]), 0.0)
         air = np.zeros(len(self.most))
         late = y[types + 2 * nodes + 1 :]
@@ -125,7 +124,7 @@ class FixedOutlets:
         prices = mu * self.weights
         for place in np.flatnonzero(air).tolist():
             prices = prices + air[place] * self.warms(place)
-        return worths, mu, air, prices
+        return task_values, mu, air, prices
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return the rows of air that are broken most."""
@@ -225,7 +224,7 @@ OVER: Final = 1e-7  # kilowatts above the cap, or kelvin too hot or too cold, th
 
 @dataclass(slots=True)
 class Pool:
-    """What earlier programs of the same facility found: patterns of nodes, for others to begin with."""
+    """Patterns of nodes in the answers of earlier programs of a facility, for others to begin with."""
 
     market: NodeMarket
     runs: dict[tuple[int, int], tuple[int, NodePattern]] = field(default_factory=dict)
@@ -238,22 +237,22 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     *,
     solver: Solver,
     gap: float = GAP,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     pool: Pool | None = None,
 ) -> FacilityRelaxation:
     """Return the best mix of patterns at these outlet temperatures, within the relative gap of its bound."""
     market = NodeMarket(arrays) if pool is None else pool.market
-    _refuse_what_idling_breaks(arrays, heat, outlets)
+    _check_idle_nodes(arrays, heat, outlets)
     program = FixedOutlets(market, heat, outlets)
     runs = market.first_runs()
     if pool is not None:
         runs += pool.runs.values()
     master, labels = market.begun(program.master(), runs)
     columns = ColumnGeneration(solver, master, program, labels, program)
-    found = columns.run(gap=gap, watch=watch, centre=alike_centre(program, solver))
+    found = columns.run(gap=gap, cancel=cancel, centre=alike_centre(program, solver))
     if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
-        # a redline with hardly any room may be worth more than what breaking it costs
-        if not _can_be_kept(columns.master, program):
+        # a redline with hardly any room may have a higher marginal value than the penalty
+        if not _limits_can_be_kept(columns.master, program):
             short = outlets - crac_inlets(heat, arrays.overhead_watts[arrays.node_type], outlets)
             unit = int(short.argmax())
             raise InfeasibleError(
@@ -261,7 +260,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
                 f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
                 "set outlet temperatures that are closer together, or raise the cap"
             )
-        found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
+        found = columns.run(gap=gap, cancel=cancel, centre=found.multipliers)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
     else:
@@ -286,10 +285,10 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
         for share, pattern in own:
             rates += share / total * pattern.rates
     value = float(market.arrays.rewards @ np.minimum(rates, market.arrays.arrivals))
-    worths, mu, air, of_nodes = program.prices(found.multipliers)  # they prove the bound
+    task_values, mu, air, of_nodes = program.prices(found.multipliers)  # they prove the bound
     nodes, units = len(market.overhead), len(program.outlets)
     prices = market.prices(
-        worths=worths,
+        tasks=task_values,
         cap=mu,
         redlines=air[:nodes],
         crac_redlines=air[nodes : nodes + units],
@@ -307,8 +306,8 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
     )
 
 
-def _can_be_kept(master: Master, program: FixedOutlets) -> bool:
-    """Tell whether cap and air can be kept at all; if so, what breaks them is not for sale any more."""
+def _limits_can_be_kept(master: Master, program: FixedOutlets) -> bool:
+    """Return whether cap and air can be kept at all; if so, the program may not break them any more."""
     over, costs = master.program.blocks["over"], master.program.costs
     for column in np.flatnonzero(costs).tolist():
         master.change_cost(column, 1.0 if column in over else 0.0)
@@ -342,7 +341,7 @@ def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
     return watts
 
 
-def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> None:
+def _check_idle_nodes(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> None:
     """Raise an error if idle nodes are too hot, or draw more than the cap."""
     idle = arrays.overhead_watts[arrays.node_type]
     for name, air, redline in (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import FacilityArrays, HeatMap, even_outlets, heat_removed
 from lpsched.facility.outlets.box import BoxPrices, BoxSolver, Goal, Limit, RecordedStep
@@ -41,26 +41,21 @@ class RecordedBox:
         if bound < self.bound:
             self.bound, self.prices = bound, prices
 
-    def halves(self) -> tuple[RecordedBox, RecordedBox]:
-        """Return what the two parts of this box begin with: its own prices, until they have better ones."""
-        fresh = RecordedBox(prices=self.prices, bound=self.bound)
-        return fresh, replace(fresh, steps=[])
 
-
-# Better outlet temperatures, step by step: cooling power made linear, and every step judged by the truth.
+# Better outlet temperatures, step by step: cooling power made linear, and every step evaluated with the true one.
 #
-# Where node powers P and temperatures T are known, Q g(T) is replaced by its tangent there, and the program
-# of `facility/outlets/box.py` with T free within some kelvin of where it is says where to go. The
-# temperatures that it finds are judged by the program with fixed temperatures, whose cooling power is the
-# true one. A step that brings less than it should is tried again with fewer kelvin. Ends in a point that no
-# small step betters; others may be better, so it is begun from several places, and it proves nothing.
+# Where node powers P and temperatures T are known, Q g(T) is replaced by its tangent there, and the program of
+# `facility/outlets/box.py` with T free within some kelvin gives the next temperatures. These are evaluated by the
+# program with fixed temperatures, whose cooling power is the true one. A step that brings less than it should is tried
+# again with fewer kelvin. Ends in a point that no small step improves; others may be better, so it begins from several
+# places, and it proves nothing.
 FIRST_KELVIN: Final = 1.0
 AROUND: Final = 0.5  # kelvin, for prices
 LAST_KELVIN: Final = 0.02
 SHORTER: Final = 0.3
 LONGER: Final = 2.0
 GOOD: Final = 0.5  # of what the tangents promise: then the next step may be longer
-LITTLE: Final = 2.0  # times the gap, of the value: a promise that is not worth a step
+LITTLE: Final = 2.0  # times the gap, of the value: a promise too small for a step
 
 
 class Ascent:
@@ -70,60 +65,53 @@ class Ascent:
         self.boxes, self.heat, self.pool, self.solver, self.gap = boxes, heat, pool, solver, gap
         self.best: FacilityRelaxation | None = None
 
-    def judge(self, outlets: Floats, watch: Watch) -> FacilityRelaxation | None:
+    def evaluate(self, outlets: Floats, cancel: CancelToken) -> FacilityRelaxation | None:
         """Return the best allocation at these temperatures, `None` if there is none."""
+        arrays = self.pool.market.arrays
         try:
-            point = best_at(
-                self.pool.market.arrays,
-                self.heat,
-                outlets,
-                solver=self.solver,
-                gap=self.gap,
-                watch=watch,
-                pool=self.pool,
-            )
+            point = best_at(arrays, self.heat, outlets, solver=self.solver, gap=self.gap, cancel=cancel, pool=self.pool)
         except (InfeasibleError, NotFoundError):
             return None
         if self.best is None or point.value > self.best.value:
             self.best = point
         return point
 
-    def climb_from(self, outlets: Floats, heat: Floats, watch: Watch) -> None:
+    def climb_from(self, outlets: Floats, heat: Floats, cancel: CancelToken) -> None:
         """Go up from any temperatures, with some heat (kilowatts) of the units to begin with."""
-        point = self.judge(outlets, watch)
+        point = self.evaluate(outlets, cancel)
         if point is None:
-            _, place = self._step(outlets, heat, FIRST_KELVIN, watch)
-            point = self.judge(place, watch)
+            _, place = self._step(outlets, heat, FIRST_KELVIN, cancel)
+            point = self.evaluate(place, cancel)
         if point is not None:
-            self.climb(point, watch)
+            self.climb(point, cancel)
 
-    def climb(self, point: FacilityRelaxation, watch: Watch) -> None:
+    def climb(self, point: FacilityRelaxation, cancel: CancelToken) -> None:
         """Go up from an allocation."""
         self.boxes.begin_at(point)
         kelvin = FIRST_KELVIN
-        while kelvin > LAST_KELVIN and not watch.is_over():
-            promised, place = self._step(point.outlets, self._heat(point), kelvin, watch)
+        while kelvin > LAST_KELVIN and not cancel.expired():
+            promised, place = self._step(point.outlets, self._heat(point), kelvin, cancel)
             if promised - point.value <= LITTLE * self.gap * abs(point.value):
                 return
-            found = self.judge(place, watch)
+            found = self.evaluate(place, cancel)
             if found is not None and found.value > point.value:
                 kelvin *= LONGER if found.value - point.value >= GOOD * (promised - point.value) else 1.0
                 point = found
             else:
                 kelvin *= SHORTER
 
-    def priced(self, point: FacilityRelaxation, watch: Watch) -> FacilityRelaxation:
-        """Return a point with what limits are worth there, if temperatures may follow when a limit moves.
+    def priced(self, point: FacilityRelaxation, cancel: CancelToken) -> FacilityRelaxation:
+        """Return a point with the marginal values of limits there, if temperatures may follow when a limit moves.
 
-        There cap and redlines often meet at a corner, and the program with fixed temperatures has several
+        There cap and redlines often meet at a vertex, and the program with fixed temperatures has several
         sets of prices. Those of the tangents are the ones at which no small change of a temperature pays.
         """
-        self.boxes.begin_at(point)  # it may be the first that this program hears of
+        self.boxes.begin_at(point)  # it may be the first of this program
         program, market = self.boxes.program, self.pool.market
-        solved = self._solved(point.outlets, self._heat(point), AROUND, watch)
+        solved = self._solved(point.outlets, self._heat(point), AROUND, cancel)
         found = program.prices(solved.multipliers)
         prices = market.prices(
-            worths=found.worths,
+            tasks=found.task_values,
             cap=found.cap,
             redlines=found.air[: program.nodes],
             crac_redlines=found.air[program.nodes :],
@@ -136,18 +124,18 @@ class Ascent:
         powers = node_watts(self.pool.market.arrays, point)
         return np.maximum(heat_removed(self.heat, powers, point.outlets), 0.0) / KILO
 
-    def _step(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> tuple[float, Floats]:
+    def _step(self, outlets: Floats, heat: Floats, kelvin: float, cancel: CancelToken) -> tuple[float, Floats]:
         """Return what the tangents promise within some kelvin, and where."""
         program = self.boxes.program
-        solution = self._solved(outlets, heat, kelvin, watch).solution
+        solution = self._solved(outlets, heat, kelvin, cancel).solution
         place: Floats = np.clip(program.floor + solution["t"], program.box.low, program.box.high)
         return -solution.value * program.market.unit, place
 
-    def _solved(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> Generated[Run]:
+    def _solved(self, outlets: Floats, heat: Floats, kelvin: float, cancel: CancelToken) -> Generated[Run]:
         """Solve the program of the tangents within some kelvin."""
         largest, tangents = self.boxes.program.largest, self.boxes.program.curve.tangents(heat, outlets)
         low, high = (np.clip(outlets + step, largest.low, largest.high) for step in (-kelvin, kelvin))
-        return self.boxes.solve(replace(largest, low=low, high=high), gap=self.gap, tangents=tangents, watch=watch)
+        return self.boxes.solve(replace(largest, low=low, high=high), gap=self.gap, tangents=tangents, cancel=cancel)
 
 
 # How far outlets, heat and inlets can go in a box, if the reward has to be at least some value.
@@ -180,20 +168,20 @@ class Tightening:
         if solution["over"].max() <= OUTWARD:
             self.points.append((self.boxes.program.floor + solution["t"], solution["Q"]))
 
-    def run(self, units: list[int], watch: Watch, limits: tuple[Limit, ...] = LIMITS) -> Ranges | None:
+    def run(self, units: list[int], cancel: CancelToken, limits: tuple[Limit, ...] = LIMITS) -> Ranges | None:
         """Return the box with narrower limits; `None` if it turns out empty."""
         for unit in units:
             for limit in limits:
-                if watch.is_over():
+                if cancel.expired():
                     return self.box
                 if not self._is_near(unit, limit):
-                    self._tighten(unit, limit, watch)
+                    self._tighten(unit, limit, cancel)
                     if any(low[unit] > high[unit] for low, high in self.box.ends):
                         return None
         return self.box
 
     def _is_near(self, unit: int, limit: Limit) -> bool:
-        """Tell whether some known point comes near a limit, or there is nothing left to narrow."""
+        """Return whether some known point comes near a limit, or there is nothing left to narrow."""
         curve = self.boxes.program.curve
         if limit in INLETS and not curve.falls[unit]:
             return True
@@ -206,14 +194,14 @@ class Tightening:
         ]
         return high - low <= OUTWARD or any(abs(each - place) <= near for each in reached)
 
-    def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
+    def _tighten(self, unit: int, limit: Limit, cancel: CancelToken) -> None:
         program = self.boxes.program
         sign = 1.0 if limit in UPPER else -1.0
         own = np.where(np.arange(program.units) == unit, sign, 0.0)
         outlets = None if limit in {"most", "least"} else own
         heat = None if limit in {"high", "low"} else own if outlets is None else own / program.curve.per_kelvin
         goal = Goal(0.0, outlets, heat, self.least_reward)
-        found = self.boxes.solve(self.box, gap=GAP, goal=goal, watch=watch, most=ROUNDS)
+        found = self.boxes.solve(self.box, gap=GAP, goal=goal, cancel=cancel, most=ROUNDS)
         self.note(found.solution)
         proved = -found.bound + OUTWARD
         if outlets is not None:
@@ -241,7 +229,7 @@ NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
 FINEST: Final = 1e-6
 UNITS: Final = 8  # whose ranges are narrowed in one pass: those of most doubt
-WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
+PROGRESS: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
 NARROWEST: Final = 1e-5  # kelvin or kilowatts: a box that is narrower than that is done with
 
@@ -268,10 +256,10 @@ class _Leaf:
 
 
 def best_outlets(
-    arrays: FacilityArrays, heat: HeatMap, *, solver: Solver, gap: float = GAP, watch: Watch | None = None
+    arrays: FacilityArrays, heat: HeatMap, *, solver: Solver, gap: float = GAP, cancel: CancelToken | None = None
 ) -> OutletAnswer:
     """Return outlet temperatures whose best allocation is within the relative gap of the bound."""
-    search = BoxSearch(arrays, heat, solver, gap, watch or Watch())
+    search = BoxSearch(arrays, heat, solver, gap, cancel or CancelToken())
     search.run()
     return search.answer()
 
@@ -279,8 +267,8 @@ def best_outlets(
 class BoxSearch:
     """The leaves, the best point, and the program that bounds them."""
 
-    def __init__(self, arrays: FacilityArrays, heat: HeatMap, solver: Solver, gap: float, watch: Watch) -> None:
-        self.arrays, self.heat, self.gap, self.watch = arrays, heat, gap, watch
+    def __init__(self, arrays: FacilityArrays, heat: HeatMap, solver: Solver, gap: float, cancel: CancelToken) -> None:
+        self.arrays, self.heat, self.gap, self.cancel = arrays, heat, gap, cancel
         market = NodeMarket(arrays)
         self.unit = market.unit
         self.boxes = BoxSolver(market, heat, solver)
@@ -309,35 +297,27 @@ class BoxSearch:
         return max(self.done, largest, self.value)
 
     def run(self) -> None:
-        """Work until the gap is closed or the watch is over."""
-        first = self.ascent.judge(even_outlets(self.arrays, self.heat), self.watch)
+        """Work until the gap is closed or the token has expired."""
+        first = self.ascent.evaluate(even_outlets(self.arrays, self.heat), self.cancel)
         if first is not None:
             self.boxes.begin_at(first)
         self._push(self._bounded(self.boxes.program.largest, 0))
         if first is None and self.leaves:
             self._climb(self.leaves[0].solution)
         elif first is not None and not self._is_closed():
-            self.ascent.climb(first, self.watch)
-        if self.leaves and not self._is_closed():
-            self._narrow_inlets()
-        while self.leaves and not self.watch.is_over() and not self._is_closed():
-            self.watch.tell("outlets", (self.bound - self.value) / self.bound)
+            self.ascent.climb(first, self.cancel)
+        if self.leaves and not self._is_closed():  # narrow the inlets: of all ranges these say most about the others
+            leaf = self.leaves.pop()
+            box = self._narrowed(leaf, list(range(len(self.arrays.cop))), INLETS)
+            if box is not None:
+                self._push(self._bounded(box, leaf.place))
+        while self.leaves and not self.cancel.expired() and not self._is_closed():
+            self.cancel.report("outlets", (self.bound - self.value) / self.bound)
             leaf = self.leaves[0]
             better = self._bettered(leaf)
             heapq.heappop(self.leaves)  # only now: if a program fails, no box is lost
             for each in better:
                 self._push(each)
-
-    def _narrow_inlets(self) -> None:
-        """Narrow what all units may draw in: of all ranges these say most about the others."""
-        leaf = self.leaves.pop()
-        inlets = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
-        inlets.note(leaf.solution)
-        box = inlets.run(list(range(len(self.arrays.cop))), self.watch, INLETS)
-        if box is None:
-            self.done = max(self.done, self.cutoff)
-        else:
-            self._push(self._bounded(box, leaf.place))
 
     def answer(self) -> OutletAnswer:
         """Return the best point and the bound."""
@@ -355,8 +335,8 @@ class BoxSearch:
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
         best = self.ascent.best
-        over = self.watch.is_over()  # then prices would be those of temperatures that cannot follow
-        best = replace(best, priced=False) if over else self.ascent.priced(best, self.watch)
+        over = self.cancel.expired()  # then prices would be those of temperatures that cannot follow
+        best = replace(best, priced=False) if over else self.ascent.priced(best, self.cancel)
         return OutletAnswer(best, self.bound * (1.0 + ROUNDED), self.solved, status, self.cutoff, tuple(self.record))
 
     def _is_closed(self) -> bool:
@@ -372,37 +352,43 @@ class BoxSearch:
     def _bounded(self, box: Ranges, place: int) -> _Leaf:
         """Return a box with its bound; never above one that is known already."""
         enough = -self.cutoff / self.unit if self.value else np.inf
-        found = self.boxes.solve(box, gap=max(FINEST, FINE * self.gap), watch=self.watch, enough=enough)
+        found = self.boxes.solve(box, gap=max(FINEST, FINE * self.gap), cancel=self.cancel, enough=enough)
         self.solved += 1
         recorded = self.record[place]
         recorded.note(-found.bound * self.unit, self.boxes.program.prices(found.multipliers))
         return _Leaf(-recorded.bound, self.solved, place, box, found.solution)
 
+    def _narrowed(self, leaf: _Leaf, units: list[int], limits: tuple[Limit, ...] = LIMITS) -> Ranges | None:
+        """Return the box of a leaf with narrower limits of some units; `None` if nothing is left of it."""
+        tightening = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
+        tightening.note(leaf.solution)
+        box = tightening.run(units, self.cancel, limits)
+        if box is None:
+            self.done = max(self.done, self.cutoff)
+        return box
+
     def _bettered(self, leaf: _Leaf) -> list[_Leaf]:
         """Return leaves in place of one."""
         while True:
-            narrowed = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
-            narrowed.note(leaf.solution)
-            box = narrowed.run(self._by_doubt(leaf)[:UNITS], self.watch)
+            box = self._narrowed(leaf, self._by_doubt(leaf)[:UNITS])
             if box is None:
-                self.done = max(self.done, self.cutoff)
                 return []
             before = -leaf.rank
             leaf = self._bounded(box, leaf.place)
-            if -leaf.rank <= self.cutoff or self.watch.is_over():
+            if -leaf.rank <= self.cutoff or self.cancel.expired():
                 return [leaf]
             if self.solved >= 2 ** (self.climbs + 1):  # at 2, 4, 8 ... boxes
                 self._climb(leaf.solution)
             if max((box.high - box.low).max(), (box.most - box.least).max()) <= NARROWEST:
                 self.done = max(self.done, -leaf.rank)
                 return []
-            if before + leaf.rank < WORTH * (before - self.cutoff):
+            if before + leaf.rank < PROGRESS * (before - self.cutoff):
                 return self._halves(leaf)
 
     def _climb(self, solution: LpSolution) -> None:
         """Go up from the point of a box."""
         self.climbs += 1
-        self.ascent.climb_from(self.boxes.program.floor + solution["t"], solution["Q"], self.watch)
+        self.ascent.climb_from(self.boxes.program.floor + solution["t"], solution["Q"], self.cancel)
 
     def _by_doubt(self, leaf: _Leaf) -> list[int]:
         """Return the units, first the one whose cooling power is furthest below the truth."""
@@ -434,7 +420,7 @@ class BoxSearch:
         below = len(self.record)
         recorded = self.record[leaf.place]
         recorded.cut = bool(is_heat), unit, at, below, below + 1
-        self.record += recorded.halves()
+        self.record += [RecordedBox(prices=recorded.prices, bound=recorded.bound) for _ in halves]  # until better
         return [self._bounded(half, below + above) for above, half in enumerate(halves)]
 
 

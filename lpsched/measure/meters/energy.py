@@ -14,49 +14,43 @@ from typing import TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
 
-
-# An energy meter, and the power of a machine that does nothing.
-#
-# A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
-# everything that it sees; times are those of `time.monotonic`.
-LOOK_SECONDS: Final = 0.05  # between two looks at the watch
+# A meter runs while the bench does. Of any past interval it reports the energy, in joules, of everything that it
+# covers; times are those of `time.monotonic`.
+LOOK_SECONDS: Final = 0.05  # between two looks at the token
 MOST_TROUBLES: Final = 20  # a meter that fails in ever new words does not fill memory
 
 
-class Troubles:
-    """Sentences, each of them once.
+class Troubles(dict[str, None]):
+    """Sentences, each of them once, in order, up to a number of them.
 
     >>> troubles = Troubles()
     >>> troubles.add("it is dark"); troubles.add("it is dark")
-    >>> troubles.told
+    >>> tuple(troubles)
     ('it is dark',)
     """
 
-    def __init__(self) -> None:
-        self._told: dict[str, None] = {}
-
     def add(self, sentence: str) -> None:
-        """Keep a sentence that is new, up to a number of them."""
-        if len(self._told) < MOST_TROUBLES:
-            self._told[sentence] = None
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """All that were kept, in order."""
-        return tuple(self._told)
+        """Keep a sentence that is new."""
+        if len(self) < MOST_TROUBLES:
+            self[sentence] = None
 
 
-def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None:
-    """Return the mean power of the next seconds, in which the bench does nothing.
+def text_of(file: Path, otherwise: str) -> str:
+    """Return the text of a file, or something else where it cannot be read."""
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return otherwise
 
-    `None` if the watch is over before, or if the meter does not tell.
-    """
+
+def idle_watts(meter: EnergyMeter, seconds: float, cancel: CancelToken) -> float | None:
+    """Return the mean power of the next seconds, in which nothing runs; `None` if cancelled or not measured."""
     meter.mark()
     begin = time.monotonic()
     while (left := begin + seconds - time.monotonic()) > 0:
-        if watch.is_over():
+        if cancel.expired():
             return None
         time.sleep(min(left, LOOK_SECONDS))
     end = time.monotonic()
@@ -66,26 +60,23 @@ def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None
 
 
 class EnergyMeter(ABC):
-    """Something that tells energy, between its `__enter__` and its `__exit__`; a thread of its own reads meanwhile."""
+    """Measures energy between its `__enter__` and its `__exit__`; a thread of its own reads meanwhile.
+
+    `name` is written to the file of measurements; `covers` says what is measured, where the meter itself knows.
+    """
+
+    name: str
+    covers: str = ""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._troubles = Troubles()
 
     @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is, for the file of measurements."""
-
-    @property
-    @abstractmethod
-    def covers(self) -> str:
-        """What it sees, where the meter itself knows; else empty."""
-
-    @property
-    @abstractmethod
     def troubles(self) -> tuple[str, ...]:
         """What went wrong so far, each sentence once."""
+        return tuple(self._troubles)
 
     @abstractmethod
     def mark(self) -> None:
@@ -95,7 +86,7 @@ class EnergyMeter(ABC):
     def joules(self, begin: float, end: float) -> float | None:
         """Return the energy from `begin` to `end`, both in the past, or `None` with a new trouble.
 
-        Intervals are asked in the order of their beginnings: what lies before the last one is forgotten.
+        Intervals come in the order of their beginnings: readings before the last one are dropped.
         """
 
     @abstractmethod
@@ -121,7 +112,7 @@ class EnergyMeter(ABC):
 # A zone counts energy since some moment, in `energy_uj`, and begins again at 0 after `max_energy_range_uj`.
 # Summed up are all zones `package-*` and the zones `dram` below them. Left out is what would be counted twice:
 # `core` and `uncore` are parts of a package, `psys` contains the packages (it counts only where there are
-# none), and `intel-rapl-mmio` tells the same counters by another way.
+# none), and `intel-rapl-mmio` shows the same counters a second time.
 #
 # With readings c_0, c_1, ... of a zone of range R, taken often enough that it wraps at most once in between,
 #
@@ -130,7 +121,7 @@ ROOT: Final = Path("/sys/class/powercap")
 ZONE: Final = re.compile(r"intel-rapl:\d+(:\d+)*")  # not intel-rapl-mmio
 MOST_MICROWATTS: Final = 5e9  # 5 kW in one zone: sets how often it is read, so that no wrap is missed
 SLOWEST_POLL_SECONDS: Final = 10.0
-PROBE_SECONDS: Final = 0.5  # a counter that stands still for so long does not count
+PROBE_SECONDS: Final = 0.5  # a counter that stands still for that long does not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +147,7 @@ def find_zones(root: Path = ROOT, *, probe_seconds: float = PROBE_SECONDS) -> tu
         (folder for folder in there if ZONE.fullmatch(folder.name)),
         key=lambda folder: [int(number) for number in folder.name.split(":")[1:]],
     )
-    names = {folder.name: _name(folder) for folder in folders}
+    names = {folder.name: text_of(folder / "name", "") for folder in folders}
     chosen = [
         (_label(folder.name, names), folder)
         for folder in folders
@@ -180,24 +171,12 @@ def find_zones(root: Path = ROOT, *, probe_seconds: float = PROBE_SECONDS) -> tu
         )
     except (OSError, ValueError) as error:
         return f"a RAPL counter cannot be read: {error}"
-    return zones if _moves(zones, first, probe_seconds) else f"the RAPL counters in {root} stand still"
-
-
-def _moves(zones: Sequence[Zone], first: Sequence[int], probe_seconds: float) -> bool:
-    """Tell whether a counter goes on: some virtual machines show one that does not."""
     end = time.monotonic() + probe_seconds
-    while [zone.microjoules() for zone in zones] == list(first):
+    while [zone.microjoules() for zone in zones] == first:  # some virtual machines show one that stands still
         if time.monotonic() >= end:
-            return False
+            return f"the RAPL counters in {root} stand still"
         time.sleep(probe_seconds / 50)
-    return True
-
-
-def _name(folder: Path) -> str:
-    try:
-        return (folder / "name").read_text().strip()
-    except OSError:
-        return ""
+    return zones
 
 
 def _label(zone: str, names: dict[str, str]) -> str:
@@ -211,39 +190,20 @@ def _label(zone: str, names: dict[str, str]) -> str:
 
 
 class RaplMeter(EnergyMeter):
-    """All zones, read by a thread now and then, and whenever somebody marks a moment."""
+    """All zones, read by a thread every `poll_seconds`, and at every mark."""
 
     def __init__(self, zones: Sequence[Zone], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._zones = tuple(zones)
-        self._clock = clock
+        self._zones, self._clock = tuple(zones), clock
         self._last: list[int] | None = None
         self._readings: list[tuple[float, int]] = []  # times, and microjoules since the first
         self._lock = threading.Lock()
-        self._troubles = Troubles()
-
-    @property
-    def name(self) -> str:
-        """Name the zones."""
-        return f"RAPL {', '.join(zone.name for zone in self._zones)}"
-
-    @property
-    def covers(self) -> str:
-        """Say what the zones see."""
-        if self._zones[0].name == "psys":
-            return "the platform as the processor knows it"
-        memory = any(zone.name.startswith("dram") for zone in self._zones)
-        return "processor packages and memory" if memory else "processor packages, without memory"
-
-    @property
-    def poll_seconds(self) -> float:
-        """How often the counters are read at least."""
-        return min(SLOWEST_POLL_SECONDS, *(zone.range_microjoules / MOST_MICROWATTS for zone in self._zones))
-
-    @property
-    def troubles(self) -> tuple[str, ...]:
-        """What went wrong so far."""
-        return self._troubles.told
+        self.poll_seconds = min(SLOWEST_POLL_SECONDS, *(zone.range_microjoules / MOST_MICROWATTS for zone in zones))
+        self.name = f"RAPL {', '.join(zone.name for zone in zones)}"
+        memory = any(zone.name.startswith("dram") for zone in zones)
+        self.covers = "processor packages and memory" if memory else "processor packages, without memory"
+        if zones[0].name == "psys":
+            self.covers = "the platform as the processor knows it"
 
     def __enter__(self) -> Self:
         """Begin to read."""

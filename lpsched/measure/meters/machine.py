@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from lpsched.measure.meters.energy import Troubles
+from lpsched.measure.meters.energy import Troubles, text_of
 from lpsched.measure.meters.power import Answer, ask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
 
 # What machine this is: its processor, its system, and which logical processors share a core.
 PROCESSORS: Final = Path("/sys/devices/system/cpu")
@@ -29,9 +28,9 @@ IS_LINUX: Final = sys.platform == "linux"
 
 def processor_name(cpuinfo: Path = CPUINFO) -> str:
     """Return the name that the processor gives itself, else that of its architecture."""
-    said = _said(cpuinfo)
-    told = next((said[name] for name in NAMES if said.get(name)), "")
-    return " ".join(told.split()) or platform.processor() or platform.machine() or "unknown"
+    entries = _entries(cpuinfo)
+    name = next((entries[key] for key in NAMES if entries.get(key)), "")
+    return " ".join(name.split()) or platform.processor() or platform.machine() or "unknown"
 
 
 def missed_level(cpuinfo: Path = CPUINFO, architecture: str = platform.machine()) -> str | None:
@@ -40,7 +39,7 @@ def missed_level(cpuinfo: Path = CPUINFO, architecture: str = platform.machine()
     The kernel gives this event to what each processor has: on Intel last-level misses, on AMD those of the L2
     cache, on ARM and POWER those of the L1 data cache.
     """
-    vendor = _said(cpuinfo).get("vendor_id", "")
+    vendor = _entries(cpuinfo).get("vendor_id", "")
     if vendor == "GenuineIntel":
         return None
     if vendor in {"AuthenticAMD", "HygonGenuine"}:
@@ -58,8 +57,8 @@ def system_name() -> str:
     return f"{distribution}, {kernel}" if distribution else kernel
 
 
-def _said(cpuinfo: Path) -> dict[str, str]:
-    """Return what is said of the last processor: key and value."""
+def _entries(cpuinfo: Path) -> dict[str, str]:
+    """Return keys and values of the last processor."""
     try:
         lines = cpuinfo.read_text(errors="replace").split("\n")
     except OSError:
@@ -68,7 +67,7 @@ def _said(cpuinfo: Path) -> dict[str, str]:
 
 
 def allowed_processors() -> frozenset[int]:
-    """Return the logical processors that this process may use; none where the system does not tell."""
+    """Return the logical processors that this process may use; none where the system does not say."""
     return frozenset(os.sched_getaffinity(0)) if IS_LINUX else frozenset()
 
 
@@ -159,7 +158,7 @@ class Clocks:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong so far."""
-        return self._troubles.told
+        return tuple(self._troubles)
 
     def __enter__(self) -> Self:
         """Remember how everything is."""
@@ -196,7 +195,7 @@ class Clocks:
 
 
 def find_clocks(
-    processors: Collection[int], asked_mhz: Sequence[float], root: Path = PROCESSORS
+    processors: Collection[int], wanted_mhz: Sequence[float], root: Path = PROCESSORS
 ) -> tuple[Clocks | None, tuple[str, ...]]:
     """Return what sets the clocks asked for, of these logical processors, and what is not possible.
 
@@ -212,15 +211,17 @@ def find_clocks(
         return _none(str(error))
     for policy in policies:
         try:
-            policy.limit(*policy.limits())  # writes what is there: nothing changes, but it tells whether one may
+            policy.limit(
+                *policy.limits()
+            )  # writes what is there: nothing changes, but it shows whether writing is permitted
         except OSError as error:
             return _none(
                 f"{policy.folder / HIGHEST} may not be written ({error.strerror or error}); run as root, or"
                 f" let root make {LOWEST} and {HIGHEST} writable"
             )
-    possible = [mhz for mhz in asked_mhz if all(policy.khz_of(mhz) is not None for policy in policies)]
+    possible = [mhz for mhz in wanted_mhz if all(policy.khz_of(mhz) is not None for policy in policies)]
     absent = tuple(
-        f"{mhz:g} MHz cannot be set: cpufreq offers {_offer(policies)}" for mhz in asked_mhz if mhz not in possible
+        f"{mhz:g} MHz cannot be set: cpufreq offers {_offer(policies)}" for mhz in wanted_mhz if mhz not in possible
     )
     driver = text_of(policies[0].folder / "scaling_driver", "driver unknown")
     return (Clocks(policies, possible, driver) if possible else None), absent
@@ -250,14 +251,6 @@ def _khz(file: Path) -> int:
     return int(file.read_text())
 
 
-def text_of(file: Path, otherwise: str) -> str:
-    """Return what a file says, or something else where it cannot be read."""
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return otherwise
-
-
 # Last-level cache misses and instructions of one program and its children, counted by `perf stat`.
 #
 #     perf stat -x ; -o FILE -e duration_time,cache-misses,instructions -- COMMAND
@@ -269,7 +262,7 @@ def text_of(file: Path, otherwise: str) -> str:
 # it extrapolates: such a number is left out.
 #
 # perf takes some 40 ms to start; `duration_time` is the time of the program itself, to a few milliseconds. And
-# perf ends with 0 when the program was ended by a signal; it only says so as its last line on stderr,
+# perf ends with 0 when the program was ended by a signal; it only reports that as its last line on stderr,
 # `NAME: Segmentation fault`. It ends with 0, too, when the program failed before perf began to wait for it: so
 # how a program ended that ran for some milliseconds only is not known.
 MISSES: Final = "cache-misses"
@@ -283,7 +276,7 @@ PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
 SHELL: Final = "/bin/sh"
 LAST_LINES: Final = 5
 COLUMNS: Final = 5
-ASKED: Final = (  # first as perf likes it, then what programs do without the kernel
+EVENTS: Final = (  # first as perf likes it, then what programs do without the kernel
     f"{DURATION},{MISSES},{INSTRUCTIONS}",
     f"{DURATION},{MISSES}:u,{INSTRUCTIONS}:u",
 )
@@ -296,7 +289,7 @@ class Counts:
     misses: float | None = None
     instructions: float | None = None
     seconds: float | None = None  # of the program, without the start of perf
-    crash: str | None = None  # how the program failed, in words, where its exit code does not tell
+    crash: str | None = None  # how the program failed, in words, where its exit code does not show it
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +305,7 @@ class PerfCounters:
     def name(self) -> str:
         """What it is.
 
-        >>> PerfCounters("/usr/bin/perf", ASKED[0], ("cache-misses:u", "instructions:u")).name
+        >>> PerfCounters("/usr/bin/perf", EVENTS[0], ("cache-misses:u", "instructions:u")).name
         'perf stat cache-misses:u / instructions:u'
         """
         level = "" if self.level is None else f" (misses of {self.level})"
@@ -320,7 +313,7 @@ class PerfCounters:
 
     def wrap(self, command: Sequence[str], file: Path) -> tuple[str, ...]:
         """Return a command that runs another and writes its counts to a file."""
-        return _wrapped(self.perf, self.asked, command, file)
+        return (self.perf, "stat", "-x", SEPARATOR, "-o", str(file), "-e", self.asked, "--", *command)
 
     def read(self, file: Path, command: Sequence[str], errors: str = "") -> Counts:
         """Return what a run of `command` wrote, `errors` being the end of its stderr."""
@@ -375,7 +368,7 @@ def find_counters(perf: str | None = None) -> PerfCounters | str:
     reasons = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "counts"
-        for asked in ASKED:
+        for asked in EVENTS:
             answer = _try(perf, asked, ":", file)
             text = file.read_text() if file.exists() else ""
             counted = [read_event(text, event) for event in (DURATION, MISSES, INSTRUCTIONS)]
@@ -391,12 +384,8 @@ def find_counters(perf: str | None = None) -> PerfCounters | str:
     return PerfCounters(perf, asked, tuple(names))
 
 
-def _wrapped(perf: str, asked: str, command: Sequence[str], file: Path) -> tuple[str, ...]:
-    return (perf, "stat", "-x", SEPARATOR, "-o", str(file), "-e", asked, "--", *command)
-
-
 def _try(perf: str, asked: str, script: str, file: Path) -> Answer:
-    command = _wrapped(perf, asked, (SHELL, "-c", script), file)
+    command = PerfCounters(perf, asked, ()).wrap((SHELL, "-c", script), file)
     return ask(command, limit_seconds=PROBE_SECONDS, plain=False)
 
 
@@ -408,9 +397,9 @@ def _why(answer: Answer, text: str) -> str:
         )
     if answer.failure is not None:
         return f"perf stat does not work, {answer.failure}"
-    told = ", ".join(f"{name} {value}" for value, name, _ in _lines(text) if value.startswith("<"))
+    missing = ", ".join(f"{name} {value}" for value, name, _ in _lines(text) if value.startswith("<"))
     return (
-        f"perf stat says {told or 'nothing'}; the processor does not show its counters here (virtual machines"
+        f"perf stat says {missing or 'nothing'}; the processor does not show its counters here (virtual machines"
         " mostly do not), or they are in use"
     )
 

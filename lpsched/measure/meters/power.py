@@ -21,24 +21,21 @@ from lpsched.measure.corun import end_group, how_it_ended
 from lpsched.measure.meters.energy import EnergyMeter, Troubles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-
-# Ask a small program something: it is started, told nothing, listened to for a while, and gone afterwards.
-#
-# Whatever the program does, the answer comes within the time limit and in bounded memory: it has a session of
-# its own, and all of that is killed when it has ended, has talked too much, or has taken too long.
+# Run a small program and read what it prints. Whatever it does, the answer comes within the time limit and in bounded
+# memory: it has a session of its own, which is killed when it has ended, printed too much, or taken too long.
 MOST_BYTES: Final = 65_536
 CHUNK_BYTES: Final = 4096
 LOOK_SECONDS: Final = 0.05  # between two looks at the clock while it is silent
 NAP_SECONDS: Final = 0.005  # likewise when it has closed its pipes: its end is near
-GRACE_SECONDS: Final = 0.1  # for one that is told to end, until it is killed
+GRACE_SECONDS: Final = 0.1  # between SIGTERM and SIGKILL
 PLAIN: Final = {"LC_ALL": "C"}  # numbers with a decimal point, messages in English
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said."""
+    """What a program printed."""
 
     output: str
     errors: str
@@ -82,7 +79,12 @@ def ask(
                     end = time.monotonic()
                     if not chunk:
                         selector.unregister(key.fd)
-                failure = _excess(printed.values(), time.monotonic() - begin, limit_seconds, stop)
+                if any(len(text) > MOST_BYTES for text in printed.values()):
+                    failure = f"it printed more than {MOST_BYTES} bytes"
+                elif time.monotonic() - begin > limit_seconds:
+                    failure = f"it took longer than {limit_seconds:g} s"
+                elif stop is not None and stop.is_set():
+                    failure = "it was stopped"
     finally:
         finish(process)
     output, errors = (text.decode(errors="replace") for text in printed.values())
@@ -90,10 +92,7 @@ def ask(
 
 
 def start(command: Sequence[str], *, folder: Path | None, errors: int, plain: bool = True) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, with nothing to read and its output in a pipe.
-
-    `plain`: in English, with decimal points.
-    """
+    """Start a program in its own session, without input, its output in a pipe; `plain`: English, decimal points."""
     return subprocess.Popen(  # noqa: S603 - the user's own command
         command,
         cwd=folder,
@@ -107,7 +106,7 @@ def start(command: Sequence[str], *, folder: Path | None, errors: int, plain: bo
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Tell whether a program has ended, and leave its remains, so that its number cannot be another's yet."""
+    """Return whether a program has ended, without reaping it, so that its process id is not used again yet."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
@@ -125,20 +124,12 @@ def how_it_failed(process: subprocess.Popen[bytes], errors: str = "") -> str | N
     return None if how is None else f"it {how}"
 
 
-def _excess(printed: Iterable[bytes], seconds: float, limit_seconds: float, stop: threading.Event | None) -> str | None:
-    if any(len(text) > MOST_BYTES for text in printed):
-        return f"it printed more than {MOST_BYTES} bytes"
-    if seconds > limit_seconds:
-        return f"it took longer than {limit_seconds:g} s"
-    return "it was stopped" if stop is not None and stop.is_set() else None
-
-
 # Watts out of what a meter prints, or a sentence that says why not.
 #
 # One power has to stand there: `231.5`, `231.5 W`, `Power: 0.2315 kW`. Units are W, kW and mW (also written
 # out); a number without a unit is in watts. Where one number alone has a unit of power the others are labels
-# (`GPU 0: 65.3 W`). Everything else is refused: two powers, because nobody knows which one or whether their
-# sum is meant; a decimal comma, because 1,234 W is read in two ways; units that are not of power.
+# (`GPU 0: 65.3 W`). Everything else is rejected: two powers, because it is not clear which one or whether
+# their sum is meant; a decimal comma, because 1,234 W is read in two ways; units that are not of power.
 UNITS: Final = {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "kilowatt": 1e3, "kilowatts": 1e3}
 MILLI: Final = {"mW": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3}  # MW would be a megawatt: case matters
 NUMBER: Final = re.compile(
@@ -159,7 +150,7 @@ def shown(text: str) -> str:
 
 
 def read_watts(text: str) -> float | str:
-    r"""Return the power that a text tells, in watts, or what is wrong with it.
+    r"""Return the power in a text, in watts, or what is wrong with it.
 
     >>> read_watts("GPU 0: 65.3 W")
     65.3
@@ -203,7 +194,7 @@ def _factor(unit: str | None) -> float | None:
 class PowerSamples:
     """Samples as they come, in the order of time; one thread may add while another asks.
 
-    The meter may be silent for so long within an interval.
+    Within an interval the meter may be silent for up to `longest_gap_seconds`.
 
     >>> samples = PowerSamples(longest_gap_seconds=5.0)
     >>> samples.add(1.0, 100.0)
@@ -247,27 +238,17 @@ class PowerSamples:
 #
 # The program runs beside the applications that are measured; so on processors that they do not use, where
 # there are any.
-PATIENT_SECONDS: Final = 5.0
-PATIENT_INTERVALS: Final = 3.0
-
-
-def longest_gap_seconds(every_seconds: float) -> float:
-    """Return how long a meter may be silent.
-
-    >>> longest_gap_seconds(1.0), longest_gap_seconds(10.0)
-    (5.0, 30.0)
-    """
-    return max(PATIENT_SECONDS, PATIENT_INTERVALS * every_seconds)
+LEAST_GAP_SECONDS: Final = 5.0  # a meter may be silent for that long, ...
+GAP_INTERVALS: Final = 3.0  # ... or for that many of its intervals, if that is longer
 
 
 class SampledMeter(EnergyMeter):
-    """A program that prints watts every so many seconds, and the samples of it.
+    """A program that prints watts every `every_seconds`, and its samples.
 
     It runs in `folder`, and on `processors`, so as not to disturb what is measured; empty: anywhere.
     """
 
     kind: ClassVar[str]
-    covers: str = ""
 
     def __init__(
         self,
@@ -278,24 +259,17 @@ class SampledMeter(EnergyMeter):
         processors: frozenset[int] = frozenset(),
     ) -> None:
         super().__init__()
-        self.command = tuple(command)
-        self.every_seconds = every_seconds
-        self.folder = folder
-        self.samples = PowerSamples(longest_gap_seconds(every_seconds))
+        self.command, self.every_seconds, self.folder = tuple(command), every_seconds, folder
+        self.name = f"{self.kind} {Path(command[0]).name} every {every_seconds:g} s"  # no arguments: perhaps a password
+        self.samples = PowerSamples(max(LEAST_GAP_SECONDS, GAP_INTERVALS * every_seconds))
         self._processors = processors
         self._failures = Troubles()  # of the program, in its words
-        self._gaps = Troubles()
-
-    @property
-    def name(self) -> str:
-        """What it is, without arguments: a password may be among them."""
-        return f"{self.kind} {Path(self.command[0]).name} every {self.every_seconds:g} s"
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """What went wrong so far."""
-        failed = (f"the power meter ({self.name}) failed: {reason}" for reason in self._failures.told)
-        return (*failed, *self._gaps.told)
+        failed = (f"the power meter ({self.name}) failed: {reason}" for reason in self._failures)
+        return (*failed, *self._troubles)
 
     def mark(self) -> None:
         """Do nothing: watts come when they come."""
@@ -304,13 +278,13 @@ class SampledMeter(EnergyMeter):
         """Return the energy of an interval by the samples inside it."""
         joules = self.samples.joules(begin, end)
         if joules is None and end - begin <= self.samples.longest_gap_seconds:
-            self._gaps.add(
+            self._troubles.add(
                 "the energy of some runs is not known: they were shorter than the interval of the meter"
-                f" ({self.name}), which told no power while they ran; measure longer runs, or ask"
+                f" ({self.name}), which reported no power while they ran; measure longer runs, or ask"
                 " more often (energy: every_seconds)"
             )
         elif joules is None:
-            self._gaps.add(
+            self._troubles.add(
                 f"the energy of some runs is not known: the meter ({self.name}) was silent for more than"
                 f" {self.samples.longest_gap_seconds:g} s while they ran"
             )
@@ -338,7 +312,7 @@ class SampledMeter(EnergyMeter):
 
 # Energy from a program of the user's that prints the watts of this moment and ends: IPMI, a wall meter.
 #
-# It is called every so many seconds while the bench runs, and its answer counts for the middle of the call. A
+# It is called every `every_seconds` while the bench runs, and its answer counts for the middle of the call. A
 # call that fails is a trouble, not an end: the next one may go well.
 CALL_SECONDS: Final = 10.0  # the longest that one call may take
 
@@ -350,9 +324,6 @@ class WattCommand(SampledMeter):
 
     def probe(self) -> float | str:
         """Call it once, and return the watts, or what is wrong."""
-        return self._call()
-
-    def _call(self) -> float | str:
         answer = ask(self.command, limit_seconds=CALL_SECONDS, folder=self.folder, stop=self._stop)
         watts = answer.failure or read_watts(answer.output)
         if isinstance(watts, float):
@@ -362,7 +333,7 @@ class WattCommand(SampledMeter):
     def _collect(self) -> None:
         due = time.monotonic()
         while not self._stop.wait(max(0.0, due - time.monotonic())):
-            watts = self._call()
+            watts = self.probe()
             if isinstance(watts, str):
                 self._fail(watts)
             due = max(due + self.every_seconds, time.monotonic())
@@ -370,15 +341,14 @@ class WattCommand(SampledMeter):
 
 # Energy from a program of the user's that goes on and prints watts line by line, such as `nvidia-smi -l 1`.
 #
-# A line counts for the moment when it arrives; of lines that arrive together only the last. That would be
-# wrong of a program that prints a line for each of several parts, so one that does so in its trial is
-# refused; likewise one that keeps its lines back until there are many, as most programs do into a pipe
-# (`stdbuf -oL` before it helps). Some lines before the first power may be anything. A program that ends is
-# started again after a pause.
+# A line counts for the moment when it arrives; of lines that arrive together only the last. That would be wrong of a
+# program that prints a line for each of several parts, so one that does so in its trial is rejected; likewise one that
+# keeps its lines back until there are many, as most programs do into a pipe (`stdbuf -oL` before it helps). Some lines
+# before the first power may be anything. A program that ends is started again after a pause.
 FIRST_SECONDS: Final = 10.0  # for the first line, besides the interval
-PAUSE_SECONDS: Final = 0.02  # after lines: who talks without end is heard 50 times a second, and waits meanwhile
+PAUSE_SECONDS: Final = 0.02  # after lines: endless output is read 50 times a second
 MOST_HEADINGS: Final = 3
-BURSTS: Final = 2  # which tell in a trial whether lines come one by one
+BURSTS: Final = 2  # that show in a trial whether lines come one by one
 
 
 class WattStream(SampledMeter):
@@ -391,23 +361,23 @@ class WattStream(SampledMeter):
     def probe(self) -> float | str:
         """Start it until its first line is there, and return the watts, or what is wrong."""
         begin = time.monotonic()
-        patience = self.every_seconds + FIRST_SECONDS
+        limit = self.every_seconds + FIRST_SECONDS
         with self:
-            while time.monotonic() - begin < patience:
-                told = self.samples.within(begin, time.monotonic())
-                if told and 1 in self._bursts:
-                    return told[0][1]
-                if told and len(self._bursts) == BURSTS:
+            while time.monotonic() - begin < limit:
+                found = self.samples.within(begin, time.monotonic())
+                if found and 1 in self._bursts:
+                    return found[0][1]
+                if found and len(self._bursts) == BURSTS:
                     break
-                if self._failures.told:
-                    return self._failures.told[0]
+                if self._failures:
+                    return next(iter(self._failures))
                 time.sleep(LOOK_SECONDS)
         if self._bursts:
             return (
                 f"it printed {self._bursts[-1]} lines at once; let it print one power at a time: add them up,"
                 " if they are of several parts, or put stdbuf -oL before it"
             )
-        return f"it printed no line within {patience:g} s; stdbuf -oL before it may help"
+        return f"it printed no line within {limit:g} s; stdbuf -oL before it may help"
 
     def _collect(self) -> None:
         while not self._stop.is_set():

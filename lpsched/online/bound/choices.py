@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.bound.offers import LATE
+from lpsched.online.bound.offers import LATE, ChoiceTable, Corners, Grid, Tables
 from lpsched.online.utility import decayed as plain_decayed
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.offers import Corners, Found, Grid, Tables
 
 
-# What is a task worth that ends, or starts, so long after its arrival? Rounded up. Compiled.
-#
+# The worth of a task that ends, or starts, a time t after its arrival, rounded up:
 #     utility        of the time t from arrival to end, in intervals (`online/utility.py`)
-#     minus a cost   of the time t from arrival to start, straight pieces:  s - r (t - t_k)
-#
-# Both never rise. `tail` is what of a run lies between its start and the moment that matters: all of it, or
-# nothing. How much rounding can take away, and so what is added: see "Rounding" below.
+#     minus a cost   of the time t from arrival to start, straight segments:  s - r (t - t_k)
+# Neither ever rises. `tail` is the time between a run's start and the moment that matters: all of the run, or nothing.
+# For what is added against rounding see "Rounding" below.
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
 LATE_SHARE: Final = 2.0**-49
 decayed = compiled_inside(plain_decayed)
@@ -36,7 +33,7 @@ def tail(tables: Tables, i: int, column: int) -> float:
 @compiled_inside
 def interval_at(tables: Tables, p: int, last: int, seconds: float) -> int:
     """Return the interval of a time, from interval p on; `last` is where the function ends."""
-    while p + 1 < last and tables.after[p + 1] <= seconds:
+    while p + 1 < last and tables.after_seconds[p + 1] <= seconds:
         p += 1
     return p
 
@@ -44,41 +41,42 @@ def interval_at(tables: Tables, p: int, last: int, seconds: float) -> int:
 @compiled_inside
 def worth_up(tables: Tables, p: int, seconds: float) -> float:
     """Return the worth of a time in interval p, or a hair more."""
-    since = max(0.0, seconds - tables.after[p])
+    since = max(0.0, seconds - tables.after_seconds[p])
     if tables.waits:
-        rise = tables.rate[p] * since
-        return float(tables.high[p] - rise + MARGIN * (abs(tables.high[p]) + rise))
-    return decayed(tables.high[p], tables.low[p], tables.rate[p], since) + float(MARGIN * tables.high[p])
+        rise = tables.rate_per_second[p] * since
+        return float(tables.starts_at[p] - rise + MARGIN * (abs(tables.starts_at[p]) + rise))
+    return decayed(tables.starts_at[p], tables.falls_to[p], tables.rate_per_second[p], since) + float(
+        MARGIN * tables.starts_at[p]
+    )
 
 
 @compiled_inside
 def latest_worth(tables: Tables, n: int, time: float) -> float:
-    """Return what a task is worth at most that ends at a time or later; of utilities."""
+    """Return the most utility of a task that ends at a time or later."""
     f, since = tables.function[n], time - tables.arrivals[n]
     since = max(0.0, since - LATE_SHARE * (abs(time) + tables.arrivals[n]))
     p = interval_at(tables, tables.first_interval[f], tables.first_interval[f + 1], since)
     return worth_up(tables, p, since)
 
 
-# Keeping what a task can do at some prices: its best choice so far, or all that are good. Compiled.
 REST: Final = 2.0**-46  # see "Rounding" below
 
 
 @compiled_inside
 def slack(tables: Tables, grid: Grid, i: int, column: int, worth: float) -> float:
     """Return what is added to a value, so that rounding cannot have made it too small."""
-    return float(REST * abs(worth) + tables.width[i, column] * grid.hair[tables.column_type[column]])
+    return float(REST * abs(worth) + tables.width[i, column] * grid.hair[tables.mode_type[column]])
 
 
 @compiled_inside
-def bar(found: Found, n: int) -> float:
-    """Return what a choice must be worth to matter."""
+def bar(found: ChoiceTable, n: int) -> float:
+    """Return the value above which a choice matters."""
     return float(found.floor[n] if found.is_list else found.best[n])
 
 
 @compiled_inside
-def take(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    found: Found, n: int, column: int, value: float, worth: float, joules: float, start: float, end: float
+def take(  # noqa: PLR0913, PLR0917 - compiled
+    found: ChoiceTable, n: int, column: int, value: float, worth: float, joules: float, start: float, end: float
 ) -> None:
     """Keep a choice if it is the best so far, or list it if it is above the floor."""
     if not found.is_list:
@@ -93,14 +91,13 @@ def take(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
         found.number[0] = k + 1
 
 
-# What do the nodes of a run cost, and where does that have corners? Compiled.
-#
-# W_j(t) is what one machine of type j costs from the first slot to time t: a straight line within a slot. A
-# run on q of them from tau to tau + e costs q (W_j(tau + e) - W_j(tau)), with corners where it begins or ends
-# at the edge of a slot. Where many tasks run equally long, corners and costs are listed once for all of them.
+# The cost of a run's machines, and its breakpoints. W_j(t) is what one machine of type j costs from the first slot to
+# time t: a straight line within a slot. A run on q of them from tau to tau + e costs q (W_j(tau + e) - W_j(tau)), with
+# breakpoints where it begins or ends at the edge of a slot. Where many tasks run equally long, breakpoints and costs
+# are listed once for all of them.
 @compiled_inside
 def above(values: Floats, number: int, limit: float) -> int:
-    """Return the place of the first of so many rising values that is above a limit."""
+    """Return the place of the first of `number` rising values that is above a limit."""
     low, high = 0, number
     while low < high:
         middle = (low + high) // 2
@@ -126,7 +123,7 @@ def spent_until(edges: Floats, prices: Floats, sums: Floats, time: float) -> flo
 @compiled_inside
 def run_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) -> float:
     """Return what all machines of a run cost."""
-    j = tables.column_type[column]
+    j = tables.mode_type[column]
     later = spent_until(grid.edges, grid.prices[j], grid.sums[j], start + tables.seconds[i, column])
     cost = later - spent_until(grid.edges, grid.prices[j], grid.sums[j], start)
     return float(max(0.0, tables.width[i, column] * cost))
@@ -137,24 +134,24 @@ def least_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) ->
     """Return what a whole run that starts then or later costs at least; quick rather than close."""
     edges = grid.edges
     slots = len(edges) - 1
-    if start < edges[0] or tables.end > edges[slots]:
+    if start < edges[0] or tables.ends_at > edges[slots]:
         return 0.0  # time outside the slots is free
     k = min(above(edges, slots, start), slots) - 1
-    lowest = grid.lowest[tables.column_type[column], k]
+    lowest = grid.lowest[tables.mode_type[column], k]
     return float(tables.width[i, column] * tables.seconds[i, column] * lowest)
 
 
 @compiled_inside
 def first_whole(tables: Tables, i: int, column: int) -> float:
     """Return from when on a run may start so as to count wholly."""
-    return float(tables.begin - tables.seconds[i, column] if tables.completed else tables.begin)
+    return float(tables.begins_at - tables.seconds[i, column] if tables.completed else tables.begins_at)
 
 
 @compiled_inside
 def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: int) -> None:
     """List the corners of a run's cost among the starts at which its share is 1, in order."""
     e = tables.seconds[i, column]
-    first, last = first_whole(tables, i, column), tables.end - e
+    first, last = first_whole(tables, i, column), tables.ends_at - e
     edges, size = grid.edges, len(grid.edges)
     starts, costs = corners.starts[column], corners.costs[column]
     count, one, other = 0, 0, 0
@@ -185,14 +182,12 @@ def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: i
         corners.cheapest[column] = least[0]
 
 
-# Runs over the begin or the end of the period, of which only a share counts. Compiled.
-#
-# Where such a run gains most, and how that is rounded, is said below.
+# Runs over the begin or the end of the period, of which only a share counts; see below.
 ENOUGH: Final = 1.0 + 2.0**-20  # more than all that is added to a utility
 
 
 @compiled_inside
-def next_corner(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+def next_corner(  # noqa: PLR0913, PLR0917 - compiled
     tables: Tables, edges: Floats, left: float, last: float, e: float, breaks: float
 ) -> float:
     """Return the first start after another at which something has a corner, or the last of all."""
@@ -205,16 +200,16 @@ def next_corner(  # noqa: PLR0913, PLR0917 - compiled functions take no options 
         other += 1
     if other < len(edges):
         right = min(right, edges[other] - e)
-    if left < tables.begin:
-        right = min(right, tables.begin)
-    if left < tables.end - e:
-        right = min(right, tables.end - e)
+    if left < tables.begins_at:
+        right = min(right, tables.begins_at)
+    if left < tables.ends_at - e:
+        right = min(right, tables.ends_at - e)
     return float(right)
 
 
 @compiled_inside
-def cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, found: Found, n: int, i: int, column: int, first: float, last: float
+def cut_runs(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, found: ChoiceTable, n: int, i: int, column: int, first: float, last: float
 ) -> None:
     """Look at all starts from first to last, where only a share of the run may count; prorated."""
     arrival, e = tables.arrivals[n], tables.seconds[i, column]
@@ -226,31 +221,31 @@ def cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by 
     since = e if first == arrival else first + e - arrival - late
     p = interval_at(tables, tables.first_interval[tables.function[n]], stop, since)
     worth = utility = worth_up(tables, p, since)
-    right = first  # the piece that ends with the very first start has no length
+    right = first  # the segment that ends with the very first start has no length
     while True:
         more = slack(tables, grid, i, column, worth + price) + off * (worth + price)
         if utility - price + more <= bar(found, n):
             return
-        share = min(1.0, max(0.0, (min(right + e, tables.end) - max(right, tables.begin)) / e))
+        share = min(1.0, max(0.0, (min(right + e, tables.ends_at) - max(right, tables.begins_at)) / e))
         value = share * (worth - price) - run_cost(tables, grid, i, column, right) + more
         take(found, n, column, value, share * worth, share * joules, right, right + e)
         if right >= last:
             return
-        while p + 1 < stop and arrival + (tables.after[p + 1] - e) <= right:
+        while p + 1 < stop and arrival + (tables.after_seconds[p + 1] - e) <= right:
             p += 1
         left, utility = right, worth_up(tables, p, right + e - arrival - late)
-        breaks = arrival + (tables.after[p + 1] - e) if p + 1 < stop else np.inf
+        breaks = arrival + (tables.after_seconds[p + 1] - e) if p + 1 < stop else np.inf
         right = next_corner(tables, grid.edges, left, last, e, breaks)
-        is_rising = left < tables.begin and right + e <= tables.end + late
+        is_rising = left < tables.begins_at and right + e <= tables.ends_at + late
         worth = utility if is_rising else worth_up(tables, p, right + e - arrival - late)
 
 
 @compiled_inside
-def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, found: Found, n: int, i: int, least_price: float
+def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, found: ChoiceTable, n: int, i: int, least_price: float
 ) -> None:
     """Look at the runs of an offer of which only a share counts, if they can matter."""
-    arrival, begin, end = tables.arrivals[n], tables.begin, tables.end
+    arrival, begin, end = tables.arrivals[n], tables.begins_at, tables.ends_at
     if tables.completed or arrival >= end:
         return
     least = bar(found, n) + least_price
@@ -268,55 +263,45 @@ def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no opt
                 cut_runs(tables, grid, found, n, i, column, max(arrival, begin, end - e), end)
 
 
-# What is the best that a task can do at some prices? On which column, and from when on. Compiled.
-#
-# A task that starts at tau on q machines of a column of machine type j, for e seconds and J joules, gains at
-# most
-#
-#     v(tau)  =  share(tau) (U(tau + e - arrival) - lambda J)  -  q (W_j(tau + e) - W_j(tau)),
-#
-# where W_j(t) is what a machine of type j costs from the first slot to time t: a straight line within a slot.
-# Where is v largest? Cut time where something has a corner; between corners U is convex and falls.
-#
-#    share 1           U convex, the rest straight: v is convex, so largest at an end of the piece
-#    over the end      share (T - tau) / e falls in a straight line, and so does U, convexly: their product is
-#                      convex (f g has the second derivative f'' g + 2 f' g' + f g''), v largest at an end
+# The best choice of a task at some prices: on which column, and from when on. A task that starts at tau on q machines
+# of a column of machine type j, for e seconds and J joules, gains at most
+#     v(tau)  =  share(tau) (U(tau + e - arrival) - lambda J)  -  q (W_j(tau + e) - W_j(tau)).
+# To find the largest v, cut time at all breakpoints; between them U is convex and falls.
+#    share 1           U convex, the rest straight: v is convex, so largest at an end of the segment
+#    over the end      share (T - tau) / e falls in a straight line, and U falls convexly: their product is convex (f g
+#                      has the second derivative f'' g + 2 f' g' + f g''), v largest at an end
 #    over all of it    share (T - B) / e is constant: convex
-#    over the begin    share rises, U falls: no. But U is at most what it is where the piece begins; with that
-#                      in its place v is straight, so no more than it is at an end of the piece
+#    over the begin    share rises, U falls: not convex. But U is at most what it is where the segment begins; with that
+#                      in its place v is straight, so no more than it is at an end of the segment
+# Breakpoints of v are: arrival; edges of slots; those less e; B, T, B - e and T - e; and where U breaks, arrival + t_k
+# - e, where the limit from the left counts, because U jumps down. Where the share is 1, the cost of a run at the edges
+# is the same for all tasks of a type. U falls, so of these only those matter at which the cost is less than at all
+# earlier ones, and none once U - lambda J less the least cost to come is too little. Types with few tasks have no such
+# list: from the arrival on, breakpoint follows breakpoint.
 #
-# Corners of v are: arrival; edges of slots; those less e; B, T, B - e and T - e; and where U breaks, arrival
-# + t_k - e, where the limit from the left counts, because U jumps down. Where the share is 1, what a run
-# costs at the edges is the same for all tasks of a type. U falls, so of these corners only those matter at
-# which the cost is less than at all earlier ones, and none once U - lambda J less the least cost to come is
-# too little. Types of which there are few tasks have no such list: from the arrival on, corner follows
-# corner.
-#
-# A task that costs what it waits has - cost(tau - arrival) in place of U, straight between its breaks, and
-# every share is 1: v is straight between corners. Such a task must run, so its best may be less than 0.
+# A task whose waiting has a cost has - cost(tau - arrival) in place of U, straight between its breaks, and every share
+# is 1: v is straight between breakpoints. Such a task must run, so its best may be less than 0.
 #
 # Rounding. Every value is rounded up: it is at least what the formula says in real numbers. With u = 2^-53,
-#
-#   times    sums of doubles as large as z are off by at most 3 u z: they, and the order of two corners, are
-#            right but for `late` = 2^-49 z. A time since arrival that is so much too early makes U no
-#            smaller. A start that is off by as much changes the share by at most 4 late / e, and the cost by
-#            4 late times the highest price; there z need not be more than 12 times the last edge, because
-#            whoever starts or ends four times as late as that is surely after the slots, and a start is
-#            worked out without adding e to anything larger than the start itself
-#   U        f + (s - f) exp(-x) is off by less than (3 + x exp(-x)) 2^-52 s: s 2^-40 is added. A cost s + r x
-#            is off by less than 8 u (|s| + r x), what made s and r counted in: 2^-40 of that is added
-#   W        a sum of S products is off by at most (S + 2) u of the whole sum: (S + 9) 2^-50 of it is added.
-#            The product with q is off by u of itself, and all that is added is taken q times: S + 9 times 8
-#            is more than S + 3
+#   times    sums of doubles as large as z are off by at most 3 u z: they, and the order of two breakpoints, are right
+#            but for `late` = 2^-49 z. A time since arrival that is too early by that makes U no smaller. A start that
+#            is off by as much changes the share by at most 4 late / e, and the cost by 4 late times the highest price;
+#            there z need not be more than 12 times the last edge, because a run that starts or ends four times as late
+#            as that is surely after the slots, and a start is computed without adding e to anything larger than the
+#            start itself
+#   U        f + (s - f) exp(-x) is off by less than (3 + x exp(-x)) 2^-52 s: s 2^-40 is added. A cost s + r x is off by
+#            less than 8 u (|s| + r x), what made s and r counted in: 2^-40 of that is added
+#   W        a sum of S products is off by at most (S + 2) u of the whole sum: (S + 9) 2^-50 of it is added. The product
+#            with q is off by u of itself, and all that is added is taken q times: S + 9 times 8 is more than S + 3
 #   rest     a few more operations on U, lambda J and W: 2^-46 of U + lambda J is added
 @compiled_inside
-def whole_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, corners: Corners, found: Found, n: int, i: int, column: int
+def whole_runs(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, corners: Corners, found: ChoiceTable, n: int, i: int, column: int
 ) -> None:
     """Look at the starts at which a run's share is 1."""
     arrival, e = tables.arrivals[n], tables.seconds[i, column]
     first = max(arrival, first_whole(tables, i, column))
-    if first > tables.end - e + (LATE * (tables.end + e) if tables.end < np.inf else 0.0):
+    if first > tables.ends_at - e + (LATE * (tables.ends_at + e) if tables.ends_at < np.inf else 0.0):
         return
     joules = tables.joules[i, column]
     f, off = tables.function[n], tail(tables, i, column)
@@ -336,10 +321,10 @@ def whole_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options b
     take(found, n, column, utility - price - cost + more, utility, joules, first, first + e)
     q = p
     while q + 1 < stop:  # to end just before utility breaks
-        start = arrival + (tables.after[q + 1] - off)
+        start = arrival + (tables.after_seconds[q + 1] - off)
         worth, late = tables.last[q], LATE * (abs(start) + arrival + e)
         more = slack(tables, grid, i, column, abs(worth) + price)
-        if start > tables.end - e + late or worth - price - cheapest + more <= bar(found, n):
+        if start > tables.ends_at - e + late or worth - price - cheapest + more <= bar(found, n):
             break
         if start >= first:
             value = worth - price - run_cost(tables, grid, i, column, start) + more
@@ -361,8 +346,8 @@ def worth_at(tables: Tables, n: int, p: int, start: float, off: float) -> tuple[
 
 
 @compiled_inside
-def listed_corners(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, corners: Corners, found: Found, n: int, i: int, column: int, k: int, p: int
+def listed_corners(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, corners: Corners, found: ChoiceTable, n: int, i: int, column: int, k: int, p: int
 ) -> None:
     """Look at the listed corners from the k-th on, each cheaper than the one before."""
     e, joules, off = tables.seconds[i, column], tables.joules[i, column], tail(tables, i, column)
@@ -378,12 +363,12 @@ def listed_corners(  # noqa: PLR0913, PLR0917 - compiled functions take no optio
 
 
 @compiled_inside
-def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, found: Found, n: int, i: int, column: int, first: float, lowest: float, p: int
+def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, found: ChoiceTable, n: int, i: int, column: int, first: float, lowest: float, p: int
 ) -> None:
     """Look at the corners after the first start, those that cost less than all before."""
     e, joules, off = tables.seconds[i, column], tables.joules[i, column], tail(tables, i, column)
-    price, last = grid.per_joule * joules, tables.end - e
+    price, last = grid.per_joule * joules, tables.ends_at - e
     edges, size = grid.edges, len(grid.edges)
     one, other = above(edges, size, first), above(edges, size, first + e)
     start = first
@@ -407,7 +392,7 @@ def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled functions take no opti
 
 
 @compiled_inside
-def rank_columns(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+def rank_columns(  # noqa: PLR0913, PLR0917 - compiled
     tables: Tables, grid: Grid, corners: Corners, n: int, i: int, tops: Floats, ranked: Integers
 ) -> None:
     """Sort the columns of a task by what it can gain on them at most, and write how much that is."""
@@ -431,8 +416,8 @@ def rank_columns(  # noqa: PLR0913, PLR0917 - compiled functions take no options
 
 
 @compiled
-def look(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables, grid: Grid, corners: Corners, found: Found, order: Integers, task_type: Integers
+def look(  # noqa: PLR0913, PLR0917 - compiled
+    tables: Tables, grid: Grid, corners: Corners, found: ChoiceTable, order: Integers, task_type: Integers
 ) -> None:
     """Look at all choices of all offers; `order` sorts them by type, then by utility function."""
     columns = tables.seconds.shape[1]

@@ -1,4 +1,4 @@
-"""Bounds in which no task waits for another: utility over energy, and what all tasks would earn at once."""
+"""Bounds without waiting: utility over energy, the no-wait reference, and prices of flows of tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.soft_prices import descend
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
     from lpsched.online.utility import UtilityFunction
 
 
-# What can one task do? Its choices of energy and utility, and the corners of their hull, in whole numbers.
+# The choices of one task, energy and utility, and the vertices of their hull, in whole numbers. A task that runs takes
+# e a joules, and earns at most U(e): it cannot end earlier than e seconds after its arrival, and utility never rises. A
+# dropped task takes and earns nothing, the point (0, 0). Mixing choices reaches all that is below the upper left hull
+# of these points, so only its vertices matter; each step to the next vertex brings less utility for a joule.
 #
-# A task that is run takes e a joules, and earns at most U(e): it cannot end earlier than e seconds after its
-# arrival, and utility never rises. A task that is dropped takes and earns nothing, the point (0, 0). Mixing
-# choices reaches all that is below the upper left hull of these points, so only its corners matter; each step
-# to the next corner brings less utility for a joule than the one before.
-#
-# Rounding. Seconds and watts are whole numbers of 2^-160, so energies are exact. `exp` is not: a utility in
-# an interval that starts at s is raised by s * MARGIN. The error of f + (s - f) exp(-x) in doubles is below
-# (3 + x exp(-x)) 2^-52 s, a thousandth of that; so no computed utility of a later end is above it.
+# Rounding. Seconds and watts are whole numbers of 2^-160, so energies are exact. `exp` is not: a utility in an interval
+# that starts at s is raised by s * MARGIN. The error of f + (s - f) exp(-x) in doubles is below (3 + x exp(-x)) 2^-52
+# s, a thousandth of that; so no computed utility of a later end is above it.
 Row: TypeAlias = "Sequence[float | None]"
 
 MARGIN: Final = 2.0**-40
@@ -45,7 +43,7 @@ Point = tuple[int, int]  # joules in 1 / UNIT^2, utility in 1 / UNIT
 
 
 def hull(points: Sequence[Point]) -> list[Point]:
-    """Return the corners of the upper left hull of some points and (0, 0): rising, with falling slopes.
+    """Return the vertices of the upper left hull of some points and (0, 0): rising, with falling slopes.
 
     >>> hull([(2, 4), (3, 3), (4, 5), (6, 6), (8, 6)])
     [(0, 0), (2, 4), (6, 6)]
@@ -91,34 +89,27 @@ def _whole_up(number: float) -> int:
     return -(-numerator * UNIT // denominator)
 
 
-# Bound without waiting: the most utility that a day can earn with so much energy, if no task ever waited.
-#
-# A task of type i with utility function U may be dropped, or run on machine type j in P-state k. So, whatever the
-# machines do, energy E and utility of a schedule are sums over the tasks of the points above,
-#
+# The most utility of a day for each energy, if no task ever waited. A task of type i with utility function U may be
+# dropped, or run on machine type j in P-state k. So, whatever the machines do, energy E and utility of a schedule are
+# sums over the tasks of the points above,
 #     (0, 0)     or     (e_ijk a_ijk, U(e_ijk))  or less utility                    for some j, k
-#
-# Of a task that a period cuts (`online/parts.py`) a share s counts: of the energy s e a, of the utility at
-# most s U(e). That point lies on the line from (0, 0) to the task's whole one, so it is one of the mixtures
-# below, and the bound holds for any period; an energy constraint only takes schedules away.
+# Of a task that a period cuts (`online/parts.py`) a share s counts: of the energy s e a, of the utility at most s U(e).
+# That point is a mixture of (0, 0) and the whole one, so the bound holds for any period; an energy constraint only
+# takes schedules away.
 #
 # Letting every task mix its points freely makes the most utility a concave function of the energy:
-#
 #     max   sum U(e_ijk) x_nijk
 #     s.t.  sum e_ijk a_ijk x_nijk  <=  E            over all tasks n
 #           sum_jk x_nijk           <=  1            for each task n
 #           x >= 0
+# A task only ever mixes neighbours on its hull, a chain of steps of falling slope dU / dE. The steps of all tasks in
+# the order of their slopes, the steepest first, lead to the vertices of that function. (The slope at E is the price of
+# energy in the dual; machine time has no price here, which is why waiting costs nothing.)
 #
-# A task only ever mixes neighbours on the upper left hull of its points, a chain of steps of falling slope
-# dU / dE. Take the steps of all tasks in the order of their slopes, the steepest first: the points passed on
-# the way are the vertices of that function. (The slope at E is the price of energy in the dual; machine time
-# has no price here, which is why waiting costs nothing.)
-#
-# Rounding. Sums are whole numbers, exact (`points_of`). Vertices are then rounded towards less energy and
-# more utility, so that no point on the way between two of them is lower than before.
-#
-# Source: the last vertex, utility at any energy, is the upper bound of Friese, thesis of 2015, section 2.7.1;
-# the bound for each energy is ours.
+# Rounding. Sums are exact whole numbers. Vertices are then rounded towards less energy and more utility, so that no
+# point between two of them is lower than before.
+# Source: the last vertex, utility at any energy, is the upper bound of Friese, thesis of 2015, section 2.7.1; the bound
+# for each energy is ours.
 @dataclass(frozen=True, slots=True)
 class NoWaitingFront:
     """No schedule of the day earns more with as little energy; after the last vertex more brings no more."""
@@ -133,7 +124,7 @@ class NoWaitingFront:
         return self.utilities[-1]
 
     def most_utility(self, joules: float) -> float:
-        """Return what a schedule that takes so many joules earns at most; rounded up.
+        """Return what a schedule that takes this energy earns at most; rounded up.
 
         >>> NoWaitingFront((0.0, 2.0, 6.0), (0.0, 4.0, 6.0), 2.0).most_utility(4.0)
         5.0
@@ -176,7 +167,7 @@ def _chain(start: int, steps: list[Point], least: int) -> NoWaitingFront:
         if energy > energies[-1]:
             energies.append(energy)
             utilities.append(rounded_up(Fraction(utility, UNIT)))
-        else:  # too close to tell in doubles
+        else:  # not different in doubles
             utilities[-1] = rounded_up(Fraction(utility, UNIT))
     return NoWaitingFront(tuple(energies), tuple(utilities), rounded_down(Fraction(least, UNIT * UNIT)))
 
@@ -187,19 +178,13 @@ def _by_slope(one: Point, other: Point) -> int:
     return (left > right) - (left < right)
 
 
-# The thesis's own figure: what would be earned if every task started as it arrives, on its fastest column.
-#
-#     naive  =  sum over tasks of share(arrival, arrival + e) U(e),      e the least of the task's seconds
-#
-# That passes over two things, so it is a yardstick and no bound. A task on its fastest column takes the most
-# power as a rule, and all of them together need more machines than there are: real schedules earn less. But
-# only the tasks that would run in the period at once count in it: one that arrives in the warm-up can be kept
-# waiting until the period has begun, and then earns something there. `prices.py` bounds that as well.
-#
-# Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
-#
+# The no-wait reference, of the thesis: what would be earned if every task started as it arrives, on its fastest column.
+#     reference  =  sum over tasks of share(arrival, arrival + e) U(e),      e the least of the task's seconds
+# It is no bound. Real schedules earn less as a rule, since all tasks at once need more machines and power than there
+# are. But a task that arrives in the warm-up may wait until the period has begun, and then counts for more (`prices.py`
+# bounds that as well). Where waiting has a cost it is a bound.
 # Source: Friese, thesis of 2015, section 2.7.1.
-def naive_of(offers: Offers, period: Period) -> float:
+def no_wait_reference(offers: Offers, period: Period) -> float:
     """Return what all offers would earn, each at once on machines of its own."""
     if offers.waits:
         return math.fsum(offers.worths(np.zeros(offers.count)).tolist())
@@ -216,18 +201,14 @@ def naive_of(offers: Offers, period: Period) -> float:
 #            e_ic, J_ic  its seconds and joules there
 #            R_js, E     machine seconds that are free in slot s, and joules that are left
 # Variables  x_gcs       tasks that run
-#
 #     max   sum u_gc x_gcs
 #     s.t.  sum_c x_gcs          <= n_gs    for each kind g and slot s           (demand)
 #           sum e_ic x_gcs       <= R_js    for each machine type j and slot s   (capacity: price w_js)
 #           sum J_ic x_gcs       <= E                                            (energy: price lambda)
 #           x >= 0
-#
 # Unlike in `prices.py` no task waits, and none is seen by itself: this is a forecast, and its optimum bounds
 # nothing real. Only the prices are wanted. They are where
-#
 #     sum_gs n_gs max(0, max_c u_gc - lambda J_ic - w_js e_ic)  +  sum_js R_js w_js  +  lambda E
-#
 # is least. With a soft maximum that is smooth, and `lp/soft_prices.py` goes downhill, the temperature
 # falling; fixed numbers of steps make the answer the same wherever it is found.
 TEMPERATURES: Final = (0.1, 0.03)  # of the mean utility
@@ -276,7 +257,7 @@ def flow_prices(flows: Flows, start: tuple[Floats, float] | None = None) -> tupl
     point = np.append(per_second.ravel() / scales[0], per_joule / scales[1] if has_energy else 0.0)
     for temperature in TEMPERATURES:
         soft = _Softened(flows, scales, temperature * utility, float(weights.sum()) * utility)
-        point = descend(soft.at, point, steps=STEPS, settled=SETTLED, watch=Watch())
+        point = descend(soft.at, point, steps=STEPS, settled=SETTLED, cancel=CancelToken())
     return point[:-1].reshape(shape) * scales[0], float(point[-1]) * scales[1]
 
 
@@ -295,7 +276,7 @@ class _Softened:
     flows: Flows
     scales: tuple[float, float]
     warmth: float
-    unit: float  # that values are told in, so that they are about 1
+    unit: float  # by which values are divided, so that they are about 1
 
     def at(self, point: Floats) -> tuple[float, Floats]:
         flows, (second, joule) = self.flows, self.scales

@@ -1,29 +1,25 @@
-"""What each task could do, where and when, and at which prices: arrays, and tuples of them for the loops."""
+"""The choices of each task, and prices: arrays, and tuples of them for the compiled loops."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.online.arrays import cluster_arrays, day_arrays
+from lpsched.online.arrays import ClusterArrays, DayArrays, cluster_arrays, day_arrays
 from lpsched.online.clusters import Clusters
 from lpsched.online.parts import COMPLETED
-from lpsched.online.utility import UtilityArrays, decayed_arrays, intervals_at, utilities
+from lpsched.online.utility import UtilityArrays, WaitingCost, decayed_arrays, intervals_at, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.arrays import ClusterArrays, DayArrays
     from lpsched.online.day import Day
-    from lpsched.online.utility import WaitingCost
 
 
-# What arrives, as plain arrays: tasks of a day or of clusters, or expected ones, each standing for so many.
-#
-# A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
-# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of`.
+# Tasks of a day or of clusters, or expected ones, as plain arrays. A price policy plans with expected tasks, thinned:
+# one of them may weigh as much as ten. A day's own tasks weigh 1 each, and take one machine each.
 @dataclass(frozen=True, slots=True)
 class Offers(UtilityArrays):
     """N offers, T task types, C columns of M machine types."""
@@ -76,12 +72,12 @@ class Offers(UtilityArrays):
         return at_once - self.worths(self.fastest_seconds) if self.waits else at_once
 
     def risen(self) -> Offers:
-        """Return them with what waiting costs beyond not waiting at all: the rest no price can change."""
+        """Return them with the cost of waiting beyond not waiting at all: the rest no price can change."""
         first, sizes = self.first_interval[:-1], np.diff(self.first_interval)
         return replace(self, starts_at=self.starts_at - np.repeat(self.starts_at[first], sizes))
 
     def thinned(self, number: int) -> Offers:
-        """Return about so many of them, evenly, heavier by as much."""
+        """Return about `number` of them, evenly, heavier by as much."""
         step = max(1, self.count // number)
         return replace(
             self,
@@ -92,13 +88,10 @@ class Offers(UtilityArrays):
         )
 
 
-# The tasks of clusters as offers: each takes q nodes of one cluster for as long as it really runs.
-#
-# A type is here a *kind*: a task type with cores, work and request. What was requested does not matter: the
-# bound holds against schedulers that know how long tasks run as well.
-#
-# Where tasks cost what they wait (`online/utility.py`), a kind has a function of straight pieces of its own:
-# intervals start at minus a cost, and the rate is what a second costs.
+# Of clusters a type is here a *kind*: a task type with cores, work and request. A task takes q nodes of one cluster for
+# as long as it really runs: the bound also holds against schedulers that know that. Where waiting has a cost
+# (`online/utility.py`), a kind has a function of straight segments of its own: intervals start at minus a cost, and the
+# rate is the cost per second.
 def offers_of(instance: Day | Clusters) -> Offers:
     """Return the tasks of a day or of clusters."""
     arrays: DayArrays | ClusterArrays
@@ -137,8 +130,8 @@ def _waiting(offers: Offers, arrays: ClusterArrays, waiting: WaitingCost) -> Off
     """Return the offers with minus the cost of waiting in place of utility."""
     fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)
     runs = zip(fastest.tolist(), arrays.cores.tolist(), strict=True)
-    costs = [waiting.pieces(seconds, cores=cores) for seconds, cores in runs]
-    after, cost, per_second = np.array([piece for each in costs for piece in each]).T
+    costs = [waiting.segments(seconds, cores=cores) for seconds, cores in runs]
+    after, cost, per_second = np.array([segment for each in costs for segment in each]).T
     return replace(
         offers,
         function=arrays.kind,
@@ -155,7 +148,7 @@ def _waiting(offers: Offers, arrays: ClusterArrays, waiting: WaitingCost) -> Off
 class ArrivalPrices:
     """Prices of a day: what a second on each machine type costs in each slot of time, and what a joule costs.
 
-    Any prices that are not negative prove a bound (`online/bound/prices.py`), and tell a policy which tasks
+    Any prices that are not negative prove a bound (`online/bound/prices.py`), and show a policy which tasks
     are worth their time and energy. Outside the slots machine time is free.
     """
 
@@ -164,7 +157,6 @@ class ArrivalPrices:
     per_joule: float  # utility
 
 
-# What the loops of `choices.py` work on: tuples of arrays, because that is what they take apart.
 MARGIN: Final = 2.0**-40  # these three: see `choices.py`
 LATE: Final = 2.0**-49
 SUMS: Final = 2.0**-50
@@ -174,26 +166,26 @@ FIELDS: Final = 4  # of a listed choice: share U, share J, start, end
 
 
 class Tables(NamedTuple):
-    """What does not change with the prices; see `Offers`."""
+    """What does not change with the prices; the arrays and numbers of `Offers` and two more."""
 
     arrivals: Floats
     function: Integers
     can_run: Mask  # T x C
     seconds: Floats  # T x C
     joules: Floats  # T x C
-    width: Floats  # T x C: how many machines a task takes
-    column_type: Integers  # C
-    is_often: Mask  # T: whether there are so many tasks that corners are listed
+    width: Floats  # T x C
+    mode_type: Integers  # C
     first_interval: Integers
-    after: Floats
-    high: Floats  # where an interval starts
-    low: Floats  # what it falls towards; nothing if tasks cost what they wait
-    rate: Floats  # of decay; or what a second costs
-    last: Floats  # what it has fallen to when the next begins, its margin included
-    begin: float
-    end: float
+    after_seconds: Floats
+    starts_at: Floats
+    falls_to: Floats
+    rate_per_second: Floats
+    begins_at: float
+    ends_at: float
     completed: bool
-    waits: bool  # tasks cost what they wait, and must run
+    waits: bool
+    is_often: Mask  # T: whether there are enough tasks to list breakpoints
+    last: Floats  # what an interval has fallen to when the next begins, its margin included
 
 
 class Grid(NamedTuple):
@@ -218,7 +210,7 @@ class Corners(NamedTuple):
     cheapest: Floats  # C: what a whole run costs at least
 
 
-class Found(NamedTuple):
+class ChoiceTable(NamedTuple):
     """The best choice of each offer; or, if choices are listed, all those above its floor."""
 
     is_list: bool
@@ -241,26 +233,11 @@ def tables_of(offers: Offers) -> Tables:
     else:
         last = decayed_arrays(offers.starts_at, offers.falls_to, offers.rate_per_second, lengths)
         last = last + MARGIN * offers.starts_at
-    return Tables(
-        arrivals=_floats(offers.arrivals),
-        function=_integers(offers.function),
-        can_run=np.ascontiguousarray(offers.can_run),
-        seconds=_floats(offers.seconds),
-        joules=_floats(offers.joules),
-        width=_floats(offers.width),
-        column_type=_integers(offers.mode_type),
-        is_often=np.bincount(offers.task_type, minlength=len(offers.seconds)) > FEW,
-        first_interval=_integers(offers.first_interval),
-        after=_floats(offers.after_seconds),
-        high=_floats(offers.starts_at),
-        low=_floats(offers.falls_to),
-        rate=_floats(offers.rate_per_second),
-        last=_floats(last),
-        begin=float(offers.begins_at),
-        end=float(offers.ends_at),
-        completed=bool(offers.completed),
-        waits=bool(offers.waits),
-    )
+    same: dict[str, Any] = {name: getattr(offers, name) for name in Tables._fields[:-2]}
+    copies = {name: np.array(each) for name, each in same.items() if isinstance(each, np.ndarray)}
+    times = {name: float(same[name]) for name in ("begins_at", "ends_at")}
+    is_often = np.bincount(offers.task_type, minlength=len(offers.seconds)) > FEW
+    return Tables(**same | copies | times, is_often=is_often, last=np.array(last))  # copies: compiled once for all
 
 
 def grid_of(edges: Floats, prices: ArrivalPrices) -> Grid:
@@ -281,25 +258,10 @@ def room_for_corners(columns: int, edges: int) -> Corners:
     return Corners(number, starts, costs, least, cheaper, np.zeros(columns))
 
 
-def room_for_choices(offers: int, floor: Floats | None, room: int, *, must_run: bool) -> Found:
+def room_for_choices(offers: int, floor: Floats | None, room: int, *, must_run: bool) -> ChoiceTable:
     """Return room for the best choice of each offer, or for a list of all above the floor."""
     nothing = np.full(offers, -np.inf if must_run else 0.0)
-    return Found(
-        floor is not None,
-        nothing.copy() if floor is None else floor,
-        nothing,
-        np.full(offers, NO_COLUMN, dtype=np.int64),
-        np.full(offers, np.nan),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros((room, FIELDS)),
-    )
-
-
-def _floats(array: Floats) -> Floats:
-    return np.array(array, dtype=float)  # a copy that may be written to: compiled once for all
-
-
-def _integers(array: Integers) -> Integers:
-    return np.array(array, dtype=np.int64)
+    best = nothing, np.full(offers, NO_COLUMN, dtype=np.int64), np.full(offers, np.nan)
+    listed = np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64), np.zeros((room, FIELDS))
+    floors = nothing.copy() if floor is None else floor
+    return ChoiceTable(floor is not None, floors, *best, np.zeros(1, dtype=np.int64), *listed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.jit import compiled
 from lpsched.lp.soft_prices import descend
 from lpsched.model.fixed_point import rounded_up
@@ -20,21 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.offers import Found, Offers
+    from lpsched.online.bound.offers import ChoiceTable, Offers
 
 
-# Into which slots is time cut? Any prove a bound; these are where prices matter.
-#
-# even        the period in equal parts; one without end is cut where hardly anything is left to earn
-# crowded     where tasks cost what they wait, time may be months of which only some hours are crowded.
-#             Let every task start as it arrives, where it takes least machine time. In a cluster more
-#             machines may be wanted than there are; what is too much is left for later:
-#
-#                 X(t)  =  integral of (wanted - machines)        B(t)  =  X(t) - min(0, least X until t)
-#
-#             Time is crowded while more is wanted than there is, or B, what is left, is above 0. Of the
-#             slots a tenth is spread over all time, four tenths over crowded time, and half of them over
-#             the tasks that arrive in it. Four times as many slots are the same, each cut in four.
+# Slots of time: any prove a bound; these are where prices matter.
+#     even        the period in equal parts; one without end is cut where hardly anything is left to earn
+#     crowded     where waiting has a cost, time may be months of which only some hours are crowded. Let every task
+#                 start as it arrives, where it takes least machine time. In a cluster more machines may be wanted than
+#                 there are; the excess is left for later: X(t) = integral of (wanted - machines), B(t) = X(t) - min(0,
+#                 least X until t). Time is crowded while more is wanted than there is, or B, what is left, is above 0.
+#                 Of the slots a tenth is spread over all time, four tenths over crowded time, and half of them over the
+#                 tasks that arrive in it. Four times as many slots are the same, each cut in four.
 OF_ALL_TIME: Final = 0.1  # shares of the slots
 OF_ARRIVALS: Final = 0.5
 
@@ -112,11 +108,10 @@ def _level(at: Floats, begin: Floats, end: Floats, arrivals: Floats) -> Floats:
 
 
 def _counted(at: Floats, times: Floats) -> Floats:
-    """Return how many of some times are at each of others, which have them all."""
+    """Return how many of some times are at each of others, which include them all."""
     return np.bincount(np.searchsorted(at, times), minlength=len(at)).astype(float)
 
 
-# The choices of some offers at any prices: the best of each, or all that are near it.
 ROOM: Final = 8  # near choices of an offer, more or less
 SPARE: Final = 1.3  # times as much room as was needed
 
@@ -131,11 +126,11 @@ class Looker:
         self._room = ROOM * offers.count
         self._order = np.lexsort((offers.function, offers.task_type)).astype(np.int64)
 
-    def best(self, prices: ArrivalPrices) -> Found:
+    def best(self, prices: ArrivalPrices) -> ChoiceTable:
         """Return the best choice of each offer."""
         return self._looked(prices, None, 1)
 
-    def near(self, prices: ArrivalPrices, floor: Floats) -> Found:
+    def near(self, prices: ArrivalPrices, floor: Floats) -> ChoiceTable:
         """Return the choices above the floors; if there are more than there is room for, it is enlarged."""
         found = self._looked(prices, floor, self._room)
         while found.number[0] > len(found.offer):
@@ -143,7 +138,7 @@ class Looker:
             found = self._looked(prices, floor, self._room)
         return found
 
-    def _looked(self, prices: ArrivalPrices, floor: Floats | None, room: int) -> Found:
+    def _looked(self, prices: ArrivalPrices, floor: Floats | None, room: int) -> ChoiceTable:
         corners = room_for_corners(self._tables.seconds.shape[1], len(self.edges))
         found = room_for_choices(len(self._types), floor, room, must_run=self._tables.waits)
         look(self._tables, grid_of(self.edges, prices), corners, found, self._order, self._types)
@@ -151,9 +146,7 @@ class Looker:
 
 
 # The soft sum over offers: smooth in the prices, with its slope. Compiled.
-#
 #     g(w, lambda)  =  sum_n weight_n tau log(1 + sum_c exp(v_c / tau))  +  sum_j m_j W_j  +  lambda E
-#
 # v_c = share U - lambda share J - q (W_j(end) - W_j(start)) is straight in the prices; the 1 is for not
 # running at all, and is left out where tasks must run. The slope is what there is of each slot's machine time
 # and of energy, less what the soft choices use. W_j(t) is the sum of all slots before t, and of t's own up to
@@ -175,7 +168,7 @@ class NearChoices(NamedTuple):
 
 
 @compiled
-def soft_sum(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+def soft_sum(  # noqa: PLR0913, PLR0917 - compiled
     near: NearChoices,
     prices: Floats,
     sums: Floats,
@@ -223,7 +216,7 @@ class NearList:
     column: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     near: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # as in `Found`
 
-    def with_more(self, found: Found) -> NearList:
+    def with_more(self, found: ChoiceTable) -> NearList:
         """Return the list with what else was found, by offer; of choices with one start the best stays."""
         number = int(found.number[0])
         offer = np.concatenate((self.offer, found.offer[:number]))
@@ -245,21 +238,12 @@ class SoftBound:
         self.edges, self.lengths = edges, np.diff(edges)
         self.supply = offers.machine_counts[:, np.newaxis] * self.lengths
         self.energy = 0.0 if offers.energy_joules is None else offers.energy_joules
-        from_slot, from_seconds = _places(edges, near[:, 2])
-        to_slot, to_seconds = _places(edges, near[:, 3])
-        self.near = NearChoices(
-            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            np.ascontiguousarray(offers.weights[some]),
-            np.ascontiguousarray(near[:, 0]),
-            np.ascontiguousarray(near[:, 1]),
-            np.ascontiguousarray(offers.mode_type[seen.column]),
-            np.ascontiguousarray(offers.width[offers.task_type[seen.offer], seen.column]),
-            offers.waits,
-            from_slot,
-            from_seconds,
-            to_slot,
-            to_seconds,
-        )
+        columns = near[:, 0], near[:, 1], offers.mode_type[seen.column]
+        width = offers.width[offers.task_type[seen.offer], seen.column]
+        firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        arrays = map(np.ascontiguousarray, (offers.weights[some], *columns, width))
+        places = *_places(edges, near[:, 2]), *_places(edges, near[:, 3])
+        self.near = NearChoices._make((firsts, *arrays, offers.waits, *places))
 
     def at(self, per_second: Floats, per_joule: float, temperature: float) -> tuple[float, Floats, float]:
         """Return the value, and its slope in the prices of machine time and of energy."""
@@ -284,41 +268,35 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
     return slot.astype(np.int64), np.where(slot < len(edges) - 1, times - edges[slot], 0.0)
 
 
-# Tasks that arrive: prices of machine time and energy bound what any schedule of them can earn.
+# Prices of machine time and energy bound what any schedule of arriving tasks can earn.
 #
 # Data       tasks n     arrival, utility function U_n, type i            m_j   machines of type j
 #            e, J, q     seconds, joules and machines of a task on a column (machine type j and P-state)
 #            B, T, E     begin and end of the period that counts, and the joules that may be taken in it
 #            share       which part of a run from tau to tau + e counts (`online/parts.py`)
-# Prices     w_j(t) >= 0    of a second on a machine of type j at time t, the same within each slot; 0
-# elsewhere
+# Prices     w_j(t) >= 0    of a second on a machine of type j at time t, the same within each slot; 0 elsewhere
 #            lambda >= 0    of a joule; 0 if energy is free
-#
-# No machine of type j is busy longer than there is time, and no more than E joules are taken. So, for every
-# schedule, adding   sum_j (m_j integral w_j - integral w_j over all runs)   and   lambda (E - sum share J)
-# to what it earns makes nothing smaller. What is then the most falls apart into tasks:
-#
+# No machine of type j is busy longer than there is time, and no more than E joules are taken. So, for every schedule,
+# adding   sum_j (m_j integral w_j - integral w_j over all runs)   and   lambda (E - sum share J)   to what it earns
+# makes nothing smaller. The most of that falls apart into tasks:
 #    bound(w, lambda)  =  sum_n max(0, max over columns, tau >= arrival of v_n)  +  sum_j m_j W_j  +  lambda E
 #    v_n(tau)          =  share (U_n(tau + e - arrival) - lambda J)  -  q integral of w_j from tau to tau + e
+# `choices.py` finds that maximum, rounded up. Any prices do: bad ones prove less, never something false. A run's time
+# outside the slots is free, which is valid as well: time before the period is there for nothing else, and after its end
+# nothing starts. The rules by which a policy must wait for its scheduling events, or keep to the energy of days before
+# the period, are not used: they only make schedules fewer. In clusters j is a cluster, its nodes are the machines, and
+# e is how long a task really runs, whatever was requested.
 #
-# `choices.py` finds that maximum, rounded up. Any prices do: bad ones prove less, never something
-# false. A run's time outside the slots is free, which is true as well: time before the period is there for
-# nothing else, and after its end nothing starts. Nor are the rules used by which a policy must wait for its
-# mapping events, or keep to the energy of days before the period: they only make schedules fewer. In clusters
-# j is a cluster, its nodes are the machines, and e is how long a task really runs, whatever was requested.
+# Where waiting has a cost and all tasks must run, - cost_n(tau - arrival) is in the place of U_n, there is no 0 to
+# choose, the period never ends, and energy is free. What is bounded is minus the sum of all costs.
 #
-# Where tasks cost what they wait and all must run, - cost_n(tau - arrival) is in the place of U_n, there is
-# no 0 to choose, the period never ends, and energy is free. What is bounded is minus the sum of all costs.
-#
-# The best prices are those of the LP that lets tasks be split and machines of a type be one
-# (`models/arrivals.py`, `models/clusters.py`). The bound is convex in the prices; with a soft maximum it is smooth as
-# well, and `lp/soft_prices.py` goes downhill, the temperature falling. A pass over all choices is slow,
-# so the descent sees only those that are nearly best at the prices where it begins; then all are looked at
-# again, which gives the next bound that is proved. Coarse slots and a sample of the tasks come first, then
-# all tasks, then finer slots; each begins with the prices of the one before.
-#
-# The LP's optimum falls as slots get finer, but can never pass what machines of one type, taken as one, could
-# do: whole tasks on whole machines may earn less.
+# The best prices are those of the LP that lets tasks be split and machines of a type be one (`models/arrivals.py`,
+# `models/clusters.py`). The bound is convex in the prices; with a soft maximum it is smooth as well, and
+# `lp/soft_prices.py` descends, the temperature falling. A pass over all choices is slow, so the descent sees only those
+# that are nearly best at the prices where it begins; then all are evaluated again, which gives the next proved bound.
+# Coarse slots and a sample of the tasks come first, then all tasks, then finer slots; each begins with the prices of
+# the one before. The LP's optimum falls as slots get finer, but never below what machines of one type, taken as one,
+# could do: whole tasks on whole machines may earn less.
 TEMPERATURES: Final = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the mean utility
 AWAY: Final = 6.0  # temperatures: choices nearer than that to the best are seen by the descent
 WIDE: Final = 0.03  # of the mean utility: at least so near
@@ -339,33 +317,30 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
     *,
     start: ArrivalPrices | None = None,
     temperatures: tuple[float, ...] = TEMPERATURES,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
     listener: Callable[[float, ArrivalPrices], object] | None = None,
 ) -> ArrivalPrices:
-    """Return good prices on these slots: the best of those whose bound was worked out on the way.
-
-    They may `start` from prices on any slots; a listener hears of every bound, and of the prices that prove it.
-    """
-    watch = watch if watch is not None else Watch()
+    """Return the best prices found on these slots, from `start` on; `listener` gets each bound and its prices."""
+    cancel = cancel if cancel is not None else CancelToken()
     best = _first_prices(offers, edges) if start is None else on_slots(start, edges)
     looker, scales = Looker(offers, edges), _Scales(offers, edges)
     found = looker.best(best)
     prices, lowest, seen = best, _total(offers, best, found.best), NearList()
-    tell = listener if listener is not None else lambda *_: None
-    tell(lowest, best)
+    report = listener if listener is not None else lambda *_: None
+    report(lowest, best)
     for temperature in temperatures:
         warmth = temperature * scales.utility
         for _ in range(MOST_ROUNDS):
-            if watch.is_over():
+            if cancel.expired():
                 return best
             width = max(AWAY * warmth, WIDE * scales.utility)
             seen = seen.with_more(looker.near(prices, found.best - width))
-            prices = scales.descended(SoftBound(offers, edges, seen), best, warmth, watch)
+            prices = scales.descended(SoftBound(offers, edges, seen), best, warmth, cancel)
             found = looker.best(prices)
             bound, before = _total(offers, prices, found.best), lowest
             if bound < lowest:
                 best, lowest = prices, bound
-                tell(lowest, best)
+                report(lowest, best)
             if abs(bound - before) <= SETTLED * abs(before):
                 break  # there is nothing more to see at this temperature
     return best
@@ -384,7 +359,7 @@ class _Scales:
         self.joule = 1.0 / math.sqrt(float(offers.weights.sum())) / float(joules or 1.0)
         self.has_energy = offers.energy_joules is not None
 
-    def descended(self, soft: SoftBound, prices: ArrivalPrices, warmth: float, watch: Watch) -> ArrivalPrices:
+    def descended(self, soft: SoftBound, prices: ArrivalPrices, warmth: float, cancel: CancelToken) -> ArrivalPrices:
         """Return the prices to which the descent leads."""
         shape = prices.per_second.shape
 
@@ -398,7 +373,7 @@ class _Scales:
             return value, np.append((time * self.time).ravel(), last)
 
         start = np.append((prices.per_second / self.time).ravel(), prices.per_joule / self.joule)
-        return ArrivalPrices(prices.edges, *parts(descend(smooth, start, steps=STEPS, settled=STILL, watch=watch)))
+        return ArrivalPrices(prices.edges, *parts(descend(smooth, start, steps=STEPS, settled=STILL, cancel=cancel)))
 
 
 def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:

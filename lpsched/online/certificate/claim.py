@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Final
 from lpsched.model.fixed_point import ONE, PLACES, Verdict, fixed
 from lpsched.online.certificate.runs import Column, Falling, Rising, Run, Slots, Span, joule_price
 from lpsched.online.clusters import Clusters
-from lpsched.online.parts import COMPLETED
+from lpsched.online.parts import COMPLETED, Period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.model.fields import FrozenDict
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
 
 
-# What does every task gain at most at some prices? Tasks that run equally long are looked at together.
-#
-# Of the columns those are looked at on which a task could gain more than on another; the most promising
-# first.
+# Tasks that run equally long are looked at together, and their most promising columns first.
 FEW: Final = 3  # tasks for which corners are not listed
 NOTHING: Final = -(1 << 4096)  # less than any gain: for tasks that must run
 
@@ -112,18 +108,14 @@ def _gains_of(utility: Falling | Rising, columns: list[Column], arrivals: list[i
 # Take any prices: w_j(t) >= 0 of a second on a machine of type j (a node of cluster j), the same within each
 # slot of time and 0 elsewhere, and lambda >= 0 of a joule. Machines are busy no longer than there is time,
 # and no more than E joules are taken; so no schedule earns more than
-#
 #     sum over tasks of max(0, most gain at these prices)  +  sum_j m_j integral w_j  +  lambda E,
+# where a task's gain is what counts of its utility, less what counts of its joules at lambda, less what its machines'
+# time costs (`runs.py`). Where tasks cost what they wait, all of them must run: there is no max with 0, a gain is minus
+# a cost, and so is what is earned. E is the energy constraint and the billionth by which sums of doubles may be above
+# it; without a constraint lambda is 0. A task runs for as long as it really takes, whatever was requested for it.
 #
-# where a task's gain is what counts of its utility, less what counts of its joules at lambda, less what its
-# machines' time costs (`runs.py`). Where tasks cost what they wait, all of them must run: there is no max
-# with 0, a gain is minus a cost, and so is what is earned. E is the energy constraint and the billionth by
-# which sums of doubles may be above it; without a constraint lambda is 0. A task runs for as long as it
-# really takes, whatever was requested for it.
-#
-# It is accepted exactly when it speaks of this very day or these clusters (their hash), its slots follow each
-# other, its prices are not negative, and its claim is not below what they prove. `gains` looks at
-# every task.
+# It is accepted exactly when it is about this very day or these clusters (their hash), its slots follow each other, its
+# prices are not negative, and its claim is not below what they prove. `gains` looks at every task.
 FORMAT: Final = "lpsched-day-certificate/1"
 CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"
 FORMATS: Final = (FORMAT, CLUSTERS_FORMAT)
@@ -142,12 +134,17 @@ class DayCertificate:
     machine_prices: FrozenDict[str, tuple[Fraction, ...]]  # in each slot
     per_joule: Fraction
 
+    def __repr__(self) -> str:
+        """Return the claim."""
+        return f"<{type(self).__name__} of {self.instance_name!r}: {float(self.bound)}>"
+
 
 @dataclass(frozen=True, slots=True)
 class ClustersCertificate(DayCertificate):
     """Likewise of clusters: the prices are those of a node's second in each cluster."""
 
     objective: str = OBJECTIVE
+    __repr__ = DayCertificate.__repr__
 
 
 def of_clusters(certificate: DayCertificate, objective: str) -> ClustersCertificate:

@@ -10,52 +10,48 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from lpsched.model.fixed_point import PLACES, fixed, float_down, product_up
-from lpsched.online.utility import BOUNDED, CORE_SECONDS, CORES, SECONDS, SLOWDOWN
+from lpsched.online.utility import BOUNDED, CORE_SECONDS, CORES, SECONDS, SLOWDOWN, UtilityFunction, WaitingCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.online.utility import UtilityFunction, WaitingCost
-
 
 # What does a task cost that waited so long? From the definition (`online/utility.py`), in whole numbers.
-#
 #     seconds             w d                          w is the weight: 1, the cores, or cores times f
 #     slowdown            w (1 + d / f)                f is the fewest seconds in which the task can run
 #     bounded slowdown    w max(1, (d + f) / max(f, b))
 #     points              w times the line through them
-#
-# Each is made of straight pieces (begin, cost there, cost per second), exact until they become whole numbers,
+# Each is made of straight segments (begin, cost there, cost per second), exact until they become whole numbers,
 # and then rounded down. A schedule's own cost is worked out in doubles: 2^-40 of it is granted.
 GRANTED: Final = 40  # bits after which a cost is rounding
-Piece: TypeAlias = tuple[Fraction, Fraction, Fraction]
+Segment: TypeAlias = tuple[Fraction, Fraction, Fraction]
 
 
 class Rising:
-    """Minus the cost of waiting, by pieces; it is fixed when a task starts."""
+    """Minus the cost of waiting, by segments; it is fixed when a task starts."""
 
     def __init__(self, waiting: WaitingCost, seconds: float, cores: int) -> None:
         fastest = Fraction(seconds)
         weight = Fraction({CORES: cores}.get(waiting.weight, 1))
         if waiting.weight == CORE_SECONDS:
             weight = cores * fastest
-        pieces = list(_pieces(waiting, fastest))
-        self.begins = [_down(begin) for begin, _, _ in pieces]
-        self._costs = [_down(weight * cost) for _, cost, _ in pieces]
-        self._slopes = [_down(weight * slope) for _, _, slope in pieces]
+        segments = list(_segments(waiting, fastest))
+        self.begins = [_down(begin) for begin, _, _ in segments]
+        self._costs = [_down(weight * cost) for _, cost, _ in segments]
+        self._slopes = [_down(weight * slope) for _, _, slope in segments]
 
     def interval(self, since: int) -> int:
-        """Return the piece of a time since arrival."""
+        """Return the segment of a time since arrival."""
         return bisect_right(self.begins, since) - 1
 
     def most(self, k: int, since: int) -> int:
-        """Return minus the cost by piece k, or a hair more."""
+        """Return minus the cost by segment k, or a hair more."""
         cost = self._costs[k] + ((self._slopes[k] * (since - self.begins[k])) >> PLACES)
         return (abs(cost) >> GRANTED) - cost
 
 
-def _pieces(waiting: WaitingCost, fastest: Fraction) -> list[Piece]:
-    """Return the pieces for a weight of 1."""
+def _segments(waiting: WaitingCost, fastest: Fraction) -> list[Segment]:
+    """Return the segments for a weight of 1."""
     one, none = Fraction(1), Fraction(0)
     if waiting.measure == SECONDS:
         return [(none, none, one)]
@@ -80,9 +76,7 @@ def _down(exact: Fraction) -> int:
 #
 # A number x is kept as x 2^256 (`model/fixed_point.py`), so that all times are exact. A task that arrives at a and
 # starts at tau on this column, on q machines and e seconds long, gains at most
-#
 #     share (U(tau + e - a) - lambda J)  -  q (W(tau + e) - W(tau)),      W(t): what the slots cost until t.
-#
 # Where tasks cost what they wait, - cost(tau - a) is in the place of U, straight between its breaks.
 #
 # Runs that count wholly start between two times; what they cost has corners where a run begins or ends at the
@@ -92,8 +86,8 @@ def _down(exact: Fraction) -> int:
 # the least cost to come, is no better than what is known. If few tasks run equally long, their corners are
 # not listed but taken in turn, and the least cost to come is not known: 0.
 #
-# All other runs are cut at begin or end, and are looked at piece by piece. Over the end, the gain is convex
-# on each piece as well. Over the begin the share rises while U falls: there U at the left end of a piece,
+# All other runs are cut at begin or end, and are looked at segment by segment. Over the end, the gain is convex
+# on each segment as well. Over the begin the share rises while U falls: there U at the left end of a segment,
 # times the share at its right end, is more.
 #
 # U in doubles is off by less than (3 + x exp(-x)) 2^-52 of the s at which the interval starts: 2^-40 s is

@@ -1,8 +1,4 @@
-"""Days and clusters as simulations see them: how policies run on each, and how their schedules are measured.
-
-Both are simulated, shared among processes, held against the bound and told alike (`simulations.py`); what differs
-between them is here.
-"""
+"""Backends of simulations of days and of clusters: how policies run, and how their schedules are measured."""
 
 from __future__ import annotations
 
@@ -12,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from lpsched.cancellation import Watch
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedError, StalledError
+from lpsched.cancellation import CancelToken
+from lpsched.errors import InputIssue, InstanceError, InvalidScheduleError, LpschedError, StalledError
 from lpsched.model.table import Table
 from lpsched.online import policies
 from lpsched.online.bound.no_waiting import Flows, flow_prices
@@ -29,7 +25,7 @@ from lpsched.online.day import Day
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy
 from lpsched.online.parts import COMPLETED, Cluster, DayMachineType, DayTaskType, Period
-from lpsched.online.price_policy import NAME, prices_policy
+from lpsched.online.price_policy import NAME, Forecast, prices_policy
 from lpsched.online.recovery import schedule_from_prices
 from lpsched.online.result.policy import Earned, Judged, PolicyRun, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
@@ -44,11 +40,9 @@ from lpsched.online.verify.day import DayAccount, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
-    from lpsched.online.price_policy import Forecast
-    from lpsched.online.simulate.engine import Simulated
-    from lpsched.online.verify.accounts import Account, ToldUtility
+    from lpsched.online.simulate.engine import SimulationTrace
+    from lpsched.online.verify.accounts import Account, UtilityTotals
     from lpsched.plugins import Named
 
 STEPS: Final = 72  # of traces: 20 minutes each where the period is a day; one without an end is drawn to the last end
@@ -60,16 +54,16 @@ Schedule = TypeVar("Schedule", DaySchedule, ClustersSchedule)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A policy: found by its name for each day anew, or as whoever asks brought it."""
+class PolicySpec:
+    """A policy: by its name, looked up for each day anew, or as given by the caller."""
 
     name: str
     kind: str
-    brought: Any = None  # a policy of the stage's kind
+    policy: Any = None  # of the backend's policy class
 
 
 @dataclass(frozen=True, slots=True)
-class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
+class SimulationBackend(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     """An instance with the options of its simulation."""
 
     policy_class: ClassVar[type]
@@ -83,31 +77,30 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
         """By what its tasks are judged."""
 
     @abstractmethod
-    def rehearsal(self) -> Stage[Instance, Options, SomePolicy, Schedule]:
-        """Return a stage of two tasks, which is over in a minute, for what is compiled before anything is timed."""
+    def warm_up_backend(self) -> SimulationBackend[Instance, Options, SomePolicy, Schedule]:
+        """Return a backend of two tasks, which ends within a minute, to compile the loops before anything is timed."""
 
     @abstractmethod
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[Schedule]:
-        """Run a policy."""
+    def run(self, spec: PolicySpec, rng: np.random.Generator, cancel: CancelToken) -> SimulationTrace[Schedule]:
+        """Simulate a policy."""
 
     @abstractmethod
-    def naive(self) -> float:
-        """Return what all tasks would earn, or minus what they would cost, if none waited."""
+    def no_wait_reference(self) -> float:
+        """Return the no-wait reference: the utility of all tasks, or minus their cost, if none waited."""
 
-    def offline(self, prices: ArrivalPrices, watch: Watch) -> Schedule:  # noqa: ARG002 - clusters have none
+    def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> Schedule:  # noqa: ARG002 - clusters have none
         """Return a schedule that knows all tasks, at the prices of the bound."""
         raise no_offline_schedule()
 
     @abstractmethod
-    def _account(self, schedule: Any) -> Account[Any]:  # noqa: ANN401 - of the stage's kind
+    def _account(self, schedule: Any) -> Account[Any]:  # noqa: ANN401 - of the backend's kind
         """Check a schedule."""
 
     @abstractmethod
     def _details(self, account: Any, length: float) -> dict[str, Any]:  # noqa: ANN401 - as `_account` made it
-        """Return fields of `PolicyRun`: naive figure, by priority, and how busy machines were in the period."""
+        """Return fields of `PolicyRun`: no-wait reference, by priority, and how busy machines were in the period."""
 
     def _names(self) -> Sequence[str]:
-        """Return the names of all policies."""
         return self.registry.names()
 
     @abstractmethod
@@ -116,40 +109,40 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
 
     @abstractmethod
     def _suits(self, policy: SomePolicy) -> bool:
-        """Tell whether a policy can be run so."""
+        """Return whether a policy can run on this instance with these options."""
 
     @abstractmethod
     def _unsuited(self, name: str) -> InstanceError:
-        """Return the refusal of a policy that cannot."""
+        """Return the error for a policy that cannot."""
 
-    def rehearse(self, name: str) -> None:
-        """Let a policy run two tasks, so that its loops are compiled; how it fares does not matter."""
+    def warm_up(self, name: str) -> None:
+        """Simulate two tasks under a policy, so that its loops are compiled; errors do not matter."""
         with suppress(LpschedError):
-            self.rehearsal().run(Given(name, "policy"), np.random.default_rng(0), Watch())
+            self.warm_up_backend().run(PolicySpec(name, "policy"), np.random.default_rng(0), CancelToken())
 
     def another(self, trial: int) -> Self:
-        """Return the stage of another trial, by the generator that made the instance; raises `InstanceError`."""
+        """Return the backend of another trial, by the generator that made the instance; raises `InstanceError`."""
         return replace(self, instance=pkgutil.resolve_name(DRAW)(self.instance, trial))
 
     def all_names(self) -> tuple[str, ...]:
-        """Return the names that `all` stands for: every policy that can be run so."""
+        """Return the names that `all` stands for: every policy that can run here."""
         return tuple(name for name in self._names() if self._suits(self._policy(name)))
 
-    def find(self, policy: object) -> Given:
-        """Return a policy that can be run so; raises `InstanceError` of others."""
-        kind, brought = "function", policy
+    def find(self, policy: object) -> PolicySpec:
+        """Return a policy that can run here; raises `InstanceError` for others."""
+        kind, found = "function", policy
         if isinstance(policy, str):
-            kind, brought = "policy", self._policy(policy)
+            kind, found = "policy", self._policy(policy)
         elif not isinstance(policy, self.policy_class):
             if not callable(policy):
                 needed = f"a name, a {self.policy_class.__name__} or a function"
-                raise refusal("policies", repr(policy), needed, "bring one of them")
-            brought = self.policy_class(getattr(policy, "__name__", type(policy).__name__), policy)
-        found = cast("SomePolicy", brought)
-        if not self._suits(found):
-            raise self._unsuited(found.name)
+                raise input_error("policies", repr(policy), needed, "bring one of them")
+            found = self.policy_class(getattr(policy, "__name__", type(policy).__name__), policy)
+        chosen = cast("SomePolicy", found)
+        if not self._suits(chosen):
+            raise self._unsuited(chosen.name)
         is_known = isinstance(policy, str) and policy.partition(":")[0] not in self.registry.registered
-        return Given(found.name, kind, None if is_known else found)  # what is known here only is brought along
+        return PolicySpec(chosen.name, kind, None if is_known else chosen)  # other processes look up the others
 
     def measured(self, trial: int, schedule: object) -> PolicyRun:
         """Check a schedule, and measure it; raises `InvalidScheduleError` if it breaks a rule."""
@@ -164,37 +157,36 @@ class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
         counted = account.traces([min(period.begins_at + seconds, period.ends_at) for seconds in since])
         return PolicyRun(trial, measured, traces=Traces(tuple(since), *counted), **self._details(account, length))
 
-    def _earned(self, found: Sequence[ToldUtility]) -> tuple[Earned, ...]:
+    def _earned(self, found: Sequence[UtilityTotals]) -> tuple[Earned, ...]:
         """Return what tasks of each priority, or own function, earned; those worth most first."""
-        parts: defaultdict[str, list[ToldUtility]] = defaultdict(list)
+        parts: defaultdict[str, list[UtilityTotals]] = defaultdict(list)
         for kind, each in zip(kinds_of(self.instance), found, strict=True):
             parts[kind].append(each)
         return tuple(
-            Earned(kind, math.fsum(each.earned for each in parts[kind]), naive_utility(parts[kind]))
+            Earned(kind, math.fsum(each.earned for each in parts[kind]), no_wait_utility(parts[kind]))
             for kind in kinds_by_worth(self.instance)
         )
 
 
-def naive_utility(found: Sequence[ToldUtility]) -> float:
-    """Return what tasks would earn if each began at once where it is quickest."""
+def no_wait_utility(found: Sequence[UtilityTotals]) -> float:
+    """Return what tasks would earn if each began at once where it is fastest."""
     return math.fsum(each.if_none_waits for each in found)
 
 
-def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
-    """Return the error about something that cannot be asked of a simulation."""
-    return InstanceError("simulate", (Fault((name,), found, needed, do),))
+def input_error(name: str, found: str, needed: str, do: str) -> InstanceError:
+    """Return the error for an invalid argument of a simulation."""
+    return InstanceError("simulate", (InputIssue((name,), found, needed, do),))
 
 
 def no_offline_schedule() -> InstanceError:
-    """Return the refusal of a schedule that knows all tasks; whoever can, tells it before the work."""
+    """Return the error for an offline schedule of clusters; callers raise it before the work."""
     needed = "a day of machines: others have no such schedule"
-    return refusal("offline", "clusters", needed, "leave it out")
+    return input_error("offline", "clusters", needed, "leave it out")
 
 
-# Days. Their policies by name are those of the registry, and the one that plans, which is given a planner:
-# `prices` needs prices for what it expects; simulations know no formulations, so the planner is put in here.
-class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
-    """A day, and how it is run."""
+# Policies of days are those of the registry, and `prices`, which is given a planner here.
+class DayBackend(SimulationBackend[Day, SimulationOptions, Policy, DaySchedule]):
+    """A day, and the options of its simulation."""
 
     __slots__ = ()
     policy_class = Policy
@@ -212,12 +204,12 @@ class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
 
     def _unsuited(self, name: str) -> InstanceError:
         shown = f"{name!r}, which maps each task as it comes, and polled machines"
-        return refusal("policies", shown, "machines with queues for it", "choose queued machines")
+        return input_error("policies", shown, "machines with queues for it", "choose queued machines")
 
-    def rehearsal(self) -> DayStage:
+    def warm_up_backend(self) -> DayBackend:
         """Return a day of two tasks."""
         day = Day(
-            name="rehearsal",
+            name="warm-up",
             machine_types=(DayMachineType("machine", 1, ("P0", "P1")),),
             task_types=(DayTaskType("task"),),
             seconds=Table.of([[1.0, 2.0]]),
@@ -225,27 +217,25 @@ class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
             tasks=ArrivingTasks.of([0.0, 0.5], [0, 0], ["worth", "worth"]),
             utility_functions=WORTH,
         )
-        return DayStage(day, self.options)
+        return DayBackend(day, self.options)
 
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[DaySchedule]:
-        """Run a policy on the day."""
-        policy = given.brought or self._policy(given.name)
-        return simulate_day(self.instance, policy, rng, self.options, watch=watch)
+    def run(self, spec: PolicySpec, rng: np.random.Generator, cancel: CancelToken) -> SimulationTrace[DaySchedule]:
+        """Simulate a policy on the day."""
+        policy = spec.policy or self._policy(spec.name)
+        return simulate_day(self.instance, policy, rng, self.options, cancel=cancel)
 
-    def naive(self) -> float:
-        """Return what all tasks would earn if each began at once where it is quickest."""
-        return naive_utility(self._account(DaySchedule(())).details().utility_by_told)
+    def no_wait_reference(self) -> float:
+        """Return what all tasks would earn if each began at once where it is fastest."""
+        return no_wait_utility(self._account(DaySchedule(())).details().utility_by_declaration)
 
-    def offline(self, prices: ArrivalPrices, watch: Watch) -> DaySchedule:
-        """Return the best schedule found that knows the whole day, at the prices of its bound.
-
-        It begins with nothing, or with what the policy `prices` did, and improves both; the better one is it.
-        """
-        day, found = self.instance, [schedule_from_prices(self.instance, prices, watch=watch)]
+    def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> DaySchedule:
+        """Return the best schedule found with all tasks known, from none and from that of the policy `prices`."""
+        day, found = self.instance, [schedule_from_prices(self.instance, prices, cancel=cancel)]
         with suppress(StalledError):
-            run = simulate_day(day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch)
+            rng = np.random.default_rng(0)
+            run = simulate_day(day, find_policy(NAME, day), rng, SimulationOptions(), cancel=cancel)
             if run.is_whole:
-                found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, watch=watch)]
+                found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, cancel=cancel)]
         return max(found, key=lambda schedule: measure(day, schedule).utility)
 
     def _account(self, schedule: DaySchedule) -> DayAccount:
@@ -260,15 +250,15 @@ class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
             (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0)
             for each in self.instance.machine_types
         )
-        told = found.utility_by_told
-        return {"naive": naive_utility(told), "earned": self._earned(told), "busy": shares}
+        told = found.utility_by_declaration
+        return {"naive": no_wait_utility(told), "earned": self._earned(told), "busy": shares}
 
 
-WORTH: Final = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}  # of tasks of a rehearsal
+WORTH: Final = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}  # of warm-up tasks
 
 
 def policy_names() -> list[str]:
-    """Return the names of all policies of days, ours that plans among them."""
+    """Return the names of all policies of days."""
     return sorted({*policies.names(), NAME})
 
 
@@ -283,26 +273,18 @@ def find_policy(name: str, day: Day) -> Policy:
 
 
 def planned(forecast: Forecast, before: ArrivalPrices | None) -> ArrivalPrices:
-    """Return prices for a forecast, from those of the last plan on."""
+    """Return prices for a forecast, starting from those of the last plan."""
     system, types = forecast.system, forecast.types
-    flows = Flows(
-        forecast.expected,
-        forecast.worths,
-        system.can_run[types],
-        system.seconds[types],
-        system.joules[types],
-        system.column_type,
-        forecast.machine_seconds,
-        forecast.energy_joules,
-    )
+    tables = system.can_run[types], system.seconds[types], system.joules[types], system.column_type
+    flows = Flows(forecast.expected, forecast.utilities, *tables, forecast.machine_seconds, forecast.energy_joules)
     start = None if before is None else (before.per_second, before.per_joule)
     return ArrivalPrices(forecast.edges, *flow_prices(flows, start))
 
 
-# Clusters. Where tasks are judged by what they wait, policies that need utility are not among all, and are refused. A
-# policy that uses place-holders is called so: `max-upe:placeholders`.
-class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedule]):
-    """Clusters, and how they are run."""
+# Where waiting has a cost, policies that need utility are not among `all`, and are rejected. A policy that uses
+# place-holders is named so: `max-upe:placeholders`.
+class ClusterBackend(SimulationBackend[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedule]):
+    """Clusters, and the options of their simulation."""
 
     __slots__ = ()
     policy_class = ClusterPolicy
@@ -322,13 +304,13 @@ class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedu
     def _unsuited(self, name: str) -> InstanceError:
         shown = f"{name!r}, which looks at utility, for tasks that are judged by what they wait"
         needed = f"one of {', '.join(self.all_names())}"
-        return refusal("policies", shown, needed, "choose another, or give the tasks a utility")
+        return input_error("policies", shown, needed, "choose another, or give the tasks a utility")
 
-    def rehearsal(self) -> ClusterStage:
-        """Return clusters with two tasks, each in need of both nodes, looked at ten times a second."""
+    def warm_up_backend(self) -> ClusterBackend:
+        """Return clusters with two tasks, each on both nodes, with ten scheduling events a second."""
         waiting, curve = self.instance.waiting, ((1, 1.0), (2, 0.5))
         clusters = Clusters(
-            name="rehearsal",
+            name="warm-up",
             clusters=(Cluster("cluster", 2, 1, ("P0", "P1")),),
             task_types=(DayTaskType("task"),),
             seconds=NodeCurves(((curve, curve),)),
@@ -338,14 +320,14 @@ class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedu
             waiting=waiting,
             period=Period(0.0, 3.0, energy_constraint_joules=10.0) if waiting is None else Period(),
         )
-        return ClusterStage(clusters, replace(self.options, every_seconds=0.1))
+        return ClusterBackend(clusters, replace(self.options, every_seconds=0.1))
 
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[ClustersSchedule]:
-        """Run a policy on the clusters; its name says whether it uses place-holders."""
-        policy = given.brought or cluster_policy(given.name)
-        return simulate_clusters(self.instance, policy, rng, self.options, watch=watch)
+    def run(self, spec: PolicySpec, rng: np.random.Generator, cancel: CancelToken) -> SimulationTrace[ClustersSchedule]:
+        """Simulate a policy on the clusters; its name says whether it uses place-holders."""
+        policy = spec.policy or cluster_policy(spec.name)
+        return simulate_clusters(self.instance, policy, rng, self.options, cancel=cancel)
 
-    def naive(self) -> float:
+    def no_wait_reference(self) -> float:
         """Return what all tasks would earn, or minus what they would cost, if none waited."""
         clusters, waiting = self.instance, self.instance.waiting
         if waiting is None:
@@ -364,12 +346,12 @@ class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedu
         shares = account.require_measured().utilisation_by_cluster or (0.0,) * len(clusters.clusters)
         return {
             "naive": found.if_none_waits,
-            "earned": self._earned(found.utility_by_told) if clusters.waiting is None else (),
+            "earned": self._earned(found.utility_by_declaration) if clusters.waiting is None else (),
             "busy": tuple((each.name, share) for each, share in zip(clusters.clusters, shares, strict=True)),
             "costly_tasks": None if clusters.waiting is None else clusters.tasks,
         }
 
 
 def usual_options(clusters: Clusters) -> ClusterOptions:
-    """Return how clusters are run if nobody says: as traces are where tasks are judged by what they wait."""
+    """Return the default options of clusters: events at arrivals and ends, as in traces, where waiting has a cost."""
     return ClusterOptions() if clusters.waiting is None else ClusterOptions(every_seconds=None)

@@ -1,4 +1,4 @@
-"""Utility over energy: what methods find, held against an envelope that no schedule passes."""
+"""Fronts of utility over energy of a day, against a proved envelope."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, front_entry, reference_of
-from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
+from lpsched.evolve.nsga2 import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path, unreadable
 from lpsched.model.provenance import provenance_of
-from lpsched.model.risk import told
+from lpsched.model.risk import Risk, RiskOptions, risk_of_samples
 from lpsched.model.violation import Violation
-from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.bound.no_waiting import NoWaitingFront, no_waiting_front
 from lpsched.online.compare.schedules import run_on_day
 from lpsched.online.day import Day
 from lpsched.online.evolve import DayProblem
@@ -30,28 +30,20 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import GeneSamples, Scorer
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.model.risk import Risk, RiskOptions
-    from lpsched.online.bound.no_waiting import NoWaitingFront
 
 
-# Utility over energy of a day: what methods find, held against an envelope that no schedule passes.
-#
-# There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are
-# as in `evolve/fronts.py`, with minus utility as the second criterion:
-#
+# There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are as in
+# `evolve/fronts.py`, with minus utility as the second criterion:
 #     distance            1 - U / u(E)    of a point (E, U): the share of utility that is missing
 #     hypervolume ratio   integral of the best utility within E  /  integral of u(E)
-#                         over the energies from the least of all that is compared to a tenth beyond the
-#                         largest, the envelope's corners right of the least included; from a utility of 0
-#
-# The envelope begins at no energy, which is what dropping all tasks takes. A method that runs them all cannot
-# go there, so areas begin at the least energy that anybody compared takes.
-#
+#                         over the energies from the least of all that is compared to a tenth beyond the largest, the
+#                         envelope's vertices right of the least included; from a utility of 0
+# The envelope begins at no energy, where all tasks are dropped. A method that runs them all cannot reach that, so areas
+# begin at the least energy of all points compared.
 #     nsga2         an evolved front                      evolve/nsga2.py
 #     a heuristic   one point                             online/heuristics.py
 #     a file        one point: a schedule of the day
 #     a folder      the points of all schedules in it
-#
 # Source: Friese, thesis of 2015, chapter 5.
 SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")
 
@@ -64,9 +56,9 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     drop_below: float | None = None,
     scorer: Scorer | None = None,
     seed: int = 0,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
 ) -> DayFront:
-    """Hold fronts and schedules of a day against the envelope.
+    """Compare fronts and schedules of a day with the envelope.
 
     Parameters
     ----------
@@ -75,24 +67,24 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     methods
         `nsga2`, names of registered heuristics for days, files of schedules, or folders of them.
     evolving
-        How NSGA-II shall run; by default it is seeded with the four heuristics of the thesis.
+        Options of NSGA-II; by default it is seeded with the four heuristics of the thesis.
     drop_below
         Tasks that would earn less do not run; `None` drops none.
     scorer
         What NSGA-II ranks by, in place of energy and utility; its points are measured without samples anyway.
     seed
-        Of all that is left to chance; each method draws from a generator of its own.
-    watch
-        When to stop, and who hears of progress.
+        Random seed; each method draws from a generator of its own.
+    cancel
+        Stops the rest, and reports progress.
 
     Raises
     ------
     InstanceError
-        If a method or a seed is not known, or cannot run on this day: NSGA-II knows of no period.
+        If a method or a seed is not known, or cannot run on this day: NSGA-II does not support a period.
     MissingExtraError
         If NSGA-II is asked for, and pymoo or Numba are not installed.
     InvalidScheduleError
-        If a valid schedule is above the envelope, which is a bug of ours.
+        If a valid schedule is above the envelope, which is a bug.
     """
     day = Day.given(day)
     evolving = evolving if evolving is not None else Evolving(seed_with=SEEDS)
@@ -100,19 +92,15 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     _require_known(given, evolving)
     if NSGA2 in given:
         require_whole(day.name, day.period, "NSGA-II")
-    watch = watch if watch is not None else Watch()
-    watch.tell("proving the envelope")
+    cancel = cancel if cancel is not None else CancelToken()
+    cancel.report("proving the envelope")
     envelope = no_waiting_front(day)
-    contest = _Contest(day, envelope, evolving, drop_below, scorer, seed, watch)
+    contest = _Contest(day, envelope, evolving, drop_below, scorer, seed, cancel)
     entries = [contest.entry(method) for method in given]
     corners = tuple(map(UtilityPoint, envelope.energies, envelope.utilities))
     judged = zip(entries, area_ratios(corners, [entry.points for entry in entries]), strict=True)
-    return DayFront(
-        corners,
-        seed,
-        tuple(replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged),
-        provenance_of(day, "none"),
-    )
+    entries = [replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged]
+    return DayFront(corners, seed, tuple(entries), provenance_of(day, "none"))
 
 
 def area_ratios(envelope: Sequence[UtilityPoint], fronts: Sequence[Sequence[UtilityPoint]]) -> list[float | None]:
@@ -136,7 +124,6 @@ def _is_path(method: str) -> bool:
 
 
 def _require_known(methods: Sequence[str], evolving: Evolving) -> None:
-    """Refuse names that nobody registered, before any work."""
     for method in methods:
         if method != NSGA2 and not _is_path(method):
             heuristic_for_days(method)
@@ -155,17 +142,17 @@ class _Contest:
     drop_below: float | None
     scorer: Scorer | None
     seed: int
-    watch: Watch
+    cancel: CancelToken
 
     def entry(self, method: str) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Run or read one method."""
-        if self.watch.is_stopped:
+        if self.cancel.is_stopped:
             return self._verified(method, [(Violation(NOT_RUN, STOPPED),)])
         if method == NSGA2:
             return self._evolved()
         if _is_path(method):
             return self._verified(method, _read(self.day, Path(method)))
-        self.watch.tell(method)
+        self.cancel.report(method)
         made, seconds = self._ran(method)
         return replace(self._verified(method, [(made,) if isinstance(made, Violation) else made]), seconds=seconds)
 
@@ -179,13 +166,12 @@ class _Contest:
         return [each for each in made if isinstance(each, DaySchedule) and examine(self.day, each).measured]
 
     def _evolved(self) -> FrontEntry[UtilityPoint, DaySchedule]:
-        """Run NSGA-II."""
         evolved = evolved_for(
             DayProblem(self.day, self.drop_below),
             self.evolving,
             seed=self.seed,
             seeds=self._seeds(),
-            watch=self.watch,
+            cancel=self.cancel,
             judge=lambda scores: self._distances([UtilityPoint(float(x), -float(y)) for x, y in scores])[0],
             scorer=self.scorer,
         )
@@ -200,7 +186,7 @@ class _Contest:
         self, name: str, schedules: Iterable[DaySchedule | tuple[Violation, ...]]
     ) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Return a method's undominated points, verified, and their distances from the envelope."""
-        sound: list[tuple[UtilityPoint, DaySchedule]] = []
+        valid: list[tuple[UtilityPoint, DaySchedule]] = []
         broken: list[tuple[Violation, ...]] = []
         for schedule in schedules:
             if isinstance(schedule, tuple):
@@ -215,8 +201,8 @@ class _Contest:
             if point.utility > most:
                 earned = f"{name} on {self.day.name}: {point.utility!r} with {point.energy_joules!r} J"
                 raise InvalidScheduleError(f"{earned} is more than the {most!r} that is proved")
-            sound.append((point, schedule))
-        return front_entry(name, sound, broken, _pair, self._distances)
+            valid.append((point, schedule))
+        return front_entry(name, valid, broken, _pair, self._distances)
 
     def _distances(self, points: Sequence[UtilityPoint]) -> tuple[float | None, float | None]:
         """Return the mean and the largest share of utility that is missing up to the envelope."""
@@ -262,9 +248,9 @@ def fuzzy_front(
 
 
 def _risk(drawn: GeneSamples, k: int, options: RiskOptions, seed: int) -> Risk:
-    """Return how one schedule fares; what was planned is the front's to tell."""
+    """Return the risk of one schedule; the planned values are in the front."""
     quantities = {"energy_joules": drawn.energy_joules[k], "makespan_seconds": drawn.makespan_seconds[k]}
     if drawn.utility is not None and drawn.dropped_tasks is not None:
         quantities = {"utility": drawn.utility[k], **quantities}
         quantities["dropped_tasks"] = drawn.dropped_tasks[k].astype(float)
-    return told({name: (None, each) for name, each in quantities.items()}, {}, options, seed)
+    return risk_of_samples({name: (None, each) for name, each in quantities.items()}, {}, options, seed)

@@ -1,52 +1,43 @@
-"""Schedules of others against the bound of a day or of clusters: one table, all measured or proved.
-
-What our own policies do, `simulations.py` tells.
-"""
+"""Schedules of others against the bound of a day or of clusters. Policies are in `simulations.py`."""
 
 from __future__ import annotations
 
 import math
 import operator
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError
+from lpsched.cancellation import CancelToken
+from lpsched.errors import InputIssue, InstanceError, InvalidScheduleError
 from lpsched.io.rows import FAILED, NOT_RUN, unreadable
 from lpsched.model.fields import column_numbers
 from lpsched.model.provenance import provenance_of
 from lpsched.model.violation import Violation
-from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.bound.no_waiting import NoWaitingFront, no_waiting_front
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
 from lpsched.online.parts import require_whole
 from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
 from lpsched.online.risk import day_risk
-from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedTask
 from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
 from lpsched.online.verify import clusters as verify_clusters
 from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
-    from lpsched.online.bound.no_waiting import NoWaitingFront
     from lpsched.online.result.validation import DayEntry
-    from lpsched.online.schedule import ClustersSchedule
 
 
-# Schedulers that know of no period, on a day that has one: what it does not allow is left out.
-#
-# In the order of their starts, tasks are left out that would start when the period is over, or whose energy,
-# as far as it counts, would break its energy constraint. The others stay where they are.
+# Schedulers that know of no period, on a day that has one: in the order of their starts, tasks are left out that would
+# start when the period is over, or whose energy, as far as it counts, would break its energy constraint.
 def within_period(day: Day, schedule: DaySchedule) -> DaySchedule:
     """Return what the day's period allows of a schedule; one that breaks other rules stays as it is."""
     if day.period.is_whole:
@@ -77,16 +68,10 @@ def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
     return DaySchedule(tuple(kept))
 
 
-# Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
-#
-# The same for days as `bag/compare/schedules.py` for bags; the verifier judges the rest.
 def run_on_day(
     day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None
 ) -> tuple[DaySchedule | Violation, float]:
-    """Run a scheduler, with a generator of its own: return its schedule, or why there is none, and how long it took.
-
-    What the day's period does not allow is left out.
-    """
+    """Run a user's scheduler; return what the day's period allows of its schedule, or its error, and the seconds."""
     began = time.perf_counter()
     made: DaySchedule | Violation
     try:
@@ -97,29 +82,21 @@ def run_on_day(
 
 
 def _plain(found: object) -> DaySchedule:
-    """Return what a stranger handed back with Python's own numbers."""
+    """Return a user's schedule with Python's own numbers."""
     if not isinstance(found, DaySchedule):
         raise TypeError(f"it handed back {type(found).__name__}, where a DaySchedule is needed")
-    return DaySchedule(
-        tuple(
-            PlacedTask(
-                operator.index(each.task),
-                str(each.machine_type),
-                operator.index(each.machine),
-                float(each.start_seconds),
-                None if each.p_state is None else str(each.p_state),
-            )
-            for each in found.placed
-        )
-    )
+
+    def plain(each: PlacedTask) -> PlacedTask:
+        state = None if each.p_state is None else str(each.p_state)
+        numbers = operator.index(each.machine), float(each.start_seconds)
+        return PlacedTask(operator.index(each.task), str(each.machine_type), *numbers, state)
+
+    return DaySchedule(tuple(map(plain, found.placed)))
 
 
-# Schedulers and schedules of a day against the bound without waiting.
-#
-# Names of schedulers: the heuristics of `online/heuristics.py`, and `nsga2`, the genetic algorithm, which
-# makes two entries: of its front, the schedule that earns the most, and the one that earns the most for a
-# joule. It is seeded with the four heuristics of the thesis.
-#
+# Schedulers of a day: the heuristics of `online/heuristics.py`, and `nsga2`, the genetic algorithm, seeded with the
+# four heuristics of the thesis. It makes two entries: of its front, the schedule that earns the most, and the one that
+# earns the most for a joule.
 # Source: Friese, thesis of 2015, section 5.5.2 for the seeds, 5.6 for utility per energy.
 NSGA2: Final = "nsga2"
 SEEDS: Final = ("min-energy", "max-utility", "utility-per-energy", "min-min")
@@ -136,9 +113,9 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     time_limit: float | None = None,
     drop_below: float | None = None,
     risk: RiskOptions | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
 ) -> DayValidation:
-    """Check schedules of a day, run schedulers, measure all, and tell their distance from the bound.
+    """Check schedules of a day, run schedulers, measure all, and compare them with the bound.
 
     Parameters
     ----------
@@ -151,41 +128,41 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
         Names of heuristics for days, or `nsga2`; or functions `(day, rng, *, drop_below) -> DaySchedule`. One
         that fails is an entry with the reason.
     seed
-        Of what is left to chance: each scheduler gets a generator of its own, made from it.
+        Random seed; each scheduler gets a generator of its own, made from it.
     generations, time_limit
-        How many generations, and how many seconds, `nsga2` may take; 60 s if neither is given.
+        Limits of `nsga2` in generations and seconds; 60 s if neither is given.
     drop_below
         Schedulers drop a task that would earn less than this; `None` drops none.
     risk
-        What to sample, if it is asked how valid schedules fare when times and powers scatter.
-    watch
-        A watch over all of it, that others may stop: schedulers that have not begun by then are not run.
+        How to sample times and powers for the risk of valid schedules; `None`: no risk.
+    cancel
+        Cancels the rest: schedulers that have not begun by then are not run.
 
     Raises
     ------
     InstanceError
-        If there is no such heuristic, `drop_below` is not a utility, or the day has a period and `nsga2` or
-        samples are asked for, which know of none.
+        If there is no such heuristic, `drop_below` is not a utility, or the day has a period, which `nsga2` and
+        samples do not support.
     MissingExtraError
         If a package that `nsga2` needs is not installed.
     InvalidScheduleError
-        If a valid schedule is above the bound, which is a bug of ours.
+        If a valid schedule is above the bound, which is a bug.
     """
     day = Day.given(day)
     if drop_below is not None and not 0.0 <= drop_below < math.inf:
-        fault = Fault(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
-        raise InstanceError("validate", (fault,))
-    for is_asked, what in ((NSGA2 in heuristics, "NSGA-II"), (risk is not None, "sampling")):
-        if is_asked:
+        issue = InputIssue(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
+        raise InstanceError("validate", (issue,))
+    for is_used, what in ((NSGA2 in heuristics, "NSGA-II"), (risk is not None, "sampling")):
+        if is_used:
             require_whole(day.name, day.period, what)
-    asked = _Asked(day, seed, generations, time_limit, drop_below, watch or Watch())
+    options = _Options(day, seed, generations, time_limit, drop_below, cancel or CancelToken())
     schedulers = [_scheduler(each) for each in heuristics]
-    asked.watch.tell("bound")
+    options.cancel.report("bound")
     front = no_waiting_front(day)
-    entries = _brought(day, schedules, read_day_schedule, examine)
+    entries = _external(day, schedules, read_day_schedule, examine)
     for number, (name, kind, function) in enumerate(schedulers):
-        asked.watch.tell(name, done=number, total=len(schedulers))
-        entries += _run(asked, name, kind, function, front)
+        options.cancel.report(name, done=number, total=len(schedulers))
+        entries += _run(options, name, kind, function, front)
     judged = [_against(front, entry) for entry in entries]
     return DayValidation(
         period=day.period,
@@ -194,42 +171,42 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
         least_joules=front.least_joules,
         seed=seed,
         drop_below=drop_below,
-        entries=tuple(_sampled(asked, entry, risk) for entry in judged),
+        entries=tuple(_sampled(options, entry, risk) for entry in judged),
         provenance=provenance_of(day, NO_SOLVER),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is asked of all schedulers."""
+class _Options:
+    """Options of all schedulers."""
 
     day: Day
     seed: int
     generations: int | None
     time_limit: float | None
     drop_below: float | None
-    watch: Watch
+    cancel: CancelToken
 
 
 def _scheduler(each: str | DayHeuristic) -> tuple[str, str, DayHeuristic | None]:
-    """Find a scheduler before anything is run: name, kind, and function, unless it is the genetic algorithm."""
+    """Return name and kind of a scheduler, and its function, unless it is the genetic algorithm."""
     if not isinstance(each, str):
         return getattr(each, "__name__", type(each).__name__), "function", each
     if each == NSGA2:
-        from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+        from lpsched.evolve.nsga2 import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
         return each, "heuristic", None
     return each, "heuristic", heuristic_for_days(each)
 
 
-def _brought(
+def _external(
     instance: Any,  # noqa: ANN401 - a day or clusters, as the next three
     schedules: Mapping[str, Any] | Sequence[Path | str],
     read: Callable[[Any, Path], Any],
     examine: Callable[[Any, Any], Any],
 ) -> list[ScheduleEntry[Any, Any]]:
-    """Check the schedules that were brought; a file that cannot be read breaks the first rule of all."""
+    """Return the entries of given schedules; a file that cannot be read is an entry with a violation."""
     if isinstance(schedules, Mapping):
         return [_checked(examine(instance, each), name, "schedule", each) for name, each in schedules.items()]
     entries: list[ScheduleEntry[Any, Any]] = []
@@ -246,43 +223,41 @@ def _checked(found: Any, name: str, kind: str, schedule: Any, seconds: float | N
     return ScheduleEntry(name, kind, found.measured, found.violations, schedule, seconds)
 
 
-def _run(asked: _Asked, name: str, kind: str, function: DayHeuristic | None, front: NoWaitingFront) -> list[DayEntry]:
-    """Run a scheduler, unless the time is up; what it raises is an entry."""
-    if asked.watch.is_over():
+def _run(
+    options: _Options, name: str, kind: str, function: DayHeuristic | None, front: NoWaitingFront
+) -> list[DayEntry]:
+    """Run a scheduler, unless the time is up; an exception of it is an entry."""
+    if options.cancel.expired():
         return [ScheduleEntry(name, kind, None, (Violation(NOT_RUN, "stopped before"),))]
     if function is None:
-        return _evolved(asked, front)
-    made, seconds = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
+        return _evolved(options, front)
+    made, seconds = run_on_day(options.day, function, seed=options.seed, drop_below=options.drop_below)
     if isinstance(made, Violation):
         return [ScheduleEntry(name, kind, None, (made,), seconds=seconds)]
-    return [_checked(examine(asked.day, made), name, kind, made, seconds)]
+    return [_checked(examine(options.day, made), name, kind, made, seconds)]
 
 
-def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
-    """Run the genetic algorithm; take the schedules of most utility and of most utility per joule.
-
-    Those who watch hear how far the front is below the bound at each energy, on average.
-    """
-    from lpsched.evolve.nsga2 import evolve_front  # noqa: PLC0415 - loads pymoo and a compiler
-    from lpsched.evolve.running import limits, prepare  # noqa: PLC0415 - likewise
+def _evolved(options: _Options, front: NoWaitingFront) -> list[DayEntry]:
+    """Run the genetic algorithm; return the schedules of most utility, and of most utility per joule."""
+    from lpsched.evolve.nsga2 import evolve_front, limits, prepare  # noqa: PLC0415 - loads pymoo and a compiler
     from lpsched.online.evolve import DayProblem  # noqa: PLC0415 - likewise
 
-    day, drop_below = asked.day, asked.drop_below
-    prepare(asked.watch, DayProblem.of_one_task())
-    began, rng = time.perf_counter(), np.random.default_rng(asked.seed)
-    limited = asked.watch if asked.time_limit is None else asked.watch.part(asked.time_limit)
-    generations, limited = limits(asked.generations, limited)
+    day, drop_below = options.day, options.drop_below
+    prepare(options.cancel, DayProblem.of_one_task())
+    began, rng = time.perf_counter(), np.random.default_rng(options.seed)
+    limited = options.cancel if options.time_limit is None else options.cancel.part(options.time_limit)
+    generations, limited = limits(options.generations, limited)
     try:
         found = evolve_front(
             DayProblem(day, drop_below),
             rng=rng,
             seeds=[heuristic_for_days(name)(day, rng, drop_below=drop_below) for name in SEEDS],
             generations=generations,
-            watch=limited,
+            cancel=limited,
             judge=lambda scores: mean_gap(scores, front.most_utility),
         )
     except InstanceError as error:  # too many tasks for it
-        failure = Violation(FAILED, "; ".join(map(str, error.faults)))
+        failure = Violation(FAILED, "; ".join(map(str, error.issues)))
         return [ScheduleEntry(NSGA2, "heuristic", None, (failure,), seconds=time.perf_counter() - began)]
     joules, utility = np.array(found.points).T
     with np.errstate(divide="ignore", invalid="ignore"):  # without energy: infinite, or nothing at all
@@ -304,16 +279,15 @@ def mean_gap(scores: Floats, bound: Callable[[float], float]) -> float:
     return float(np.mean(1.0 - earned))
 
 
-def _sampled(asked: _Asked, entry: DayEntry, risk: RiskOptions | None) -> DayEntry:
-    """Tell how a valid schedule fares if times and powers scatter, where that is asked."""
+def _sampled(options: _Options, entry: DayEntry, risk: RiskOptions | None) -> DayEntry:
+    """Add the risk of a valid schedule, if it is wanted."""
     if risk is None or entry.measured is None or entry.schedule is None:
         return entry
-    sampled = day_risk(asked.day, entry.schedule, entry.measured, risk, asked.seed, drop_below=asked.drop_below)
+    sampled = day_risk(options.day, entry.schedule, entry.measured, risk, options.seed, drop_below=options.drop_below)
     return replace(entry, risk=sampled)
 
 
 def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:
-    """Tell the bound at the schedule's own energy."""
     if entry.measured is None:
         return entry
     bound = front.most_utility(entry.measured.energy_joules)
@@ -328,9 +302,9 @@ def validate_clusters(
     schedules: Mapping[str, ClustersSchedule] | Sequence[Path | str],
     *,
     time_limit: float | None = None,
-    watch: Watch | None = None,
+    cancel: CancelToken | None = None,
 ) -> ClustersValidation:
-    """Check schedules of clusters, measure them, and tell their distance from the bound.
+    """Check schedules of clusters, measure them, and compare them with the bound.
 
     Parameters
     ----------
@@ -341,21 +315,21 @@ def validate_clusters(
         an entry with a violation, not an error.
     time_limit
         Seconds that the bound may take; whenever it ends, the bound holds.
-    watch
-        A watch over the bound, that others may stop.
+    cancel
+        Stops the search for the bound.
 
     Raises
     ------
     MissingExtraError
         If Numba is not installed, which the bound needs.
     InvalidScheduleError
-        If a valid schedule is above the bound, which is a bug of ours.
+        If a valid schedule is above the bound, which is a bug.
     """
     from lpsched.online.bound.solve import arrival_bound  # noqa: PLC0415 - loads a compiler
 
     clusters = Clusters.given(clusters)
-    entries = _brought(clusters, schedules, read_clusters_schedule, verify_clusters.examine)
-    found = arrival_bound(clusters, time_limit=time_limit, watch=watch)
+    entries = _external(clusters, schedules, read_clusters_schedule, verify_clusters.examine)
+    found = arrival_bound(clusters, time_limit=time_limit, cancel=cancel)
     for entry in entries:
         if entry.measured is not None and entry.measured.utility > found.bound:
             earned = f"{entry.name} earns {entry.measured.utility!r}"

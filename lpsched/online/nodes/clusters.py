@@ -1,8 +1,8 @@
-"""Nodes of clusters as a backend of the engine: placements, permanent reservations and place-holders.
+"""Simulated clusters: the backend of the engine for nodes, with permanent reservations and place-holders.
 
-At a mapping event place-holders are forgotten; those that were due have started (`reservations.py`). Of what a policy
-places, what starts now begins; what starts later is reserved, or held for the time being. What policies plan with is
-what was requested of a task; energy is counted as it will really be taken.
+At a scheduling event place-holders are dropped; those that were due have started (`reservations.py`). A placement that
+starts now begins; one that starts later is reserved, or a place-holder. Policies plan with what was requested of a
+task; energy is counted as it will really be taken.
 
 Source: Machovec et al. (2016), sections III.A to III.C and III.G.
 """
@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from lpsched.errors import Fault
+from lpsched.errors import InputIssue
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.nodes.reservations import Book
-from lpsched.online.nodes.state import Checker, ClusterState, Placement, answer_of
+from lpsched.online.nodes.reservations import ReservationTable, Run
+from lpsched.online.nodes.state import Checker, ClusterPolicy, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.simulate.engine import Engine, Fate, Grid
+from lpsched.online.simulate.engine import Engine, Grid, SimulationTrace, TaskOutcome
 from lpsched.online.simulate.filters import cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.reservations import Run
-    from lpsched.online.nodes.state import ClusterPolicy
-    from lpsched.online.simulate.engine import Simulated
     from lpsched.online.simulate.options import ClusterOptions
 
 
@@ -40,26 +37,21 @@ def simulate_clusters(
     rng: np.random.Generator,
     options: ClusterOptions,
     *,
-    watch: Watch | None = None,
-) -> Simulated[ClustersSchedule]:
-    """Run clusters under a policy."""
-    return _ClusterEngine(clusters, policy, rng, options, watch).run()
+    cancel: CancelToken | None = None,
+) -> SimulationTrace[ClustersSchedule]:
+    """Simulate clusters under a policy."""
+    return _ClusterEngine(clusters, policy, rng, options, cancel).run()
 
 
-# A mapping event comes so long after the last one, or as soon as something arrives or ends:
-#
-#     grid    at s, 2 s, 3 s, ... with s = `every_seconds`
-#     without at every arrival and at every end of a task
-#
-# An event at which nothing waits is left out. So are, where more than ten thousand points of the grid would
-# pass (a week of minutes) in which nothing arrives, starts or ends, all but the one after that.
-#
+# Scheduling events come at s, 2 s, 3 s, ... with s = `every_seconds`, or without that at every arrival and every end of
+# a task. Events at which nothing waits are skipped; so are, where more than ten thousand points of the grid (a week of
+# minutes) would pass in which nothing arrives, starts or ends, all but the one after that.
 # Source: Machovec et al. (2016), section III.A, for the minute.
 LONG: Final = 10_000  # points of the grid
 
 
 class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
-    """Clusters on their way; those of `waiting` may have place-holders."""
+    """Simulated clusters; those of `waiting` may have place-holders."""
 
     subject: ClassVar[str] = "clusters"
     done: ClassVar[str] = "placed"
@@ -73,23 +65,23 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         policy, period, arrays = self.policy, self.instance.period, cluster_arrays(self.instance)
         self.arrays, self.must_run = arrays, self.instance.waiting is not None
         self.drops = policy.drops and self.drops
-        self.book = Book(arrays, period, self._begin, placeholders=policy.placeholders)
+        self.table = ReservationTable(arrays, period, self._begin, placeholders=policy.placeholders)
         self.filter = cluster_filter_of(self.options, period, arrays) if policy.filtered else None
         self.fastest = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
         self.grid = Grid(self.options.every_seconds)
         self.nodes: dict[int, tuple[tuple[int, int], ...]] = {}  # of tasks that have begun
 
     def _begin(self, run: Run) -> None:
-        self.fates[run.task] = Fate.RAN
+        self.outcomes[run.task] = TaskOutcome.RAN
         self.starts[run.task], self.columns[run.task] = run.start, run.column
         self.nodes[run.task] = run.nodes
 
     def _next_event(self, now: float) -> float:
         grid, change, waits = self.grid, self._next_arrival(), len(self.waiting) > 0
         if grid.seconds is None:
-            return min(change, self.book.next_end()) if waits else change
+            return min(change, self.table.next_end()) if waits else change
         if waits:
-            change = min(change, self.book.next_change(), self.ends_at)
+            change = min(change, self.table.next_change(), self.ends_at)
         if not waits or grid.is_long(change, LONG):
             if math.isinf(change):
                 return math.inf
@@ -99,22 +91,19 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return event
 
     def _latest_event(self, now: float) -> float:
-        """Return when the next event is at the latest if something still waits; infinite if nobody knows.
-
-        Place-holders that would start later than that are forgotten, whatever else is placed now.
-        """
+        """Return when the next event is at the latest: place-holders that would start later are dropped before."""
         if self.grid.seconds is None:
-            return self.book.next_planned_end()  # not its real end: that would tell the future
-        change = min(self._next_arrival(), self.book.next_change(), self.ends_at)
+            return self.table.next_planned_end()  # not its real end, which policies must not know
+        change = min(self._next_arrival(), self.table.next_change(), self.ends_at)
         return math.inf if self.grid.is_long(change, LONG) else self.grid.after(now)
 
     def _settle(self, now: float) -> bool:
-        self.book.advance(now)
-        self.book.forget_placeholders()
+        self.table.advance(now)
+        self.table.forget_placeholders()
         return self.policy.placeholders
 
     def _look(self, now: float) -> None:
-        for profile in self.book.profiles:
+        for profile in self.table.profiles:
             profile.forget_before(now)
 
     def _most_utility(self, tasks: Integers, now: float) -> Floats:
@@ -122,19 +111,19 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return earned_at(tasks, now + self.fastest, arrays.arrivals, arrays.kind, arrays.function, arrays.curves)
 
     def _see(self, now: float) -> ClusterState:
-        book, piece = self.book, self.book.accounts.piece(now)
+        table, segment = self.table, self.table.accounts.segment(now)
         can_run = self.arrays.can_run
-        allowed = can_run if self.filter is None else self.filter.allowed(can_run, book, now)
+        allowed = can_run if self.filter is None else self.filter.allowed(can_run, table, now)
         until = self._latest_event(now) if self.policy.placeholders else math.inf
         state = ClusterState(
             arrays=self.arrays,
             now=now,
-            ends_at=book.accounts.ends_at(piece),
-            energy_left=book.accounts.left(piece),
+            ends_at=table.accounts.ends_at(segment),
+            energy_left=table.accounts.left(segment),
             tasks=self.waiting,
             allowed=allowed[self.arrays.kind[self.waiting]],
-            profiles=tuple(profile.copy() for profile in book.profiles),
-            reservations=len(book.reserved),
+            profiles=tuple(profile.copy() for profile in table.profiles),
+            reservations=len(table.reserved),
             memory=self.memory,
             until=until,
         )
@@ -142,28 +131,27 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return state
 
     def _carry_out(self, answer: list[Placement], state: ClusterState) -> Integers:
-        """Do what the policy says, as far as there is energy for it."""
-        checker = Checker(self.instance, self.policy, state, self.book.profiles)
+        checker = Checker(self.instance, self.policy, state, self.table.profiles)
         stays = np.ones(len(state.tasks), dtype=bool)
         runs = []
         for placement in answer:
             place = checker.check(placement)
-            run = self.book.run_of(*placement)
+            run = self.table.run_of(*placement)
             checker.insert(placement, run.planned_end)
             stays[place] = self.policy.placeholders and placement.start > state.now
             runs.append((place, run))
         for place, run in runs:
-            if self.book.has_energy(run):
-                self.book.add(run, state.now)
+            if self.table.has_energy(run):
+                self.table.add(run, state.now)
                 self.has_mapped = True
             else:
-                self.refused += 1
+                self.rejected += 1
                 stays[place] = True
         return state.tasks[stays] if answer else state.tasks
 
     def _fits_now(self, state: ClusterState) -> Mask:
         arrays, kinds = self.arrays, self.arrays.kind[state.tasks]
-        free = np.array([profile.free_nodes(state.now) for profile in self.book.profiles])
+        free = np.array([profile.free_nodes(state.now) for profile in self.table.profiles])
         fits = state.allowed & (arrays.nodes[kinds] <= free[arrays.column_cluster])
         return fits & (arrays.joules[kinds] <= state.energy_left)
 
@@ -177,12 +165,12 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
             placed.append(PlacedOnNodes(task, names[column], nodes, start, states[column]))
         return ClustersSchedule(tuple(placed))
 
-    def _misfits(self) -> Iterator[Fault]:
+    def _misfits(self) -> Iterator[InputIssue]:
         if self.instance.waiting is not None and self.policy.needs_utility:
             found = f"{self.policy.name!r} for tasks without utility, which cost what they wait"
             needed = "a policy that needs no utility, for instance easy or conservative"
-            yield Fault(("policy",), found, needed, "choose another, or give tasks a utility")
+            yield InputIssue(("policy",), found, needed, "choose another, or give tasks a utility")
         if self.instance.waiting is not None and self.options.drop_below > 0.0:
             found = f"{self.options.drop_below!r} for tasks that cost what they wait"
-            yield Fault(("drop_below",), found, "0, since all of them have to run", "leave it out")
+            yield InputIssue(("drop_below",), found, "0, since all of them have to run", "leave it out")
         yield from super()._misfits()

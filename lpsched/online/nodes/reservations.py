@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lpsched.online.nodes import openings as slots
-from lpsched.online.simulate.machines import accounts_of, charge, has_energy
+from lpsched.online.nodes import free_slots
+from lpsched.online.simulate.machines import Accounts, accounts_of, charge, has_energy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Integers
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.parts import Period
-    from lpsched.online.simulate.machines import Accounts
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # of nodes from 0, the end of each excluded, rising
 
 
-# The availability profile of a cluster: which nodes are free when.
-#
-# Each question and each change takes time in proportion to the number of ranges of nodes in use, times its logarithm
-# where something is sorted; the numbers of nodes and of seconds do not matter. How it is done: `openings.py`.
+# Each query and each change of a profile takes time in proportion to the number of ranges of nodes in use, times its
+# logarithm where something is sorted, whatever the numbers of nodes and seconds (`free_slots.py`).
 class Profile:
     """Nodes of one cluster, and the tasks that run or have reservations on them.
 
@@ -40,54 +37,51 @@ class Profile:
     """
 
     def __init__(self, nodes: int) -> None:
-        self.since = 0.0  # nobody asks about earlier times any more
-        self.openings = slots.Openings(
+        self.since = 0.0  # earlier times are forgotten
+        self.slots = free_slots.FreeSlots(
             np.zeros(1, dtype=np.int64), np.full(1, nodes, dtype=np.int64), np.zeros(1), np.full(1, math.inf)
         )
         self._all = np.array([[0], [nodes]])  # the range of all nodes
-        self._orders: slots.Orders | None = None
+        self._orders: free_slots.Orders | None = None
         self._taken: dict[int, tuple[float, float, Integers]] = {}  # start, end, ranges (2 x R: low, high) of tasks
         self._ends: list[tuple[float, int]] = []  # a heap; some are out of date
 
     def copy(self) -> Profile:
         """Return a profile that can be changed without changing this one."""
         made = object.__new__(Profile)
-        made.since, made.openings, made._orders, made._all = self.since, self.openings, self._orders, self._all
+        made.since, made.slots, made._orders, made._all = self.since, self.slots, self._orders, self._all
         made._taken, made._ends = self._taken.copy(), self._ends.copy()
         return made
 
     def earliest(self, nodes: int, seconds: float, not_before: float, before: float = math.inf) -> float:
-        """Return the first time, not before one and before the other, from which the same nodes are free for so long.
-
-        Infinite: there is none.
-        """
+        """Return the first start, from `not_before` on and before `before`, at which nodes are free; infinite: none."""
         if self._orders is None:
-            self._orders = slots.orders_of(self.openings)
+            self._orders = free_slots.orders_of(self.slots)
         limits = float(not_before), float(before)
-        return float(slots.earliest(self.openings, self._orders, nodes, float(seconds), limits))
+        return float(free_slots.earliest(self.slots, self._orders, nodes, float(seconds), limits))
 
     def choose(self, nodes: int, seconds: float, start: float) -> Ranges:
         """Return nodes that are free for that time: fewest voids left, then the smallest voids.
 
-        A void before the task begins at the time of the last `forget_before`, or later; a `ValueError` if so many nodes
-        are not free.
+        A void before the task begins at the time of the last `forget_before`, or later; a `ValueError` if too few are
+        free.
         """
-        ranges = slots.chosen(self.openings, nodes, float(start), float(start + seconds))
+        ranges = free_slots.chosen(self.slots, nodes, float(start), float(start + seconds))
         if (found := int((ranges[1] - ranges[0]).sum())) < nodes:
             raise ValueError(f"{found} nodes are free from {start!r} s for {seconds!r} s, not {nodes}")
         return as_tuples(ranges)
 
     def insert(self, task: int, start: float, end: float, nodes: Ranges) -> None:
-        """Reserve nodes for a task; raises ValueError if one of them is busy then."""
+        """Reserve nodes for a task; raise a `ValueError` if one of them is busy then."""
         start, end, ranges = float(start), float(end), np.array(nodes, dtype=np.int64).reshape(-1, 2).T.copy()
         wanted = int((ranges[1] - ranges[0]).sum())
         if not start < end:
             raise ValueError(f"task {task} cannot be from {start!r} s to {end!r} s")
         if task in self._taken:
             raise ValueError(f"task {task} has nodes already")
-        if (free := slots.overlapping(self.openings, start, end, ranges)[0]) != wanted:
+        if (free := free_slots.overlapping(self.slots, start, end, ranges)[0]) != wanted:
             raise ValueError(f"task {task}: {free} of {wanted} nodes are free from {start!r} s to {end!r} s")
-        self._change(slots.taken(self.openings, start, end, ranges))
+        self._change(free_slots.taken(self.slots, start, end, ranges))
         self._taken[task] = start, end, ranges
         heapq.heappush(self._ends, (end, task))
 
@@ -107,24 +101,24 @@ class Profile:
 
     def free_nodes(self, now: float) -> int:
         """Return how many nodes run nothing at a time."""
-        return int(slots.overlapping(self.openings, float(now), math.nextafter(now, math.inf), self._all)[0])
+        return int(free_slots.overlapping(self.slots, float(now), math.nextafter(now, math.inf), self._all)[0])
 
     def forget_before(self, time: float) -> None:
-        """Forget tasks that have ended by a time; nobody asks about earlier times any more."""
+        """Forget tasks that have ended by a time, and all earlier times."""
         while self._ends and self._ends[0][0] <= time:
             end, task = heapq.heappop(self._ends)
             if task in self._taken and self._taken[task][1] == end:
                 del self._taken[task]
         self.since = max(self.since, float(time))
-        self._change(slots.joined(self.openings, self.since))
+        self._change(free_slots.joined(self.slots, self.since))
 
     def _free(self, start: float, end: float, ranges: Integers) -> None:
         start = max(start, self.since)
         if start < end:
-            self._change(slots.joined(slots.freed(self.openings, start, end, ranges), self.since))
+            self._change(free_slots.joined(free_slots.freed(self.slots, start, end, ranges), self.since))
 
-    def _change(self, openings: slots.Openings) -> None:
-        self.openings, self._orders = openings, None
+    def _change(self, slots: free_slots.FreeSlots) -> None:
+        self.slots, self._orders = slots, None
 
 
 def as_tuples(ranges: Integers) -> Ranges:
@@ -132,17 +126,14 @@ def as_tuples(ranges: Integers) -> Ranges:
     return tuple(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
 
 
-# What runs and what is reserved: the truth about the nodes, which only the engine changes.
-#
-#   run        a task on nodes of a cluster, from a start to the end that was planned: start + requested
-#              seconds. It really ends after its own seconds, which nobody knows before
-#   reserved   runs to come. A permanent reservation is in its cluster's profile; a place-holder is not: it is
-#              forgotten at the next mapping event, unless it has started by then
-#   used       joules of each piece of time (`simulate/machines.py`) that running and reserved tasks take
-#
-# Of equal times, tasks end before reservations start. When a task ends before its planned end, permanent
-# reservations of its cluster are moved up: in the order of their starts, each to an earlier start where there
-# is one, and energy for it; never to a later one.
+# What runs and what is reserved; only the engine changes it.
+#   run        a task on nodes of a cluster, from a start to its planned end: start + requested seconds. It really ends
+#              after its own seconds, which are not known before
+#   reserved   runs to come. A permanent reservation is in its cluster's profile; a place-holder is not: it is dropped
+#              at the next scheduling event, unless it has started by then
+#   used       joules of each segment of time (`simulate/machines.py`) that running and reserved tasks take
+# At equal times, tasks end before reservations start. When a task ends before its planned end, permanent reservations
+# of its cluster move up: in the order of their starts, each to an earlier start where there is one, and energy for it.
 @dataclass(slots=True)
 class Run:
     """A task that runs, or will."""
@@ -164,15 +155,12 @@ class Run:
 
     @property
     def planned_end(self) -> float:
-        """When it ends as far as anybody knows."""
+        """When it ends as planned."""
         return self.start + self.requested_seconds
 
 
-class Book:
-    """Runs by task, and the profiles of the clusters; `begins` is called with each run that begins.
-
-    With `placeholders`, what is reserved is so only until the next mapping event.
-    """
+class ReservationTable:
+    """Runs by task, and profiles; `begins` is called with each run that begins."""
 
     def __init__(
         self, arrays: ClusterArrays, period: Period, begins: Callable[[Run], None], *, placeholders: bool
@@ -187,18 +175,18 @@ class Book:
         self.reserved: list[tuple[float, int]] = []  # starts, rising
 
     def run_of(self, task: int, column: int, start: float, nodes: Ranges) -> Run:
-        """Return the run that a placement means."""
+        """Return the run of a placement."""
         arrays = self.arrays
         k, cluster = arrays.kind[task], int(arrays.column_cluster[column])
         amounts = (float(each[k, column]) for each in (arrays.seconds, arrays.requested_seconds, arrays.joules))
         return Run(task, column, cluster, int(arrays.nodes[k, column]), start, nodes, *amounts)
 
     def has_energy(self, run: Run) -> bool:
-        """Tell whether the energy of a run is left, in every piece of time that it runs in."""
+        """Return whether the energy of a run is left, in every segment of time that it runs in."""
         return not self.is_metered or bool(has_energy(self.accounts, 0, run.start, run.end, run.joules))
 
     def add(self, run: Run, now: float) -> None:
-        """Let a run begin now, or reserve it; its nodes are free, and its energy is left."""
+        """Start a run now, or reserve it; its nodes are free, and its energy is left."""
         self.runs[run.task] = run
         self._charge(self.accounts, run, run.joules)
         if run.start <= now or not self.placeholders:
@@ -209,7 +197,7 @@ class Book:
             insort(self.reserved, (run.start, run.task))
 
     def forget_placeholders(self) -> None:
-        """Forget what was reserved for the time being only."""
+        """Drop all place-holders."""
         if self.placeholders:
             for _, task in self.reserved:
                 del self.runs[task]
@@ -222,7 +210,7 @@ class Book:
         return min(end, self.reserved[0][0]) if self.reserved else end
 
     def next_end(self) -> float:
-        """Return when a task ends next, as things are; infinite if none does."""
+        """Return when a task ends next by the current reservations; infinite if none does."""
         end = self.ends[0][0] if self.ends else math.inf
         for start, task in self.reserved:
             if start >= end:
@@ -231,11 +219,11 @@ class Book:
         return end
 
     def next_planned_end(self) -> float:
-        """Return when a task ends next as far as anybody knows; infinite if nothing runs or is reserved."""
+        """Return when a task ends next as planned; infinite if nothing runs or is reserved."""
         return min((run.planned_end for run in self.runs.values()), default=math.inf)
 
     def advance(self, until: float) -> None:
-        """Let everything happen up to a time."""
+        """Process all starts and ends up to a time."""
         while (time := self.next_change()) <= until and time < math.inf:
             if self.ends and self.ends[0][0] <= time:
                 self._end_tasks(time)
@@ -265,7 +253,7 @@ class Book:
             self.profiles[run.cluster].insert(run.task, run.start, run.planned_end, run.nodes)
 
     def _end_tasks(self, now: float) -> None:
-        """Let all tasks end that end now; then move up what may start earlier."""
+        """End all tasks that end now; then move up what may start earlier."""
         clusters = set()
         while self.ends and self.ends[0][0] <= now:
             _, task = heapq.heappop(self.ends)
@@ -287,7 +275,7 @@ class Book:
         """Move a reservation to an earlier start, if there is one, and energy for it."""
         profile, before = self.profiles[run.cluster], run.start
         if math.isinf(profile.earliest(run.count, 0.0, now, before)):
-            return  # at no time before are so many nodes idle, for however short
+            return  # at no time before are enough nodes idle
         without = profile.copy()
         without.remove(run.task)
         start = without.earliest(run.count, run.requested_seconds, now, before)

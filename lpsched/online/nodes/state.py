@@ -1,4 +1,4 @@
-"""What a cluster policy sees and what it answers: states, partial schedules, checked answers."""
+"""What a cluster policy sees and what it returns: states, partial schedules, checked placements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lpsched.errors import PolicyError
-from lpsched.online.simulate.state import asked, shown
+from lpsched.online.simulate.state import abbreviated, call_policy
 from lpsched.online.utility import utility_at
 
 if TYPE_CHECKING:
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from lpsched.online.nodes.reservations import Profile
 
 
-# What a policy for clusters sees at a mapping event. Never the future.
-#
-# A policy answers with placements in the order in which it makes them. A placement that starts now begins;
-# one that starts later is a permanent reservation, or a place-holder, as the policy says (`ClusterPolicy`). What
-# is left out waits.
+# What a policy for clusters sees at a scheduling event; never the future. It returns placements in the order in which
+# it makes them. A placement that starts now begins; one that starts later is a permanent reservation, or a
+# place-holder, as `ClusterPolicy` says. Tasks left out wait.
 class Placement(NamedTuple):
     """One decision: this task on these nodes of a cluster, in the P-state of this column, from then on."""
 
@@ -38,7 +36,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The present. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
+    """The current state. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
 
     arrays: ClusterArrays
     now: float  # seconds
@@ -49,11 +47,11 @@ class ClusterState:
     profiles: tuple[Profile, ...]  # of each cluster, with what runs and is reserved; copies
     reservations: int  # that stand now
     memory: dict[str, Any]  # the policy's own, empty when the day begins
-    until: float = math.inf  # what starts later may be left out: it would be forgotten before that
+    until: float = math.inf  # what starts later may be left out: it would be dropped before
 
 
 class Place(Protocol):
-    """Answers at a mapping event."""
+    """Decides at a scheduling event."""
 
     def __call__(self, state: ClusterState, rng: np.random.Generator, /) -> Sequence[Placement]:
         """Return what to place, in the order in which it was decided."""
@@ -61,22 +59,21 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClusterPolicy:
-    """What the engine asks at each mapping event."""
+    """What the engine calls at each scheduling event."""
 
     name: str
     place: Place
-    placeholders: bool = False  # what starts later is forgotten at the next mapping event
+    placeholders: bool = False  # what starts later is dropped at the next scheduling event
     drops: bool = True  # tasks that can earn next to nothing
     filtered: bool = True  # choices that take more than their fair share of energy
-    needs_utility: bool = False  # and cannot judge tasks by their waiting
+    needs_utility: bool = False  # and cannot work with costs of waiting
 
 
-# A draft of an answer: what own policies need while they decide, and nothing about how they do.
-#
-# A draft keeps what the state says and what was taken since: which nodes are free when, and what is left of
-# the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
+# A partial schedule, for users' own policies: what the state says and what was taken since, that is which nodes are
+# free when, and what is left of the day's energy. Tasks are given by their place in the state. `docs/policies.md` has
+# an example.
 class Draft:
-    """Placements in the making; `placements` is the answer."""
+    """A partial schedule; `placements` is what a policy returns."""
 
     def __init__(self, state: ClusterState) -> None:
         self.state, self.arrays = state, state.arrays
@@ -112,7 +109,7 @@ class Draft:
         return known
 
     def starts_now(self, place: int, column: int) -> bool:
-        """Tell whether a task could start there now; to ask that is quicker than to ask when."""
+        """Return whether a task could start there now; quicker than `earliest`."""
         now = self.state.now
         nodes, seconds = self.nodes(place, column), self.seconds(place, column)
         profile = self._profile(self.arrays.column_cluster.item(column))
@@ -138,17 +135,17 @@ class Draft:
         return joules * max(0.0, (ends_at - start) / seconds) if start + seconds > ends_at else joules
 
     def fits(self, place: int, column: int) -> bool:
-        """Tell whether a task may run there, can start before the day ends, and has the energy it needs."""
+        """Return whether a task may run there, can start before the day ends, and has the energy it needs."""
         if not self.state.allowed[place, column] or math.isinf(self.earliest(place, column)):
             return False
         return self.has_energy(place, column)
 
     def has_energy(self, place: int, column: int) -> bool:
-        """Tell whether the energy is left that a task needs which starts there as early as it can."""
+        """Return whether the energy is left for a task that starts there as early as it can."""
         return math.isinf(self.energy_left) or self.joules(place, column) <= self.energy_left
 
     def take(self, place: int, column: int) -> Placement:
-        """Decide on this, as early as it can start: its nodes are busy then, and the energy is gone."""
+        """Place a task as early as it can start: its nodes are busy then, and its energy is spent."""
         cluster, task = int(self.arrays.column_cluster[column]), int(self.state.tasks[place])
         start, seconds = self.earliest(place, column), self.seconds(place, column)
         nodes = self._profile(cluster).choose(self.nodes(place, column), seconds, start)
@@ -170,24 +167,22 @@ class Draft:
         return self._own.get(cluster, self.state.profiles[cluster])
 
 
-# What a policy for clusters answers, checked: every placement must be possible.
-#
-# A placement names a task that may be mapped now, and that it has not named before; a column in which the task can run
-# and that the energy filter lets pass; a start from now on and before the day ends; and as many nodes of the cluster as
-# the task takes, free from its start to its planned end by what runs, is reserved, and was placed before in the same
-# answer. What passes all that but has no energy left is not done, and nobody is blamed.
+# Every placement of a policy is checked: it names a task that may be mapped now and was not named before; a column in
+# which the task can run and that passes the energy filter; a start from now on and before the day ends; and as many
+# nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved, and was
+# placed before. A placement without enough energy is no error: its task waits.
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
-    """Ask a policy, and return its placements, each of whole numbers and a time."""
-    answer = asked(policy.name, lambda: policy.place(state, rng), state.now)
+    """Call a policy, and return its placements, each of whole numbers and a time."""
+    answer = call_policy(policy.name, lambda: policy.place(state, rng), state.now)
     try:
         return [_plain(each) for each in answer]
     except (TypeError, ValueError, OverflowError):
         needed = "placements of task, column, start in seconds, and ranges of nodes; an empty list: none"
-        text = f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}"
+        text = f"policy {policy.name!r} answered {abbreviated(answer)}; needed are {needed}"
         raise PolicyError(text) from None
 
 
-def _plain(placement: Any) -> Placement:  # noqa: ANN401 - of somebody's own policy
+def _plain(placement: Any) -> Placement:  # noqa: ANN401 - of a user's policy
     task, column, start, nodes = placement
     if isinstance(start, str | bytes):
         raise TypeError
@@ -196,7 +191,7 @@ def _plain(placement: Any) -> Placement:  # noqa: ANN401 - of somebody's own pol
 
 
 class Checker:
-    """The placements of one answer, one after the other, on copies of the profiles."""
+    """Checks the placements of one answer, one after the other, on copies of the profiles."""
 
     def __init__(
         self,
@@ -210,16 +205,16 @@ class Checker:
         self.profiles: dict[int, Profile] = {}
 
     def check(self, placement: Placement) -> int:
-        """Return where in the state the task of a placement is, if it can be done."""
+        """Return the place of a placement's task in the state; raise an error if it breaks a rule."""
         place = int(np.searchsorted(self.state.tasks, placement.task))
         broken = self._broken(placement, place)
         if broken is not None:
-            raise self._refusal(placement, broken)
+            raise self._error(placement, broken)
         self.placed.add(placement.task)
         return place
 
     def insert(self, placement: Placement, planned_end: float) -> None:
-        """Take the nodes of a placement, if they are free."""
+        """Take the nodes of a placement; raise an error if some are busy."""
         if not placement.start < planned_end:
             return
         cluster = int(self.state.arrays.column_cluster[placement.column])
@@ -228,7 +223,7 @@ class Checker:
         try:
             self.profiles[cluster].insert(placement.task, placement.start, planned_end, placement.nodes)
         except ValueError as error:
-            raise self._refusal(placement, f"some of its nodes are busy then ({error})") from None
+            raise self._error(placement, f"some of its nodes are busy then ({error})") from None
 
     def _broken(self, placement: Placement, place: int) -> str | None:  # noqa: C901, PLR0911 - one for each rule
         """Return the first rule that a placement breaks."""
@@ -257,7 +252,7 @@ class Checker:
             return f"the cluster has {there} nodes, 0 to {there - 1}"
         return f"that task takes {needed} nodes there, not {count}" if count != needed else None
 
-    def _refusal(self, placement: Placement, rule: str) -> PolicyError:
+    def _error(self, placement: Placement, rule: str) -> PolicyError:
         columns, clusters = self.state.arrays.column_cluster, self.clusters.clusters
         where = f"in column {placement.column}"
         if 0 <= placement.column < len(columns):

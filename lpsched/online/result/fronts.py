@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.results import JsonObject, along, frame_of, front_frame, json_of
-from lpsched.units import MEGA, html_table, number, percent
+from lpsched.units import JOULES_PER_KWH, duration, energy_text, html_table, number, percent
 
 if TYPE_CHECKING:
     from lpsched.evolve.fronts import FrontEntry
@@ -15,19 +15,22 @@ if TYPE_CHECKING:
     from lpsched.online.schedule import DaySchedule
 
 
-# What a comparison of fronts of a day returns: utility over energy, and the line that none can pass.
+# Comparison of fronts of a day: utility over energy, and the proved envelope.
 FORMAT: Final = "lpsched-day-front/1"
 HEADERS: Final = (
     "method",
     "points",
     "hypervolume",
-    "mean below",
-    "largest below",
+    "mean gap",
+    "largest gap",
     "seconds",
     "most utility",
-    "utility per MJ, peak",
-    "peak at utility",
-    "peak at joules",
+    "peak utility/kWh",
+    "its utility",
+    "its kWh",
+)
+GAPS: Final = (
+    "Gap: to the utility of the envelope at the same energy. Peak: the schedule with the most utility per kWh."
 )
 
 
@@ -40,7 +43,7 @@ class UtilityPoint(JsonObject):
 
     @property
     def utility_per_joule(self) -> float | None:
-        """What a joule brings; `None` where no energy is taken."""
+        """Utility per joule; `None` without energy."""
         return self.utility / self.energy_joules if self.energy_joules > 0 else None
 
 
@@ -48,8 +51,8 @@ class UtilityPoint(JsonObject):
 class DayFront:
     """Methods on a day, and the proved envelope: no schedule earns more utility with as much energy.
 
-    `envelope` are the corners of a concave chain by rising energy; right of the last it is level. The
-    distances are defined in `lpsched/online/compare/day_fronts.py`.
+    `envelope` are the vertices of a concave chain by rising energy; beyond the last it is level. The
+    gaps are defined in `lpsched/online/compare/day_fronts.py`.
     """
 
     envelope: tuple[UtilityPoint, ...]
@@ -59,7 +62,7 @@ class DayFront:
 
     @property
     def valid(self) -> bool:
-        """Whether every method found something, and nothing that breaks a rule."""
+        """Whether every method found a schedule, and none that breaks a rule."""
         return all(entry.valid for entry in self.entries)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +84,7 @@ class DayFront:
 
 
 def peak_of(entry: FrontEntry[UtilityPoint, DaySchedule]) -> UtilityPoint | None:
-    """Return the point where a joule brings most; the first of equals, `None` without points with energy."""
+    """Return the point with the most utility per joule; the first of equals, `None` without points with energy."""
     using = [point for point in entry.points if point.utility_per_joule is not None]
     return max(using, key=lambda point: point.utility_per_joule or 0.0, default=None)
 
@@ -95,7 +98,8 @@ def _peak_cells(entry: FrontEntry[UtilityPoint, DaySchedule]) -> tuple[str, ...]
     peak, most = peak_of(entry), most_utility_of(entry)
     if peak is None or peak.utility_per_joule is None:
         return number(most), "-", "-", "-"
-    return (number(most), number(MEGA * peak.utility_per_joule, 5), number(peak.utility), number(peak.energy_joules))
+    per_kwh, kwh = JOULES_PER_KWH * peak.utility_per_joule, peak.energy_joules / JOULES_PER_KWH
+    return tuple(map(number, (most, per_kwh, peak.utility, kwh)))
 
 
 def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:
@@ -103,7 +107,7 @@ def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:
     return next((entry for entry in result.entries if entry.generations is not None), result.entries[0])
 
 
-# A fuzzy front: schedules along a front, and where each lands if tasks do not take what was expected.
+# A fuzzy front: schedules along a front, and their energies and values if times and powers scatter.
 #
 # Source: Friese, thesis of 2015, section 7.4.
 
@@ -123,7 +127,7 @@ class FuzzyPoint:
 
     @property
     def mean_dropped(self) -> float | None:
-        """How many tasks are dropped, on average over the samples; `None` of a bag."""
+        """Mean number of dropped tasks over the samples; `None` of a bag."""
         dropped = self.risk.quantities.get("dropped_tasks")
         return None if dropped is None else dropped.mean
 
@@ -148,14 +152,14 @@ class FuzzyFront:
 
     def headers(self) -> tuple[str, ...]:
         """Return the heads of the columns of `rows`."""
-        value = "utility" if self.value_key == "utility" else "seconds"
+        value = "utility" if self.value_key == "utility" else "makespan"
         dropped = ("dropped",) if self.value_key == "utility" else ()
-        return ("joules", value, "mean joules", "deviation", f"mean {value}", "deviation", *dropped)
+        return ("energy", value, "mean energy", "deviation", f"mean {value}", "deviation", *dropped)
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for some points along the front: the two ends, and some evenly between."""
         shown = [self.points[place] for place in along(len(self.points))]
-        return [(number(each.energy_joules), number(each.value), *self._sampled(each)) for each in shown]
+        return [(energy_text(each.energy_joules), self._text(each.value), *self._sampled(each)) for each in shown]
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return a pandas data frame with a row for each point: what it was ranked by, and the means of its samples."""
@@ -167,9 +171,13 @@ class FuzzyFront:
 
     def _sampled(self, point: FuzzyPoint) -> tuple[str, ...]:
         energy, value = (point.risk.quantities[name] for name in ("energy_joules", self.value_key))
-        cells = [cell for each in (energy, value) for cell in (number(each.mean), number(each.standard_deviation, 4))]
+        cells = [energy_text(each) for each in (energy.mean, energy.standard_deviation)]
+        cells += [self._text(each) for each in (value.mean, value.standard_deviation)]
         dropped = point.mean_dropped
         return tuple(cells) if dropped is None else (*cells, percent(dropped / self.tasks))
+
+    def _text(self, value: float | None) -> str:
+        return number(value) if self.value_key == "utility" else duration(value)
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())

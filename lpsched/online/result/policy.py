@@ -8,10 +8,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lpsched.model.provenance import estimate_of
+from lpsched.model.provenance import estimate_of, relative_gap
 from lpsched.model.results import JsonObject, json_of
 from lpsched.online.verify.clusters import ClustersMeasurement
-from lpsched.units import GIGA, MEGA, bound_text, gap_text, number, share_text
+from lpsched.units import DIGITS, JOULES_PER_KWH, bound_text, duration, gap_text, number, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ WAITS: Final = "mean=mean_seconds median=median_seconds p95=percentile_95_second
 
 
 def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
-    """Return how busy clusters were and how long tasks waited; every value is `None` if nobody knows."""
+    """Return how busy clusters were and how long tasks waited; every value is `None` if nothing was measured."""
     waits = None if measured is None else measured.waits
     return json_of(
         measured,
@@ -34,26 +34,26 @@ def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
     )
 
 
-# One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure. What the
-# quantities mean, `COLUMNS` says; besides,
+# One policy in one trial: what the verifier measured of it, or why there is nothing to measure. `COLUMNS` defines the
+# quantities; besides,
 #
 # utility, energy     counted in the period, by share (`online/parts.py`); energy is not known without watts
-# cost                where tasks are judged by what they wait (`online/utility.py`), minus the utility; then
-# share_of_naive      is the cost if nothing waited / cost, as share_of_bound; both are at most 1
+# cost                where waiting has a cost (`online/utility.py`), minus the utility; then
+# share_of_naive      is the no-wait reference / cost, as share_of_bound is bound / cost; both are at most 1
 # mean_bounded_slowdown  of tasks that arrive in the period and start, the mean of max(1, (wait + run) / max(run, 10 s))
 @dataclass(frozen=True, slots=True)
 class Earned(JsonObject):
-    """What tasks of one priority, or with one own function, earned, and would have if none had waited."""
+    """The utility of tasks of one priority, or with one own function, and their no-wait reference."""
 
     name: str
     utility: float
-    if_none_waits: float  # the naive figure, which tasks of the warm-up may pass
+    if_none_waits: float  # the no-wait reference, which tasks of the warm-up may exceed
 
     _KEYS: ClassVar = "name utility if_none_waits share"
 
     @property
     def share(self) -> float | None:
-        """The earned part of that; `None` where it is nothing."""
+        """Utility as a share of the reference; `None` where that is 0."""
         return self.utility / self.if_none_waits if self.if_none_waits > 0.0 else None
 
 
@@ -67,47 +67,52 @@ class Traces(JsonObject):
 
 
 MEASURED: Final = (
-    "measured.utility share_of_naive share_of_bound measured.energy_joules measured.completed dropped waiting events "
-    "milliseconds_per_event seconds"
+    "measured.utility gap share_of_naive share_of_bound measured.energy_joules measured.completed dropped waiting "
+    "events milliseconds_per_event seconds"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRun(JsonObject):
-    """What a policy did in one trial. Only one of `measured` and `reason` is there."""
+    """A policy in one trial; either `measured` or `reason` is there."""
 
     trial: int
     measured: DayMeasurement | ClustersMeasurement | None = None
-    reason: str | None = None  # why there is nothing
+    reason: str | None = None  # why there is no result
     dropped: int | None = None  # as the next three, `None` of an offline schedule
     waiting: int | None = None
     events: int | None = None
     event_seconds: float | None = None
-    seconds: float = 0.0  # that the whole took
+    seconds: float = 0.0  # run time of the simulation
     naive: float = 0.0
     bound: float | None = None
     earned: tuple[Earned, ...] = ()
     busy: tuple[tuple[str, float], ...] = ()  # machine types or clusters, and their share of the period
     traces: Traces | None = None
-    costly_tasks: int | None = None  # whose waiting is what costs; `None`: they have a utility
+    costly_tasks: int | None = None  # whose waiting has a cost; `None`: tasks have a utility
 
     @property
     def utility(self) -> float | None:
-        """What was earned."""
+        """The utility that was measured."""
         return None if self.measured is None else self.measured.utility
 
     @property
     def share_of_naive(self) -> float | None:
-        """Utility as a share of the naive figure; `None` where that is 0."""
+        """Utility as a share of the no-wait reference; `None` where that is 0."""
         return self._share(self.naive)
 
     @property
     def share_of_bound(self) -> float | None:
-        """Utility as a share of the bound; `None` where that is 0, or nobody asked."""
+        """Utility as a share of the bound; `None` where that is 0, or was not requested."""
         return None if self.bound is None else self._share(self.bound)
 
+    @property
+    def gap(self) -> float | None:
+        """The gap between the utility, or the cost, and the bound."""
+        return None if self.utility is None or self.bound is None else relative_gap(self.utility, self.bound)
+
     def _share(self, most: float) -> float | None:
-        """Return the earned part of what can be earned; of costs, the part that has to be paid."""
+        """Return utility / bound; of costs bound / cost."""
         if self.utility is None:
             return None
         part, whole = (self.utility, most) if self.costly_tasks is None else (most, self.utility)
@@ -115,29 +120,28 @@ class PolicyRun(JsonObject):
 
     @property
     def milliseconds_per_event(self) -> float | None:
-        """The mean time that a mapping event took."""
+        """The mean time of a scheduling event."""
         return None if self.event_seconds is None else 1e3 * self.event_seconds
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as it appears in JSON."""
-        told = json_of(self, "trial reason" if self.measured is None else f"trial reason {MEASURED}")
+        made = json_of(self, "trial reason" if self.measured is None else f"trial reason {MEASURED}")
         if not isinstance(self.measured, ClustersMeasurement):
-            return told
+            return made
         tasks = self.costly_tasks
         cost = None if tasks is None else 0.0 - self.measured.utility  # no cost is 0, not -0
         per_task = cost / tasks if cost is not None and tasks else None
-        return told | facts_of(self.measured) | {"cost": cost, "cost_per_task": per_task, "busy": dict(self.busy)}
+        return made | facts_of(self.measured) | {"cost": cost, "cost_per_task": per_task, "busy": dict(self.busy)}
 
 
 # The columns of a table of policies: which quantity each shows, how, and what it means.
 #
-# There are three such tables: of days, of clusters whose tasks have a utility, and of clusters whose tasks
-# are judged by what they wait.
+# There are three: for days, for clusters whose tasks have a utility, and for clusters where waiting has a cost.
 PERCENT: Final = 0.01
 
 
 class Judged(StrEnum):
-    """What was simulated, and by what its tasks are judged."""
+    """What was simulated, and what its tasks are judged by."""
 
     DAY = "day"
     CLUSTERS = "clusters"
@@ -152,93 +156,73 @@ class Column:
     quantity: str
     meaning: str
     unit: float = 1.0
-    digits: int = 6
+    digits: int = DIGITS
+    none: str = ""  # the note that replaces a column of zeros
 
     def shown(self, estimate: Estimate | None, *, upper: bool | None = None) -> str:
-        """Write a mean as this column does; a bound rounded to its side."""
+        """Write a mean as this column does; a bound is rounded to its side."""
+        if self.quantity == "gap":
+            return shown_share(estimate, upper=True)
+        if self.quantity.startswith("wait_seconds"):
+            return shown_time(estimate)
         if self.unit == PERCENT:
-            return shown_share(estimate, upper=False if self.quantity == OF_BOUND.quantity else upper)
+            return shown_share(estimate, upper=upper)
         return shown(estimate, unit=self.unit, digits=self.digits, upper=upper)
 
 
-UTILITY: Final = Column(
-    "utility", "utility", "what the tasks earned in the period that counts, measured from the schedule"
+GAP: Final = Column("gap", "gap", "|bound - value| / |bound|; the bound is proved", PERCENT)
+EARNED: Final = (
+    Column("utility", "utility", "utility of the tasks in the period that counts, measured from the schedule"),
+    GAP,
+    Column(
+        "of no-wait",
+        "share_of_naive",
+        "utility divided by the no-wait reference: that of all tasks if each started on arrival where it is fastest",
+        PERCENT,
+    ),
+    Column("kWh", "energy_joules", "energy of busy machines or nodes in the period", JOULES_PER_KWH),
 )
-OF_NAIVE: Final = Column(
-    "of naive",
-    "share_of_naive",
-    "divided by what they would earn if each began on arrival where it is quickest",
-    PERCENT,
-)
-OF_BOUND: Final = Column(
-    "of bound", "share_of_bound", "divided by what no schedule of the day can pass, proved", PERCENT
-)
-COMPLETED: Final = Column("completed", "completed", "tasks that ended within the period")
+COMPLETED: Final = Column("done", "completed", "tasks that ended within the period")
 COUNTS: Final = (
     COMPLETED,
-    Column("dropped", "dropped", "tasks given up for good within the period"),
-    Column("waiting", "waiting", "tasks that had arrived, and neither begun nor been dropped, when the period ended"),
+    Column("dropped", "dropped", "tasks given up within the period", none="No task is dropped."),
+    Column(
+        "waiting",
+        "waiting",
+        "tasks that had arrived, and neither started nor been dropped, when the period ended",
+        none="No task is left waiting at the end.",
+    ),
 )
 EVENTS: Final = (
-    Column("events", "events", "mapping events, at which the policy was asked, of the warm-up too"),
+    Column("events", "events", "scheduling events, at which the policy was called, of the warm-up too"),
     Column(
         "ms/event",
         "milliseconds_per_event",
-        "mean milliseconds that a mapping event took: the policy, dropping and energy filter",
+        "mean milliseconds of a scheduling event: the policy, dropping and energy filter",
         digits=3,
     ),
 )
 NODES: Final = (
-    Column("utilisation", "utilisation", "share of all nodes' time in the period that tasks took", PERCENT),
-    Column(
-        "mean wait, s",
-        "wait_seconds.mean",
-        "from arrival to start, of tasks that arrive in the period and start",
-        digits=4,
-    ),
-    Column("95 % wait, s", "wait_seconds.p95", "that 95 % of these tasks do not wait longer than", digits=4),
+    Column("busy", "utilisation", "share of all nodes' time in the period that tasks took", PERCENT),
+    Column("mean wait", "wait_seconds.mean", "from arrival to start, of tasks that arrive in the period and start"),
+    Column("95 % wait", "wait_seconds.p95", "95 % of these tasks wait no longer"),
 )
 COLUMNS: Final = {
-    Judged.DAY: (
-        UTILITY,
-        OF_NAIVE,
-        OF_BOUND,
-        Column("energy, MJ", "energy_joules", "what machines took in the period while they were busy", MEGA),
-        *COUNTS,
-        *EVENTS,
-    ),
-    Judged.CLUSTERS: (
-        UTILITY,
-        OF_NAIVE,
-        OF_BOUND,
-        Column("energy, GJ", "energy_joules", "what nodes took in the period while they were busy", GIGA),
-        *COUNTS,
-        *NODES,
-        *EVENTS,
-    ),
+    Judged.DAY: (*EARNED, *COUNTS, *EVENTS),
+    Judged.CLUSTERS: (*EARNED, *COUNTS, *NODES, *EVENTS),
     Judged.WAITING: (
-        Column("cost", "cost", "what the tasks' waiting costs in all, measured from the schedule"),
-        Column("per task", "cost_per_task", "the mean of it", digits=4),
-        Column(
-            "unavoidable",
-            "share_of_bound",
-            "the part of the cost that no schedule can avoid, proved: at 100 % there is none better",
-            PERCENT,
-        ),
+        Column("cost", "cost", "total cost of the tasks' waiting, measured from the schedule"),
+        Column("per task", "cost_per_task", "mean cost of a task"),
+        GAP,
         *NODES,
         COMPLETED,
         *EVENTS,
     ),
-}  # fmt: skip
-
-
-def headers_of(judged: Judged) -> tuple[str, ...]:
-    """Return the headers of a table."""
-    return ("policy", *(column.header for column in COLUMNS[judged]))
+}
 
 
 def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6, upper: bool | None = None) -> str:
-    """Write a mean, and how far its confidence interval goes to each side; no digits that mean nothing.
+    """Write a mean with the half width of its confidence interval, and no digits that it does not support.
 
     With `upper` it is the mean of bounds, upper or lower ones, and rounded to the side that stays true.
 
@@ -252,8 +236,8 @@ def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6, uppe
     if half:
         sure = math.floor(math.log10(abs(mean) or half)) - math.floor(math.log10(half)) + 2
         digits = max(1, min(digits, sure))
-    told = number(mean, digits) if upper is None else bound_text(mean, upper=upper, digits=digits)
-    return f"{told} ± {number(half, 2)}" if half else told
+    text = number(mean, digits) if upper is None else bound_text(mean, upper=upper, digits=digits)
+    return f"{text} ± {number(half, 2)}" if half else text
 
 
 def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
@@ -268,11 +252,23 @@ def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
     return "-" if estimate is None else f"{shown(estimate, unit=PERCENT, digits=4, upper=upper)} %"
 
 
-# One policy and its trials: means, how sure we are of them, and what tasks of each priority earned.
+def shown_time(estimate: Estimate | None) -> str:
+    """Write a mean time, likewise.
+
+    >>> from lpsched.model.provenance import Estimate
+    >>> shown_time(Estimate(5820.0)), shown_time(Estimate(5820.0, 121.0)), shown_time(None)
+    ('1 h 37 min', '1 h 37 min ± 2 min 1 s', '-')
+    """
+    if estimate is None:
+        return "-"
+    return " ± ".join(map(duration, (estimate.mean, *((estimate.half_width,) if estimate.half_width else ()))))
+
+
+# One policy and its trials: means, their confidence intervals, and the utility of tasks of each priority.
 #
 # Of several trials every number is a mean, with the half width of its 95 % confidence interval
-# (`model/provenance.py`). Shares are means of the trials' shares, not shares of means; but the share of a
-# priority is what its tasks earned in all trials, divided by what they would have earned if none had waited.
+# (`model/provenance.py`). Gaps and shares are means of the trials' gaps and shares, not those of means; but the share
+# of a priority is the utility of its tasks in all trials, divided by their no-wait reference.
 OFFLINE: Final = "offline"
 QUANTITIES: Final = tuple(word.rpartition(".")[2] for word in MEASURED.split())
 OF_CLUSTERS: Final = ("utilisation", "mean_bounded_slowdown", "cost", "cost_per_task")  # besides
@@ -283,15 +279,15 @@ _WAITS: Final = tuple(word.partition("=")[0] for word in WAITS.split())  # secon
 class PolicyEntry:
     """One policy and its runs, by trial.
 
-    Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule from the
-    bound's own prices, which knows the whole day.
+    Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule that is
+    recovered from the bound's shadow prices with the whole day known.
     """
 
     name: str
     kind: str
     runs: tuple[PolicyRun, ...]
     schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
-    judged: Judged = Judged.DAY  # by what its tasks are
+    judged: Judged = Judged.DAY
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:
@@ -300,7 +296,7 @@ class PolicyEntry:
 
     @property
     def reasons(self) -> tuple[tuple[int, str], ...]:
-        """The trials without an answer, and why."""
+        """The trials without a result, and why."""
         return tuple((run.trial, run.reason) for run in self.runs if run.reason is not None)
 
     def mean(self, quantity: str) -> Estimate | None:
@@ -312,7 +308,7 @@ class PolicyEntry:
 
     @property
     def earned(self) -> tuple[Earned, ...]:
-        """What tasks of each priority, or own function, earned in a trial, and would if none waited."""
+        """The mean utility of tasks of each priority, or own function, and their no-wait reference."""
         found: dict[str, list[Earned]] = {}
         for each in (each for run in self.answers for each in run.earned):
             found.setdefault(each.name, []).append(each)
@@ -327,7 +323,7 @@ class PolicyEntry:
 
     @property
     def busy(self) -> tuple[tuple[str, float], ...]:
-        """Machine types, and which share of the period their machines were busy, on average."""
+        """Machine types or clusters, and the mean share of the period that they were busy."""
         found: dict[str, list[float]] = {}
         for name, share in (each for run in self.answers for each in run.busy):
             found.setdefault(name, []).append(share)
@@ -345,22 +341,21 @@ class PolicyEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as it appears in JSON."""
-        told = json_of(self, "name kind")
+        made = json_of(self, "name kind")
         on_clusters = self.judged is not Judged.DAY
         for quantity in (*QUANTITIES, *(OF_CLUSTERS if on_clusters else ())):
-            told[quantity], told[f"{quantity}_half_width"] = mean_and_half(self.mean(quantity))
+            made[quantity], made[f"{quantity}_half_width"] = mean_and_half(self.mean(quantity))
         if on_clusters:
             waits = {name: mean_and_half(self.mean(f"wait_seconds.{name}")) for name in _WAITS}
-            told["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
-            told["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
+            made["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
+            made["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
         reasons = [{"trial": trial, "reason": reason} for trial, reason in self.reasons]
         keys = "reasons by_priority=earned busy traces trials=runs"
-        return told | json_of(self, keys, reasons=reasons, busy=dict(self.busy))
+        return made | json_of(self, keys, reasons=reasons, busy=dict(self.busy))
 
     def row(self) -> tuple[str, ...]:
         """Return the entry as a row of a table, as in `COLUMNS`."""
-        cells = (column.shown(self.mean(column.quantity)) for column in COLUMNS[self.judged])
-        return (self.name, *cells)
+        return (self.name, *(column.shown(self.mean(column.quantity)) for column in COLUMNS[self.judged]))
 
 
 def mean_of(values: Iterable[float | None]) -> Estimate | None:

@@ -1,4 +1,4 @@
-"""What a simulation returns: policies, trials, bounds; also by priority."""
+"""The result of a simulation: policies, trials, bounds; and kinds of tasks by priority."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fixed_point import rounded_up
-from lpsched.model.results import frame_of, json_of
-from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, headers_of, mean_and_half, mean_of, shown
+from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
+from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half, mean_of, shown, shown_share
 from lpsched.online.tasks import Levels
 from lpsched.units import html_table
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from lpsched.online.result.policy import PolicyEntry
 
 
-# Kinds of tasks by what they are worth: those of each priority, and those of each own utility function.
+# Kinds of tasks: those of each priority, and those of each own utility function.
 #
-# Where there are more priorities than anybody would read, those whose names differ only in a number at the
-# end, as in critical-010 and critical-076, are one.
+# Where there are more than `MOST_KINDS` priorities, those whose names differ only in a number at the end, as in
+# critical-010 and critical-076, are one.
 MOST_KINDS: Final = 8
 NUMBERED: Final = re.compile(r"[-_ ]?\d+$")
 
 
 def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
-    """Return the kind of each way in which tasks tell their utility."""
+    """Return the kind of each utility specification of tasks."""
     told = instance.arriving.told
     kinds = tuple(each.priority if isinstance(each, Levels) else f"own function {each}" for each in told)
     if len(set(kinds)) <= MOST_KINDS:
@@ -40,7 +40,7 @@ def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
 
 
 def kinds_by_worth(instance: Day | Clusters) -> tuple[str, ...]:
-    """Return all kinds that tasks have, from the one of which some are worth the most."""
+    """Return the kinds of tasks by falling utility on arrival."""
     worth: dict[str, float] = {}
     priorities, own = instance.levels.priorities, instance.utility_functions
     for kind, told in zip(kinds_of(instance), instance.arriving.told, strict=True):
@@ -49,28 +49,27 @@ def kinds_by_worth(instance: Day | Clusters) -> tuple[str, ...]:
     return tuple(sorted(worth, key=lambda kind: -worth[kind]))
 
 
-# What a simulation returns: policies, each on the same days, beside the naive figure and the bound.
+# The result of a simulation: policies on the same trials, the no-wait reference, and the bound.
 FORMAT: Final = "lpsched-simulate/1"
-NAIVE: Final = "naive, nothing waits"
-BOUND: Final = "bound, proved"
-NO_COST_BELOW: Final = "no schedule below"
+NO_WAIT: Final = "no-wait reference"
+BOUND: Final = "bound (proved)"
 
 
 @dataclass(frozen=True, slots=True)
 class TrialBounds:
-    """What the tasks of one trial's day would earn if none waited, and what no schedule of it can pass."""
+    """The no-wait reference and the bound of one trial; minus the cost where waiting has one."""
 
     trial: int
     naive: float
     bound: float | None = None
-    bound_seconds: float | None = None  # that finding it took
-    per_machine_hour: tuple[tuple[str, float], ...] = ()  # what an hour of a machine or node is worth
-    per_kwh: float | None = None  # what a kilowatt-hour is worth; both in utility, at most
+    bound_seconds: float | None = None  # run time of the bound
+    per_machine_hour: tuple[tuple[str, float], ...] = ()  # marginal value of an hour of a machine or node
+    per_kwh: float | None = None  # marginal value of a kilowatt-hour
     tasks: int = 0
 
     @property
     def bound_of_naive(self) -> float | None:
-        """The bound as a share of the naive figure; `None` where that is 0, or nobody asked."""
+        """The bound as a share of the no-wait reference; `None` where that is 0, or no bound was requested."""
         return None if self.bound is None or not self.naive else self.bound / self.naive
 
     def to_dict(self, *, hour_of: str = "machine") -> dict[str, Any]:
@@ -84,20 +83,20 @@ class TrialBounds:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Policies on one day, or on several that are drawn alike; a day of machines, or of clusters.
+    """Policies on one day, or on several drawn by the same generator; of machines, or of clusters.
 
     Attributes
     ----------
     trials
-        The first is of the day itself, the others of new draws; fewer than asked for if somebody said stop.
+        The first is of the day itself, the others of new draws; fewer than requested if the run was stopped.
     options
         How the days were run: the fields of `SimulationOptions` or `ClusterOptions`.
     energy_constraint_joules
-        What may be taken in the period; `None` where as much as anybody likes.
+        Upper limit on the energy in the period; `None` where there is none.
     judged
-        What was simulated, and by what its tasks are judged. Utility is minus the cost where that is waiting.
+        What was simulated, and what its tasks are judged by. Utility is minus the cost where waiting has one.
     waiting
-        What waiting costs then: the fields of `WaitingCost`.
+        The cost of waiting then: the fields of `WaitingCost`.
     """
 
     policies: tuple[PolicyEntry, ...]
@@ -109,102 +108,133 @@ class Simulation:
     provenance: Provenance
     judged: Judged = Judged.DAY
     waiting: Mapping[str, Any] | None = None
+    __repr__ = brief
 
     @property
     def naive_bound(self) -> Estimate | None:
-        """The tasks' utility if each began at once where it is quickest: the thesis's figure, no proof."""
+        """The no-wait reference: the utility if each task started on arrival where it is fastest; not a bound."""
         return mean_of(trial.naive for trial in self.trials)
 
     @property
     def bound(self) -> Estimate | None:
-        """What no schedule can pass, if it was asked for: proved; the mean of several is rounded up."""
+        """The proved bound on the utility, if it was requested; the mean of several is rounded up."""
         known = [trial.bound for trial in self.trials if trial.bound is not None]
         estimate = mean_of(known)
         return estimate and replace(estimate, mean=rounded_up(sum(map(Fraction, known), Fraction()) / len(known)))
 
     @property
     def answered(self) -> bool:
-        """Whether any policy has an answer."""
+        """Whether any policy has a result."""
         return any(entry.answers for entry in self.policies)
 
     @property
     def best(self) -> PolicyEntry | None:
-        """The policy that earns the most on average; an offline schedule is none."""
-        earned = {
-            place: estimate.mean
-            for place, entry in enumerate(self.policies)
-            if entry.kind != OFFLINE and (estimate := entry.mean("utility")) is not None
-        }
-        return self.policies[max(earned, key=lambda place: earned[place])] if earned else None
+        """The policy with the highest mean utility, or the lowest mean cost; an offline schedule is none."""
+        first = next((entry for entry in self.ranked().policies if entry.kind != OFFLINE), None)
+        return first if first is not None and first.answers else None
+
+    def ranked(self) -> Simulation:
+        """Return the same simulation with the best policy first, and those without a result last."""
+        means = [(entry.mean("utility"), entry) for entry in self.policies]
+        best = sorted(means, key=lambda pair: (pair[0] is None, 0.0 if pair[0] is None else -pair[0].mean))
+        return replace(self, policies=tuple(entry for _, entry in best))
+
+    def headline(self) -> str:
+        """Return the best policy, its value, the bound and the gap in one sentence."""
+        best = self.best
+        if best is None:
+            return "No policy has a result."
+        costs = self.judged is Judged.WAITING
+        means = [(each.name, each.mean("utility")) for each in self.ranked().policies if each.kind != OFFLINE]
+        text = best_of([(name, mean.mean) for name, mean in means if mean is not None], "policy", "policies")
+        what = "cost" if costs else "utility"
+        text += f"{'mean ' if len(self.trials) > 1 else ''}{what} {shown(best.mean(what), digits=4)}"
+        bound, gap, share = self.bound, best.mean("gap"), best.mean("share_of_naive")
+        if bound is None:
+            of = "" if costs or share is None else f", {shown_share(share)} of the no-wait reference"
+            return f"{text}{of}. No bound was computed (--bound)."
+        if costs:
+            least = shown(replace(bound, mean=0.0 - bound.mean), digits=4, upper=False)
+            limit = f"at least {least} in any schedule"
+        else:
+            limit = f"at most {shown(bound, digits=4, upper=True)} possible"
+        near = "" if gap is None else f"gap {shown_share(gap, upper=True)}, "
+        return f"{text}; {limit} ({near}proved)."
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched simulate --json` prints; its keys are stable."""
-        told = self.provenance.header(FORMAT)
-        told |= json_of(self, "seed options energy_constraint_joules asked_trials")
+        made = self.provenance.header(FORMAT)
+        made |= json_of(self, "seed options energy_constraint_joules asked_trials")
         for name, estimate in (("naive_bound", self.naive_bound), ("bound", self.bound)):
-            told[name], told[f"{name}_half_width"] = mean_and_half(estimate)
+            made[name], made[f"{name}_half_width"] = mean_and_half(estimate)
         if self.judged is not Judged.DAY:
             costs = self.judged is Judged.WAITING
-            told |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting")
+            made |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting")
             for name, estimate in (("naive_cost", self.naive_bound), ("cost_bound", self.bound)):
-                told[name] = 0.0 - estimate.mean if costs and estimate is not None else None
+                made[name] = 0.0 - estimate.mean if costs and estimate is not None else None
         hour_of = "machine" if self.judged is Judged.DAY else "node"
         trials = [trial.to_dict(hour_of=hour_of) for trial in self.trials]
-        return told | {"trials": trials, "policies": [entry.to_dict() for entry in self.policies]}
+        return made | {"trials": trials, "policies": [entry.to_dict() for entry in self.policies]}
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
         """Return a pandas data frame with a row for each policy: the means of what its table shows, in SI units."""
-        quantities = [column.quantity for column in COLUMNS[self.judged]]
+        quantities = [*(column.quantity for column in COLUMNS[self.judged]), "share_of_bound"]
         rows = [
             (entry.name, *(getattr(entry.mean(each), "mean", None) for each in quantities)) for entry in self.policies
         ]
         return frame_of(("name", *quantities), rows)
 
     def worth_rows(self) -> list[tuple[str, str]]:
-        """Return what one more hour of each machine type and one more kWh are worth at most, in utility.
-
-        Of clusters: an hour of one more node.
-        """
+        """Return marginal values in utility: of an hour of each machine type, or node of a cluster, and of a kWh."""
         known = [trial for trial in self.trials if trial.per_machine_hour]
-        names = [name for name, _ in known[0].per_machine_hour] if known else []
         of = "" if self.judged is Judged.DAY else "a node of "
         hours = [
-            (
-                f"an hour of {of}{name}",
-                shown(mean_of(dict(trial.per_machine_hour).get(name) for trial in known), digits=4),
-            )
-            for name in names
+            (f"an hour of {of}{name}", mean_of(dict(trial.per_machine_hour).get(name) for trial in known))
+            for name, _ in (known[0].per_machine_hour if known else ())
         ]
-        joules = mean_of(trial.per_kwh for trial in known)
-        return [*hours, *([("a kWh", shown(joules, digits=4))] if joules is not None else [])]
+        kwh = mean_of(trial.per_kwh for trial in known)
+        return [(name, shown(each, digits=4)) for name, each in (*hours, *([("a kWh", kwh)] if kwh else []))]
 
     @property
     def headers(self) -> tuple[str, ...]:
         """The headers of `rows`."""
-        return headers_of(self.judged)
+        return self._table()[0]
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return a row for the naive figure, one for the bound, and one for each policy, as in `headers`."""
-        rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
-        if self.bound is not None:
-            known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
-            rows.append(self._row(NO_COST_BELOW if self.judged is Judged.WAITING else BOUND, known))
-        return rows + [entry.row() for entry in self.policies]
+        """Return a row for the no-wait reference, one for the bound, and one for each policy, as in `headers`."""
+        return self._table()[1]
 
-    def _row(self, name: str, trials: Sequence[tuple[float | None, float | None, int]]) -> tuple[str, ...]:
-        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks."""
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return headers and rows without empty columns; `none_notes` says of which counts all are 0."""
+        rows = [self._row(NO_WAIT, [(trial.naive, None, trial.tasks) for trial in self.trials], upper=None)]
+        if self.bound is not None:
+            bounds = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
+            rows.append(self._row(BOUND, bounds, upper=self.judged is not Judged.WAITING))  # on a cost, from below
+        rows += [entry.row() for entry in self.policies]
+        hidden = self.none_notes()
+        for at, column in enumerate(COLUMNS[self.judged], start=1):
+            if column.none in hidden:
+                rows = [(*row[:at], "", *row[at + 1 :]) for row in rows]
+        return without_empty(("policy", *(column.header for column in COLUMNS[self.judged])), rows)
+
+    def none_notes(self) -> list[str]:
+        """Return a sentence for each column that is left out because all its counts are 0."""
+        columns = [column for column in COLUMNS[self.judged] if column.none]
+        means = {column.none: [entry.mean(column.quantity) for entry in self.policies] for column in columns}
+        return [none for none, each in means.items() if any(each) and not any(mean and mean.mean for mean in each)]
+
+    def _row(
+        self, name: str, trials: Sequence[tuple[float | None, float | None, int]], *, upper: bool | None
+    ) -> tuple[str, ...]:
+        """Return a row of a reference or bound: the figure, its share, the tasks of each trial."""
         found: dict[str, Iterable[float | None]] = {
             "utility": (figure for figure, _, _ in trials),
             "share_of_naive": (share for _, share, _ in trials),
             "cost": (None if figure is None else 0.0 - figure for figure, _, _ in trials),
             "cost_per_task": ((0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials),
         }
-        cells, is_upper = [], self.judged is not Judged.WAITING  # a bound on utility is from above, on cost from below
-        for column in COLUMNS[self.judged]:
-            estimate = mean_of(found.get(column.quantity, ()))
-            of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
-            cells.append("" if of_no_interest else column.shown(estimate, upper=is_upper))
-        return (name, *cells)
+        means = ((column, mean_of(found.get(column.quantity, ()))) for column in COLUMNS[self.judged])
+        return (name, *("" if mean is None else column.shown(mean, upper=upper) for column, mean in means))
 
     def _repr_html_(self) -> str:
         return html_table(self.headers, self.rows())

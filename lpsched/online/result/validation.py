@@ -1,13 +1,14 @@
-"""What a validation of a day or of clusters returns: schedules, each beside what no schedule can pass."""
+"""Results of validating schedules of a day or of clusters: values, bounds, gaps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from lpsched.model.provenance import relative_gap
 from lpsched.model.results import Column, Compared, Comparison, Score, json_of
 from lpsched.online.result.policy import facts_of
-from lpsched.units import MEGA, bound_text, lower_text, number, percent, share_text, upper_text
+from lpsched.units import JOULES_PER_KWH, MEGA, duration, gap_text, lower_text, number, percent
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -25,21 +26,26 @@ SomeSchedule = TypeVar("SomeSchedule")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEntry(Compared, Generic[SomeMeasurement, SomeSchedule]):
-    """One schedule: what it was measured to earn and take, or the rules that it breaks."""
+    """One schedule: its measured utility and energy, or the rules that it breaks."""
 
     name: str
-    kind: str  # where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic` by name
+    kind: str  # its source: a `file`, a `schedule` or a `function` given in Python, or a `heuristic` by name
     measured: SomeMeasurement | None
     violations: tuple[Violation, ...] = ()
     schedule: SomeSchedule | None = None
-    seconds: float | None = None  # that whatever was run took; a file takes none
+    seconds: float | None = None  # run time; `None` of a file
     bound: float | None = None  # of a day: the most utility of any schedule that takes no more energy
-    risk: Risk | None = None  # if asked for
+    risk: Risk | None = None  # if requested
 
     @property
     def share_of_bound(self) -> float | None:
         """Utility as a share of the bound at the same energy; `None` where that is 0."""
         return self.measured.utility / self.bound if self.measured is not None and self.bound else None
+
+    @property
+    def gap(self) -> float | None:
+        """The gap between the utility and the bound at the same energy."""
+        return None if self.measured is None or self.bound is None else relative_gap(self.measured.utility, self.bound)
 
     @property
     def utility_per_megajoule(self) -> float | None:
@@ -52,26 +58,30 @@ if TYPE_CHECKING:
     DayEntry = ScheduleEntry[DayMeasurement, DaySchedule]
     ClustersEntry = ScheduleEntry[ClustersMeasurement, ClustersSchedule]
 _COUNTS = (
-    Column("completed", lambda entry: f"{entry.measured.completed:,}"),
+    Column("done", lambda entry: f"{entry.measured.completed:,}"),
     Column("dropped", lambda entry: f"{entry.measured.dropped:,}"),
-    Column("makespan, s", lambda entry: number(entry.measured.makespan_seconds)),
+    Column("makespan", lambda entry: duration(entry.measured.makespan_seconds)),
 )
+
+
+def _kwh(joules: float | None) -> str:
+    return number(joules and joules / JOULES_PER_KWH)
 
 
 @dataclass(frozen=True, slots=True)
 class DayValidation(Comparison["DayEntry"]):
-    """The bound without waiting, and every schedule held against it.
+    """The bound without waiting, and every schedule compared with it.
 
     Attributes
     ----------
     period
-        What counts of the day.
+        The part of the day that counts.
     naive_bound
-        The most utility at any energy: each task at once where it earns the most.
+        Upper bound on the utility at any energy: each task starts on arrival where it earns the most.
     naive_joules
         The energy from which on the bound is that high.
     least_joules
-        What a schedule takes at least, if every task is run and nothing is cut.
+        Lower bound on the energy if every task runs in full.
     """
 
     period: Period
@@ -86,24 +96,26 @@ class DayValidation(Comparison["DayEntry"]):
     _FORMAT: ClassVar = "lpsched-validate-day/1"
     _KEYS: ClassVar = "seed period drop_below naive_bound naive_joules least_joules entries"
     _ENTRY_KEYS: ClassVar = (
-        "name kind valid measured.utility bound share_of_bound share_of_naive utility_per_megajoule "
+        "name kind valid measured.utility bound gap share_of_bound share_of_naive utility_per_megajoule "
         "measured.energy_joules measured.completed measured.dropped measured.makespan_seconds seconds violations risk?"
     )
     _COLUMNS: ClassVar = (
         Column("utility", lambda entry: number(entry.measured.utility)),
-        Column("of bound", lambda entry: share_text(entry.share_of_bound)),
-        Column("utility/MJ", lambda entry: number(entry.utility_per_megajoule)),
-        Column("energy, MJ", lambda entry: number(entry.measured.energy_joules / MEGA)),
+        Column("gap", lambda entry: gap_text(entry.gap)),
+        Column(
+            "utility/kWh", lambda entry: number((per := entry.utility_per_megajoule) and per / MEGA * JOULES_PER_KWH)
+        ),
+        Column("kWh", lambda entry: _kwh(entry.measured.energy_joules)),
         *_COUNTS,
     )
 
     quantity: ClassVar = "utility"
     common_bound: ClassVar = None  # a schedule's own is that of its energy
+    _TERMS: ClassVar = " with the same energy"
 
     def score(self, entry: DayEntry) -> Score:
-        """Return the utility of a schedule, the most with its energy, and the gap between them."""
-        utility = None if entry.measured is None else entry.measured.utility
-        return Score(utility, entry.bound, None if entry.share_of_bound is None else 1.0 - entry.share_of_bound)
+        """Return the utility of a schedule, the bound at its energy, and the gap between them."""
+        return Score(None if entry.measured is None else entry.measured.utility, entry.bound, entry.gap)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched validate DAY --json` prints; its keys are stable."""
@@ -119,24 +131,25 @@ class DayValidation(Comparison["DayEntry"]):
         return self.provenance.header(self._FORMAT) | json_of(self, self._KEYS, period=period, entries=entries)
 
     def _bound_cells(self) -> tuple[str, ...]:
-        return ("bound, any energy", upper_text(self.naive_bound), "proved", "", lower_text(self.naive_joules / MEGA))
+        kwh = lower_text(self.naive_joules / JOULES_PER_KWH)
+        return ("bound, any energy", self.amount_text(self.naive_bound, upper=True), self.proof, "", kwh)
 
 
 @dataclass(frozen=True, slots=True)
 class ClustersValidation(Comparison["ClustersEntry"]):
-    """What no schedule can pass, and every schedule held against it.
+    """The bound, and every schedule compared with it.
 
-    Where tasks are judged by their waiting, utility is minus the cost, and an entry's share of the bound is the
-    cost that no schedule can avoid divided by its own; so either share is at most 1.
+    Where waiting has a cost, utility is minus the cost, and an entry's share of the bound is the lower bound on the
+    cost divided by its own cost; so either share is at most 1.
 
     Attributes
     ----------
     bound
-        No schedule earns more; where tasks are judged by their waiting, minus what it costs at least.
+        Upper bound on the utility; where waiting has a cost, minus the lower bound on the cost.
     naive_bound
-        What the tasks would earn, or minus what they would cost, if each began at once where it is quickest.
+        The no-wait reference: the utility, or minus the cost, if each task started on arrival where it is fastest.
     bound_seconds
-        How long finding the bound took.
+        Run time of the bound.
     """
 
     clusters: tuple[Cluster, ...]
@@ -151,7 +164,7 @@ class ClustersValidation(Comparison["ClustersEntry"]):
     _FORMAT: ClassVar = "lpsched-validate-clusters/1"
     _KEYS: ClassVar = "judged_by waiting period bound naive_bound cost_bound naive_cost bound_seconds entries"
     _ENTRY_KEYS: ClassVar = (
-        "name kind valid measured.utility measured.cost share_of_bound share_of_naive measured.energy_joules "
+        "name kind valid measured.utility measured.cost gap share_of_bound share_of_naive measured.energy_joules "
         "measured.completed measured.dropped measured.makespan_seconds utilisation wait_seconds mean_slowdown "
         "mean_bounded_slowdown busy violations"
     )
@@ -159,11 +172,11 @@ class ClustersValidation(Comparison["ClustersEntry"]):
 
     @property
     def is_cost(self) -> bool:
-        """Whether tasks are judged by their waiting."""
+        """Whether waiting has a cost."""
         return self.waiting is not None
 
     def share_of_bound(self, entry: ClustersEntry) -> float | None:
-        """Return utility as a share of the bound, or the least cost as a share of the cost."""
+        """Return utility as a share of the bound, or the lower bound on the cost as a share of the cost."""
         return self._share(entry, self.bound)
 
     def _share(self, entry: ClustersEntry, most: float) -> float | None:
@@ -173,12 +186,12 @@ class ClustersValidation(Comparison["ClustersEntry"]):
         return part / all_of_it if all_of_it else None
 
     def _amount(self, utility: float) -> float:
-        """Return a utility, or the cost that it is minus of."""
+        """Return a utility, or the cost that it is the negative of."""
         return 0.0 - utility if self.is_cost else utility
 
     @property
     def quantity(self) -> str:
-        """What tasks are judged by."""
+        """What is compared."""
         return "cost of waiting" if self.is_cost else "utility"
 
     @property
@@ -188,16 +201,16 @@ class ClustersValidation(Comparison["ClustersEntry"]):
 
     @property
     def common_bound(self) -> float:
-        """The most utility, or the least cost."""
+        """The upper bound on the utility, or the lower bound on the cost."""
         return self._amount(self.bound)
 
     def score(self, entry: ClustersEntry) -> Score:
-        """Return the utility or the cost of a schedule, what none can pass, and the gap between them."""
+        """Return the utility or the cost of a schedule, the bound on it, and the gap between them."""
         bound = self.common_bound
         if entry.measured is None:
             return Score(None, bound, None)
         value = self._amount(entry.measured.utility)
-        return Score(value, bound, abs(value - bound) / abs(bound) if bound else None)
+        return Score(value, bound, relative_gap(value, bound))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched validate CLUSTERS --json` prints; its keys are stable."""
@@ -208,14 +221,15 @@ class ClustersValidation(Comparison["ClustersEntry"]):
             period=None if self.period.is_whole else self.period,
             cost_bound=0.0 - self.bound if self.is_cost else None,
             naive_cost=0.0 - self.naive_bound if self.is_cost else None,
-            entries=[self._told(entry) for entry in self.entries],
+            entries=[self._entry_dict(entry) for entry in self.entries],
         )
 
-    def _told(self, entry: ClustersEntry) -> dict[str, Any]:
+    def _entry_dict(self, entry: ClustersEntry) -> dict[str, Any]:
         shares = () if entry.measured is None else entry.measured.utilisation_by_cluster
         return json_of(
             entry,
             self._ENTRY_KEYS,
+            gap=self.score(entry).gap,
             share_of_bound=self.share_of_bound(entry),
             share_of_naive=self._share(entry, self.naive_bound),
             busy={each.name: share for each, share in zip(self.clusters, shares, strict=True)} if shares else None,
@@ -223,21 +237,18 @@ class ClustersValidation(Comparison["ClustersEntry"]):
         )
 
     def _bound_cells(self) -> tuple[str, ...]:
-        return ("no schedule below" if self.is_cost else "bound", self.limit_text(self.bound), "proved")
-
-    def _has_seconds(self) -> bool:
-        return False
+        return (f"{'lower' if self.is_cost else 'upper'} bound", self.limit_text(self.bound), self.proof)
 
     def _columns(self) -> list[Column]:
         return [
             Column("cost" if self.is_cost else "utility", lambda entry: number(self._amount(entry.measured.utility))),
-            Column("of bound", lambda entry: share_text(self.share_of_bound(entry))),
-            Column("energy, MJ", lambda entry: number((joules := entry.measured.energy_joules) and joules / MEGA)),
-            Column("utilisation", lambda entry: percent(entry.measured.utilisation)),
-            Column("mean wait, s", lambda entry: number(getattr(entry.measured.waits, "mean_seconds", None))),
+            Column("gap", lambda entry: gap_text(self.score(entry).gap)),
+            Column("kWh", lambda entry: _kwh(entry.measured.energy_joules)),
+            Column("busy", lambda entry: percent(entry.measured.utilisation)),
+            Column("mean wait", lambda entry: duration(getattr(entry.measured.waits, "mean_seconds", None))),
             *_COUNTS,
         ]
 
     def limit_text(self, utility: float) -> str:
-        """Write a bound as an amount of what is judged: utility from above, or cost from below."""
-        return bound_text(self._amount(utility), upper=not self.is_cost)
+        """Write a bound on the utility, or on the cost that it is the negative of, rounded to its side."""
+        return self.amount_text(self._amount(utility), upper=not self.is_cost)

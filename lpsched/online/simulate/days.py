@@ -1,4 +1,4 @@
-"""Days of machines as a backend of the engine: queues or polling, in batches or one by one."""
+"""Simulated days: the backend of the engine for machines with queues, or polled, in batches or one by one."""
 
 from __future__ import annotations
 
@@ -7,50 +7,43 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.online.arrays import day_arrays
+from lpsched.errors import InputIssue, InstanceError
+from lpsched.online.arrays import DayArrays, day_arrays
 from lpsched.online.schedule import DaySchedule, schedule_of_columns
-from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate, Triggers
+from lpsched.online.simulate.engine import NO_TASKS, Engine, SimulationTrace, TaskOutcome, Triggers
 from lpsched.online.simulate.filters import earned_at, filter_of, permuted
-from lpsched.online.simulate.machines import NOTHING, Machines, accounts_of
-from lpsched.online.simulate.options import POLLED
-from lpsched.online.simulate.state import Assignments, State, System, answer_of
+from lpsched.online.simulate.machines import NOTHING, LinedUp, Machines, accounts_of
+from lpsched.online.simulate.options import POLLED, SimulationOptions
+from lpsched.online.simulate.state import Assignments, Policy, State, System, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.cancellation import Watch
+    from lpsched.cancellation import CancelToken
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.arrays import DayArrays
     from lpsched.online.day import Day
-    from lpsched.online.simulate.engine import Simulated
-    from lpsched.online.simulate.machines import LinedUp
-    from lpsched.online.simulate.options import SimulationOptions
-    from lpsched.online.simulate.state import Policy
 
 
 def simulate_day(
-    day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, *, watch: Watch | None = None
-) -> Simulated[DaySchedule]:
-    """Run a day under a policy."""
-    return (OneByOne if policy.immediate else Batches)(day, policy, rng, options, watch).run()
+    day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, *, cancel: CancelToken | None = None
+) -> SimulationTrace[DaySchedule]:
+    """Simulate a day under a policy."""
+    return (OneByOne if policy.immediate else Batches)(day, policy, rng, options, cancel).run()
 
 
-# What does not change while a day runs, made once of the day's arrays.
 MOST_MACHINES: Final = 10_000_000  # each has its own queue
 
 
 def system_of(arrays: DayArrays) -> System:
-    """Return the system of a day."""
+    """Return what does not change while a day runs."""
     counts = arrays.machine_counts
     if int(counts.sum()) > MOST_MACHINES:
         found, needed = f"{int(counts.sum()):,} machines", f"at most {MOST_MACHINES:,} in all"
-        fault = Fault(("machine_types",), found, needed, "take fewer machines, and as many fewer tasks")
-        raise InstanceError("simulating the day", (fault,))
-    types = np.arange(len(counts))
+        issue = InputIssue(("machine_types",), found, needed, "take fewer machines, and as many fewer tasks")
+        raise InstanceError("simulating the day", (issue,))
     system = System(
         machine_counts=counts,
-        machine_type=np.repeat(types, counts),
+        machine_type=np.repeat(np.arange(len(counts)), counts),
         first_column=np.searchsorted(arrays.mode_type, np.arange(len(counts) + 1)),
         column_type=arrays.mode_type,
         can_run=arrays.can_run,
@@ -64,7 +57,7 @@ def system_of(arrays: DayArrays) -> System:
 
 
 class _DayEngine(Engine[State, Assignments, DaySchedule]):
-    """What both modes share: machines, their energy, and what a policy sees of them."""
+    """What batch and immediate mode share: machines, their energy, and what a policy sees of them."""
 
     subject: ClassVar[str] = "the day"
     done: ClassVar[str] = "mapped"
@@ -96,17 +89,16 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         return earned_at(tasks, earliest, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
 
     def _seen(self, now: float, *, until: float, available: Integers, pending_at: Floats) -> State:
-        """Return the present as a policy sees it."""
-        piece, tasks, arrays = self.accounts.piece(now), self.waiting, self.arrays
+        segment, tasks, arrays = self.accounts.segment(now), self.waiting, self.arrays
         ready, system = self.ready, self.system
-        allowed = system.can_run if self.filter is None else self.filter.allowed(system, self.accounts, ready, piece)
+        allowed = system.can_run if self.filter is None else self.filter.allowed(system, self.accounts, ready, segment)
         state = State(
             system=system,
             now=now,
-            begins_at=float(self.accounts.edges[piece]),
-            ends_at=self.accounts.ends_at(piece),
+            begins_at=float(self.accounts.edges[segment]),
+            ends_at=self.accounts.ends_at(segment),
             until=until,
-            energy_left=self.accounts.left(piece),
+            energy_left=self.accounts.left(segment),
             allowed=allowed,
             tasks=tasks,
             arrivals=arrays.arrivals[tasks],
@@ -123,16 +115,16 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         return state
 
     def _line_up(self, decided: Assignments, state: State) -> LinedUp:
-        """Return what of the decisions can be done, and note how much that is."""
+        """Return the decisions that can be carried out, and count the others."""
         made = self.machines.line_up(decided, self.arrays.task_type[decided.tasks], now=state.now)
-        self.refused += len(decided.tasks) - len(made.tasks)
+        self.rejected += len(decided.tasks) - len(made.tasks)
         self.has_mapped = self.has_mapped or len(made.tasks) > 0
         return made
 
     def _fix(self, made: LinedUp) -> None:
-        """Let tasks stay where they are, and charge their energy: they will run."""
+        """Fix tasks to their machines, and charge their energy."""
         self.machines.fix(made, self.arrays.task_type[made.tasks])
-        self.fates[made.tasks] = Fate.RAN
+        self.outcomes[made.tasks] = TaskOutcome.RAN
         self.starts[made.tasks] = made.starts
         self.machine_of[made.tasks], self.columns[made.tasks] = made.machines, made.columns
 
@@ -151,22 +143,19 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         return schedule_of_columns(self.instance, rows)
 
 
-# Immediate mode: every task is mapped as it comes, and stays where it is.
-#
-# Each arrival is a mapping event about that one task; tasks of one instant come by their numbers, each when
-# the one before has its place. A task that would earn too little where the policy puts it is dropped. One
-# that the policy does not map, or that does not fit there, is never asked about again: it waits for ever.
-#
+# Immediate mode: each arrival is a scheduling event of that one task, and what is mapped stays mapped. Tasks that
+# arrive at once are mapped one after the other by number. A task that would earn too little where the policy puts it is
+# dropped. One that the policy does not map, or that does not fit there, is not considered again.
 # Source: Friese, thesis of 2015, 2.4.1, 2.4.2 and 2.4.4.
 class OneByOne(_DayEngine):
-    """A day arrival by arrival."""
+    """A day simulated arrival by arrival."""
 
     one_by_one = True
 
-    def _misfits(self) -> Iterator[Fault]:
+    def _misfits(self) -> Iterator[InputIssue]:
         if self.options.machines == POLLED:
             found, needed = f"policy {self.policy.name!r}, which maps each task as it comes", "machines with queues"
-            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
+            yield InputIssue(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
 
     def _next_event(self, now: float) -> float:  # noqa: ARG002 - every arrival brings one
         return self._next_arrival()
@@ -182,7 +171,7 @@ class OneByOne(_DayEngine):
         return self._seen(now, until=math.inf, available=self.all_machines, pending_at=pending_at)
 
     def _carry_out(self, answer: Assignments, state: State) -> Integers:
-        """Let the task stay where it was put, unless it would earn too little there."""
+        """Fix the task where it was put, unless it would earn too little there."""
         made, below = self._line_up(answer, state), self.options.drop_below
         for task, end in zip(made.tasks.tolist(), made.ends.tolist(), strict=True):  # one at most
             if below > 0.0 and self.instance.utility_of(task).at(end - float(self.arrays.arrivals[task])) < below:
@@ -192,16 +181,13 @@ class OneByOne(_DayEngine):
         return NO_TASKS
 
 
-# Batch mode: at a mapping event, all tasks that wait are mapped, those in virtual queues anew.
-#
-# What has got unmovable since the last event stays. What the policy maps is lined up on the machines; what breaks the
-# energy constraint, or would start too late, is not done, and waits (`machines.py`). Then the heads of the virtual
-# queues are put into their best order (`filters.py`). Where machines are polled, only idle ones get tasks, one each,
-# which start at once.
-#
+# Batch mode: at a scheduling event all waiting tasks are mapped, those in virtual queues anew. What has become
+# unmovable since the last event stays. Decisions that break the energy constraint, or would start too late, are left
+# out and wait (`machines.py`). Then the heads of the virtual queues are put into their best order (`filters.py`).
+# Polled machines get one task each if they are idle, which starts at once.
 # Source: Friese, thesis of 2015, 2.4.1, 3.3.1 and 4.3.1.
 class Batches(_DayEngine):
-    """A day event by event; tasks that wait may be queued for now."""
+    """A day simulated event by event; waiting tasks may be queued."""
 
     def _set_up(self) -> None:
         super()._set_up()
@@ -210,7 +196,7 @@ class Batches(_DayEngine):
         self.stands_still = False  # idle machines, and a policy that maps nothing
         self.permute = self.options.permute > 1 and not self.is_polled
 
-    def _misfits(self) -> Iterator[Fault]:
+    def _misfits(self) -> Iterator[InputIssue]:
         if self.options.every_arrivals is None:
             yield from super()._misfits()
 
@@ -224,7 +210,7 @@ class Batches(_DayEngine):
         return triggers.next_event(now, self.arrived, something_waits=waits)
 
     def _first_opening(self) -> float:
-        """Return when a machine may first take a task that is not mapped for sure by the next event."""
+        """Return when a machine may first take a task that is not surely mapped by the next event."""
         if self.is_polled:
             return float(self.machines.last_end.min())
         last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= self.triggers.tick
@@ -247,7 +233,7 @@ class Batches(_DayEngine):
         return self._seen(now, until=until, available=available, pending_at=pending_at)
 
     def _carry_out(self, answer: Assignments, state: State) -> Integers:
-        """Queue what was mapped; where machines are polled, it starts."""
+        """Queue what was mapped; on polled machines it starts."""
         self.queued = self._line_up(answer, state)
         if self.permute:
             most = self.options.permute
@@ -255,6 +241,6 @@ class Batches(_DayEngine):
             self.queued = self._line_up(best, state)
         self.stands_still = not len(self.queued.tasks) and bool((state.ready <= state.now).all())
         if self.is_polled and self._settle(state.now):
-            left: Integers = state.tasks[self.fates[state.tasks] == Fate.WAITING]
+            left: Integers = state.tasks[self.outcomes[state.tasks] == TaskOutcome.WAITING]
             return left
         return state.tasks

@@ -1,4 +1,4 @@
-"""What a policy sees and what it answers; a partial schedule to write one with."""
+"""What a policy sees and what it returns; a partial schedule to write one with."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
 
 
-# What a policy sees at a mapping event: the system, the tasks that wait, the machines. Never the future.
-#
-# Machines are numbered from 0 over all types, in the order of the types; columns are those of the tables
-# (machine type and P-state). A policy answers with assignments in the order in which it makes them: the tasks
-# of one machine queue up in that order behind what is already there. What it leaves out waits.
+# What a policy sees at a scheduling event: the system, the waiting tasks, the machines; never the future. Machines are
+# numbered from 0 over all types, in the order of the types; columns are those of the tables (machine type and P-state).
+# A policy returns assignments in the order in which it makes them: the tasks of one machine queue up in that order
+# behind what is already there. Tasks left out wait.
 class Assignment(NamedTuple):
     """One decision: this task on this machine, in the P-state of this column."""
 
@@ -55,13 +54,13 @@ class System(UtilityArrays):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The present. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
+    """The current state. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
 
     system: System
     now: float  # seconds
     begins_at: float  # of the period that `now` belongs to, for energy; see `machines.py`
     ends_at: float  # nothing may start then or later; infinite if the day never ends
-    until: float  # the next mapping event is then at the latest; what is not pending by then is mapped anew
+    until: float  # the next scheduling event is then at the latest; what is not pending by then is mapped anew
     energy_left: float  # joules of this period that neither are taken nor belong to unmovable tasks
     allowed: Mask  # T x C: can run, and passes the energy filter
     tasks: Integers  # B: numbers of the tasks that may be mapped
@@ -71,12 +70,12 @@ class State:
     polled: bool  # whether an available machine takes one task only, which starts at once
     available: Integers  # machines that may get tasks, by rising number
     ready: Floats  # m: when each machine has done its unmovable tasks; never before `now`
-    pending_at: Floats  # m: when the next task mapped to it gets unmovable: as its pending task starts, or `now`
+    pending_at: Floats  # m: when the next task mapped to it becomes unmovable: as its pending task starts, or `now`
     memory: dict[str, Any]  # the policy's own, empty when the day begins; the only thing here it may change
 
 
 class Choose(Protocol):
-    """Answers at a mapping event."""
+    """Decides at a scheduling event."""
 
     def __call__(self, state: State, rng: np.random.Generator, /) -> Assignments | Sequence[Assignment]:
         """Return what to map, in the order in which it was decided."""
@@ -84,19 +83,18 @@ class Choose(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the engine asks at each mapping event; of immediate mode: at each arrival, about that task."""
+    """What the engine calls at each scheduling event; in immediate mode at each arrival, with that task."""
 
     name: str
     choose: Choose
     immediate: bool = False
 
 
-# A draft of an answer: what own policies need while they decide, and nothing about how they do.
-#
-# A draft keeps what the state says and what was taken since: when machines are ready, which may still get tasks, and
-# what is left of the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
+# A partial schedule, for users' own policies: what the state says and what was taken since, that is when machines are
+# ready, which may still get tasks, and what is left of the day's energy. Tasks are given by their place in the state.
+# `docs/policies.md` has an example.
 class Draft:
-    """Assignments in the making; `assignments` is the answer."""
+    """A partial schedule; `assignments` is what a policy returns."""
 
     def __init__(self, state: State) -> None:
         self.state, self.system = state, state.system
@@ -105,7 +103,7 @@ class Draft:
         self.free[state.available] = True
         self.energy_left = state.energy_left
         self.assignments: list[Assignment] = []
-        self._first: dict[int, int | None] = {}  # of each machine type, as far as it was asked for
+        self._first: dict[int, int | None] = {}  # of each machine type, as far as known
 
     def choices(self, place: int) -> list[tuple[int, int]]:
         """Return machines and columns where a task fits; of a machine type the one that is ready first."""
@@ -124,7 +122,7 @@ class Draft:
         return self._first[machine_type]
 
     def fits(self, place: int, machine: int, column: int) -> bool:
-        """Tell whether a task may run there, starts before the day ends, and has the energy it needs."""
+        """Return whether a task may run there, starts before the day ends, and has the energy it needs."""
         allowed = self.free[machine] and self.state.allowed[self.state.types[place], column]
         starts = self.ready[machine] < self.state.ends_at
         return bool(allowed and starts and self.joules(place, machine, column) <= self.energy_left)
@@ -146,7 +144,7 @@ class Draft:
         return joules * within
 
     def take(self, place: int, machine: int, column: int) -> None:
-        """Decide on this: the machine is busy for so much longer, and the energy is gone."""
+        """Decide on this: the machine is busy until the task ends, and its energy is spent."""
         self.energy_left -= self.joules(place, machine, column)
         self.ready[machine] = self.end(place, machine, column)
         self.free[machine] = not self.state.polled
@@ -154,14 +152,12 @@ class Draft:
         self.assignments.append(Assignment(int(self.state.tasks[place]), machine, column))
 
 
-# What a policy answers, checked: every decision must be possible, or the policy is told which one is not.
-#
-# A decision names a task that may be mapped now, and that it has not named before; a machine that may get
-# tasks, and in polling no second one; and a column of that machine's type in which the task's type can run
-# and that the energy filter lets pass. Whether there is energy and time for it is another question: what does
-# not fit waits, and nobody is blamed (see `machines.py`).
+# Every decision of a policy is checked: it names a task that may be mapped now and was not named before; a machine that
+# may get tasks, in polling only once; and a column of that machine's type in which the task's type can run and that
+# passes the energy filter. Decisions for which energy or time is not left are no errors: their tasks wait
+# (`machines.py`).
 Answer = TypeVar("Answer")
-LONGEST_SHOWN: Final = 200  # characters of an answer that is none
+LONGEST_SHOWN: Final = 200  # characters of an invalid answer
 RULES: Final = (
     "that task is not among those to be mapped now (state.tasks)",
     "that task was mapped before in the same answer",
@@ -170,37 +166,36 @@ RULES: Final = (
     "that column is of other machines",
     "that task cannot run there",
     "the energy filter does not let that pass (state.allowed)",
-    "an idle machine gets one task at a mapping event",
+    "an idle machine gets one task at a scheduling event",
 )
 
 
 def answer_of(policy: Policy, state: State, rng: np.random.Generator) -> Assignments:
-    """Ask a policy, and return what it decided if all of it is possible."""
-    decided = _as_columns(policy, asked(policy.name, lambda: policy.choose(state, rng), state.now))
+    """Call a policy, and return its decisions if all of them are possible."""
+    decided = _as_columns(policy, call_policy(policy.name, lambda: policy.choose(state, rng), state.now))
     if len(decided.tasks):
         _check(policy, state, decided)
     return decided
 
 
-def asked(name: str, question: Callable[[], Answer], now: float) -> Answer:
-    """Ask a policy of a name; whatever goes wrong in it is its own error."""
+def call_policy(name: str, call: Callable[[], Answer], now: float) -> Answer:
+    """Return what a policy returns; turn the exceptions of a user's policy into a `PolicyError`."""
     try:
-        return question()
+        return call()
     except LpschedError:
         raise
-    except Exception as error:  # whatever somebody's own policy may raise
+    except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise PolicyError(f"policy {name!r} failed at {now!r} s: {said}") from error
 
 
-def shown(answer: object) -> str:
-    """Return an answer that is none, not too long."""
+def abbreviated(answer: object) -> str:
+    """Return the text of an invalid answer, not too long."""
     found = repr(answer)
     return found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN] + "..."
 
 
 def _as_columns(policy: Policy, answer: Assignments | Sequence[Assignment]) -> Assignments:
-    """Return an answer as three arrays of whole numbers."""
     columns: Sequence[Any]
     try:
         if isinstance(answer, Assignments):
@@ -209,10 +204,10 @@ def _as_columns(policy: Policy, answer: Assignments | Sequence[Assignment]) -> A
             columns = tuple(zip(*answer, strict=True)) or ((), (), ())
         tasks, machines, column = (_whole_numbers(each) for each in columns)
         if not len(tasks) == len(machines) == len(column):
-            raise ValueError  # noqa: TRY301 - it is the same fault
+            raise ValueError  # noqa: TRY301 - the same error
     except (TypeError, ValueError, OverflowError):
         needed = "assignments of whole numbers: task, machine, column; an empty list maps nothing"
-        raise PolicyError(f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}") from None
+        raise PolicyError(f"policy {policy.name!r} answered {abbreviated(answer)}; needed are {needed}") from None
     return Assignments(tasks, machines, column)
 
 
@@ -224,7 +219,7 @@ def _whole_numbers(numbers: object) -> Integers:
 
 
 def _check(policy: Policy, state: State, decided: Assignments) -> None:
-    """Raise an error that names the first decision that cannot be, and why."""
+    """Raise an error that names the first impossible decision, and why."""
     system, (tasks, machines, columns) = state.system, (decided.tasks, decided.machines, decided.columns)
     waiting, types = (state.tasks, state.types, state.available), (system.machine_type, system.column_type)
     n, rule = _first_broken((tasks, machines, columns), waiting, types, (system.can_run, state.allowed), state.polled)

@@ -1,4 +1,4 @@
-"""One task after another, to the machine that is ready first or to one that is drawn; or by sufferage. Compiled."""
+"""Compiled loops over tasks in turn: to the machine that is ready first, or drawn at random, or by sufferage."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.board import fits, is_needed, set_up, take, take_first, utility
+from lpsched.online.simulate.mapping import fits, is_needed, set_up, take, take_first, utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.simulate.board import Board, Pairs, Present
+    from lpsched.online.simulate.mapping import MappingState, Pairs, StateView
 
 
 @compiled_inside
@@ -26,7 +26,7 @@ def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> in
 
 @compiled_inside
 def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
-    """Return the column of the least seconds, likewise."""
+    """Return the fitting column of the fewest seconds, likewise."""
     found = -1
     for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
         faster = found < 0 or pairs.seconds[i, c] < pairs.seconds[i, found]
@@ -35,83 +35,80 @@ def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> 
     return found
 
 
-# One task after another, to the machine that is ready first or to one that is drawn. Compiled.
-#
-# Of many tasks that wait, few decide what happens by the next event. Call a machine type open while one of its
-# machines needs another task by then. Where all open types are ready before all others, a task that none of
-# them can run goes to another type, and changes nothing for those that an open one can run: it is put aside.
-# Should an open type get later than another, those put aside are mapped first, as they would have been. None
-# of this holds where energy may run out: then each task is mapped in its turn.
+# Of many waiting tasks, few matter by the next event. Call a machine type open while one of its machines needs another
+# task by then. Where all open types are ready before all others, a task that none of them can run goes to another type,
+# and changes nothing for those that an open one can run: it is put aside. Should an open type become ready later than
+# another, those put aside are mapped first. Where energy may run out, each task is mapped in its turn.
 @compiled
-def ready_one_by_one(present: Present, order: Integers) -> Board:
+def ready_one_by_one(view: StateView, order: Integers) -> MappingState:
     """Map one task after another, each to the machine that is ready first of those where a column fits."""
-    board, aside = set_up(present), np.empty(len(order), dtype=np.int64)
-    begun, end, energy_is_plenty = 0, 0, has_plenty(present)
+    mapping, aside = set_up(view), np.empty(len(order), dtype=np.int64)
+    begun, end, energy_is_plenty = 0, 0, has_plenty(view)
     for b in order:
-        if not is_needed(present.pairs, board):
+        if not is_needed(view.pairs, mapping):
             break
-        is_apart = energy_is_plenty and open_types_come_first(board)
-        if is_apart and not runs_on_an_open_type(present.pairs, board, present.types[b]):
+        is_apart = energy_is_plenty and open_types_come_first(mapping)
+        if is_apart and not runs_on_an_open_type(view.pairs, mapping, view.types[b]):
             aside[end] = b
             end += 1
             continue
         while begun < end and not is_apart:
-            map_where_first_ready(present, board, aside[begun])
+            map_where_first_ready(view, mapping, aside[begun])
             begun += 1
-        map_where_first_ready(present, board, b)
-    return board
+        map_where_first_ready(view, mapping, b)
+    return mapping
 
 
 @compiled_inside
-def map_where_first_ready(present: Present, board: Board, b: int) -> None:
+def map_where_first_ready(view: StateView, mapping: MappingState, b: int) -> None:
     """Map a task to the machine that is ready first of those where a column fits; nowhere, if none does."""
     column, soonest = -1, math.inf
-    for j in range(len(board.size)):
-        start = board.start[j]
+    for j in range(len(mapping.size)):
+        start = mapping.start[j]
         if start < soonest:
-            c = first_fitting(present.pairs, board.left[0], present.types[b], j, start)
+            c = first_fitting(view.pairs, mapping.left[0], view.types[b], j, start)
             if c >= 0:
                 column, soonest = c, start
     if column >= 0:
-        take_first(present, board, b, column)
+        take_first(view, mapping, b, column)
 
 
 @compiled_inside
-def has_plenty(present: Present) -> bool:
-    """Tell whether all tasks could run, each where it takes the most, and energy would be left."""
-    pairs, most, total = present.pairs, np.zeros(len(present.pairs.usable)), 0.0
+def has_plenty(view: StateView) -> bool:
+    """Return whether energy would be left if all tasks ran where they take the most."""
+    pairs, most, total = view.pairs, np.zeros(len(view.pairs.usable)), 0.0
     for i in range(len(most)):
         for c in range(len(pairs.column_type)):
             if pairs.usable[i, c]:
                 most[i] = max(most[i], pairs.joules[i, c])
-    for i in present.types:
+    for i in view.types:
         total += most[i]
-    return 2.0 * total <= present.energy_left  # far from what rounding decides
+    return 2.0 * total <= view.energy_left  # far from what rounding decides
 
 
 @compiled_inside
-def open_types_come_first(board: Board) -> bool:
-    """Tell whether every machine type that needs a task is ready before every other."""
+def open_types_come_first(mapping: MappingState) -> bool:
+    """Return whether every machine type that needs a task is ready before every other."""
     latest, soonest = -math.inf, math.inf
-    for j in range(len(board.size)):
-        if board.short[j] > 0:
-            latest = max(latest, board.start[j])
+    for j in range(len(mapping.size)):
+        if mapping.short[j] > 0:
+            latest = max(latest, mapping.start[j])
         else:
-            soonest = min(soonest, board.start[j])
+            soonest = min(soonest, mapping.start[j])
     return latest < soonest
 
 
 @compiled_inside
-def runs_on_an_open_type(pairs: Pairs, board: Board, i: int) -> bool:
-    """Tell whether a task may use a machine type that needs a task."""
+def runs_on_an_open_type(pairs: Pairs, mapping: MappingState, i: int) -> bool:
+    """Return whether a task may use a machine type that needs a task."""
     for c in range(len(pairs.column_type)):  # noqa: SIM110 - compiled
-        if pairs.usable[i, c] and board.short[pairs.column_type[c]] > 0:
+        if pairs.usable[i, c] and mapping.short[pairs.column_type[c]] > 0:
             return True
     return False
 
 
 @compiled_inside
-def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled
     pairs: Pairs, left: float, i: int, j: int, start: float, draw: float
 ) -> int:
     """Return one of the columns of a machine type that fit, by a number drawn from 0 to 1."""
@@ -130,7 +127,7 @@ def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled functions take no option
 
 @compiled_inside
 def is_sure(pairs: Pairs, left: float, i: int, j: int) -> int:
-    """Tell of a machine type: 1 if a column fits whenever it starts today, -1 if none may be used, else 0."""
+    """Return of a machine type 1 if a column fits whenever it starts today, -1 if none may be used, else 0."""
     sure = -1
     for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
         if pairs.usable[i, c]:
@@ -139,13 +136,13 @@ def is_sure(pairs: Pairs, left: float, i: int, j: int) -> int:
 
 
 @compiled_inside
-def find_fitting(present: Present, board: Board, i: int, gone: Mask, found: Integers) -> int:
+def find_fitting(view: StateView, mapping: MappingState, i: int, gone: Mask, found: Integers) -> int:
     """Write the machines where a column fits a task type, by rising number; return how many there are."""
-    pairs, ready, left, count = present.pairs, board.ready, board.left[0], 0
+    pairs, ready, left, count = view.pairs, mapping.ready, mapping.left[0], 0
     j, sure = -1, -1
-    for m in present.available:
-        if present.machine_type[m] != j:
-            j = present.machine_type[m]
+    for m in view.available:
+        if view.machine_type[m] != j:
+            j = view.machine_type[m]
             sure = is_sure(pairs, left, i, j)
         if gone[m] or sure < 0 or ready[m] >= pairs.ends_at:
             continue
@@ -156,45 +153,45 @@ def find_fitting(present: Present, board: Board, i: int, gone: Mask, found: Inte
 
 
 @compiled
-def drawn_one_by_one(present: Present, order: Integers, draws: Floats, columns: int) -> Board:
+def drawn_one_by_one(view: StateView, order: Integers, draws: Floats, columns: int) -> MappingState:
     """Map one task after another to a machine drawn from those where a column fits.
 
-    draws holds two numbers from 0 to 1 for each task: for its machine and, if `columns` is 2, its column;
-    0 takes the first that fits, 1 the fastest.
+    `draws` has two numbers from 0 to 1 for each task, for its machine and its column; `columns`: 0 takes the first
+    column that fits, 1 the fastest, 2 a drawn one.
     """
-    board, gone = set_up(present), np.zeros(len(present.ready), dtype=np.bool_)
-    fitting = np.empty(len(present.available), dtype=np.int64)
+    mapping, gone = set_up(view), np.zeros(len(view.ready), dtype=np.bool_)
+    fitting = np.empty(len(view.available), dtype=np.int64)
     for b in order:
-        if not is_needed(present.pairs, board):
+        if not is_needed(view.pairs, mapping):
             break
-        i = present.types[b]
-        count = find_fitting(present, board, i, gone, fitting)
+        i = view.types[b]
+        count = find_fitting(view, mapping, i, gone, fitting)
         if count == 0:
             continue
         m = fitting[int(draws[b, 0] * count)]
-        j, start, left = present.machine_type[m], board.ready[m], board.left[0]
+        j, start, left = view.machine_type[m], mapping.ready[m], mapping.left[0]
         if columns == 0:
-            c = first_fitting(present.pairs, left, i, j, start)
+            c = first_fitting(view.pairs, left, i, j, start)
         elif columns == 1:
-            c = fastest_fitting(present.pairs, left, i, j, start)
+            c = fastest_fitting(view.pairs, left, i, j, start)
         else:
-            c = drawn_fitting(present.pairs, left, i, j, start, draws[b, 1])
-        take(present, board, b, m, c)
-        gone[m] = present.polled
-    return board
+            c = drawn_fitting(view.pairs, left, i, j, start, draws[b, 1])
+        take(view, mapping, b, m, c)
+        gone[m] = view.polled
+    return mapping
 
 
-# Who would suffer most if another took its machine is mapped first, machine by machine. Compiled.
+# Sufferage: the task that would lose most if another took its machine is mapped first, machine by machine.
 @compiled_inside
-def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
-    """Return where a task type ends soonest (-1: nowhere), that end, and the one on the second-best machine.
+def two_best(pairs: Pairs, mapping: MappingState, i: int) -> tuple[int, float, float]:
+    """Return where a task type ends soonest (-1: nowhere), that end, and the end on the second-best machine.
 
     A machine offers its fastest column that fits. The second machine of a type counts if its first fits.
     """
     column, soonest, second = -1, math.inf, math.inf
-    for j in range(len(board.size)):
-        start = board.start[j]
-        c = fastest_fitting(pairs, board.left[0], i, j, start)
+    for j in range(len(mapping.size)):
+        start = mapping.start[j]
+        c = fastest_fitting(pairs, mapping.left[0], i, j, start)
         if c < 0:
             continue
         end = start + pairs.seconds[i, c]
@@ -203,42 +200,42 @@ def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
         else:
             second = min(second, end)
         start = math.inf  # of the second machine
-        for child in range(1, min(3, board.size[j])):  # the second of a heap is below its top
-            start = min(start, board.ready[board.heap[board.first[j] + child]])
-        c = fastest_fitting(pairs, board.left[0], i, j, start)
+        for child in range(1, min(3, mapping.size[j])):  # the second of a heap is below its top
+            start = min(start, mapping.ready[mapping.heap[mapping.first[j] + child]])
+        c = fastest_fitting(pairs, mapping.left[0], i, j, start)
         if c >= 0:
             second = min(second, start + pairs.seconds[i, c])
     return column, soonest, second
 
 
 @compiled_inside
-def loss(present: Present, b: int, soonest: float, second: float) -> float:
-    """Return what a task loses that has to take the second-best machine; all, if there is none."""
-    f, arrival = present.functions[b], present.arrivals[b]
-    elsewhere = utility(present.worths, f, second - arrival) if second < math.inf else 0.0
-    return utility(present.worths, f, soonest - arrival) - elsewhere
+def loss(view: StateView, b: int, soonest: float, second: float) -> float:
+    """Return what a task loses on the second-best machine; all, if there is none."""
+    f, arrival = view.functions[b], view.arrivals[b]
+    elsewhere = utility(view.curves, f, second - arrival) if second < math.inf else 0.0
+    return utility(view.curves, f, soonest - arrival) - elsewhere
 
 
 @compiled
-def worst_sufferers_first(present: Present) -> Board:
-    """Map, round by round, to each machine the task that would suffer most of those that prefer it."""
-    pairs = present.pairs
-    board, tasks, types = set_up(present), len(present.types), len(present.pairs.usable)
+def worst_sufferers_first(view: StateView) -> MappingState:
+    """Map, round by round, to each machine the task that loses most of those that prefer it."""
+    pairs = view.pairs
+    mapping, tasks, types = set_up(view), len(view.types), len(view.pairs.usable)
     mapped = np.zeros(tasks, dtype=np.bool_)
     column = np.empty(types, dtype=np.int64)
     soonest, second = np.empty(types), np.empty(types)
-    champion, most = np.empty(len(board.size), dtype=np.int64), np.empty(len(board.size))
-    while is_needed(pairs, board):
+    champion, most = np.empty(len(mapping.size), dtype=np.int64), np.empty(len(mapping.size))
+    while is_needed(pairs, mapping):
         for i in range(types):
             column[i] = -1
-            if board.waiting[i] > 0:
-                column[i], soonest[i], second[i] = two_best(pairs, board, i)
+            if mapping.waiting[i] > 0:
+                column[i], soonest[i], second[i] = two_best(pairs, mapping, i)
         champion[:], most[:] = -1, 1.0
         for b in range(tasks):
-            i = present.types[b]
+            i = view.types[b]
             if mapped[b] or column[i] < 0:
                 continue
-            j, gained = pairs.column_type[column[i]], -loss(present, b, soonest[i], second[i])
+            j, gained = pairs.column_type[column[i]], -loss(view, b, soonest[i], second[i])
             if champion[j] < 0 or gained < most[j]:
                 champion[j], most[j] = b, gained
         if champion.max() < 0:
@@ -247,8 +244,8 @@ def worst_sufferers_first(present: Present) -> Board:
         for place in np.argsort(most[by_number], kind="mergesort"):  # keeps the order of equals
             j = by_number[place]
             b = champion[j]
-            c = column[present.types[b]] if b >= 0 else -1
-            if c >= 0 and fits(pairs, board.left[0], present.types[b], c, board.start[j]):
-                take_first(present, board, b, c)
+            c = column[view.types[b]] if b >= 0 else -1
+            if c >= 0 and fits(pairs, mapping.left[0], view.types[b], c, mapping.start[j]):
+                take_first(view, mapping, b, c)
                 mapped[b] = True
-    return board
+    return mapping

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
     from lpsched.online.parts import Period
     from lpsched.online.schedule import PlacedOnNodes, PlacedTask
-    from lpsched.online.tasks import Told
+    from lpsched.online.tasks import DeclaredUtility
 
 
-# Times as whole numbers of 2^-160, and starts that somebody rounded.
+# Times as whole numbers of 2^-160, and rounded starts.
 #
 # Every time in a day, being 0 or at least 1e-30, is such a number, so ends are exact sums of integers.
 #
 # Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
 # end of the one before it, by a billionth of that time.
-ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
-MOST: Final = 1000  # violations of one schedule; more would not help anybody
+ROUNDING: Final = 10**9  # one part in this many of a time is rounding
+MOST: Final = 1000  # violations of one schedule
 
 
 def whole(number: float) -> int:
@@ -46,7 +46,7 @@ def seconds_of(time: int) -> float:
 
 
 def clearly_before(time: int, limit: int) -> bool:
-    """Tell whether a time is before a limit by more than rounding."""
+    """Return whether a time is before a limit by more than rounding."""
     return ROUNDING * (limit - time) > limit
 
 
@@ -66,12 +66,10 @@ def broken_start(task: int, start: float, arrival: float, ends_at: float) -> tup
 #
 # Of a task that arrives at a and runs from s to f on machines that take w watts meanwhile, the part from s'
 # to f' counts (`online/parts.py`):
-#
 #     prorated    s' = max(s, begin), f' = min(f, end)      nothing, if that is no time at all
 #     completed   s' = s, f' = f                            nothing, unless begin < f <= end
 #     utility     U(f - a) (f' - s') / (f - s)              U: the task's utility function
 #     energy      w (f' - s')                               idle machines take none
-#
 # Times and watts are whole numbers of 2^-160, so that energy is exact. Utilities are doubles, of a time since
 # arrival that is rounded up; the part that counts is rounded down.
 class Run(NamedTuple):
@@ -122,7 +120,7 @@ class Counting:
                 yield Counted(run, run.start, run.end)
 
     def ends_within(self, run: Run) -> bool:
-        """Tell whether a run ends in the period."""
+        """Return whether a run ends in the period."""
         return self._begin < run.end and (self._end is None or run.end <= self._end)
 
     def within(self, run: Run) -> int:
@@ -171,7 +169,7 @@ def credited(amounts: Sequence[tuple[int, float]], times: Sequence[float]) -> di
 
 
 def taken(turns: Sequence[tuple[int, int]], times: Sequence[float]) -> dict[float, float]:
-    """Return the joules taken by each time, where the watts change by so many at each turn; both rise."""
+    """Return the joules taken by each time, where each turn changes the watts; both rise."""
     found: dict[float, float] = {}
     joules = watts = then = done = 0
     for time in times:
@@ -193,15 +191,15 @@ class TaskAccount(NamedTuple):
     earned: float
 
 
-# What tasks earned that tell their utility in one way, and would have earned if none had waited.
+# Utility of tasks with one declaration, earned and if none had waited.
 #
-# If none waits: the naive figure of Friese's thesis of 2015, 2.7.1; every task starts on arrival where it is
+# If none waits: the no-wait reference of Friese's thesis of 2015, 2.7.1; every task starts on arrival where it is
 # fastest, and its share counts. A task that arrives when the period is over earns nothing. That is no bound: a task
 # of the warm-up that is kept waiting may count for more.
-class ToldUtility(NamedTuple):
-    """What tasks earned that tell their utility in one way, and would have if none had waited."""
+class UtilityTotals(NamedTuple):
+    """What tasks with one declared utility earned, and would have if none had waited."""
 
-    told: Told
+    told: DeclaredUtility
     earned: float
     if_none_waits: float
 
@@ -210,13 +208,11 @@ AT_LEAST: Final = 10.0  # seconds: shorter runs do not make a slowdown large
 
 
 # How long tasks waited, and how much longer they took for it.
-#
 #     d   wait of a task: from its arrival to when it really starts
 #     r   its run, where it ran
 #
 #     slowdown           (d + r) / r
 #     bounded slowdown   max(1, (d + r) / max(r, 10 s))
-#
 # Half of the waits are at most the median (for an even number of tasks the mean of the two in the middle);
 # the 95th percentile is the shortest wait that at least 95 % of the waits are not above.
 @dataclass(frozen=True, slots=True)
@@ -278,16 +274,16 @@ class PlacedRuns(ABC, Generic[SomePlaced]):
                 self._column[each.name, state] = len(self._column)
         self._seen: set[int] = set()
         self._cells: dict[tuple[int, int], tuple[int, int] | None] = {}  # seconds and watts, of what was seen
-        sound = []
+        valid = []
         for one in placed:
             broken = self._broken_task(one.task) or self._broken(one)
             if broken is None:
-                sound.append(one)
+                valid.append(one)
                 continue
             self.violations.append(Violation(*broken))
             if len(self.violations) >= MOST:
                 return
-        self._run(sound)
+        self._run(valid)
 
     def _broken_task(self, task: int) -> Broken:
         if not 0 <= task < self._tasks:
@@ -302,14 +298,14 @@ class PlacedRuns(ABC, Generic[SomePlaced]):
         """Return the first rule that a task breaks by itself."""
 
     @abstractmethod
-    def _run(self, sound: list[SomePlaced]) -> None:
+    def _run(self, valid: list[SomePlaced]) -> None:
         """Let tasks run that break no rule by themselves."""
 
 
 # What does a schedule earn, and what does it take? Utility and energy are the sums of what counts of each task. Energy
 # is exact, and rounded up once; the sum of utilities is rounded once.
 #
-# The counted energy may be above the energy constraint by one part in 10^9, since whoever adds up doubles is
+# The counted energy may be above the energy constraint by one part in 10^9, since sums of doubles are
 # wrong by less. (A bound must grant as much: `Period.most_joules`.)
 class Account(ABC, Generic[Measured]):
     """One schedule, gone through once: every broken rule, or what it earns and takes, and more for reports."""
@@ -328,7 +324,7 @@ class Account(ABC, Generic[Measured]):
 
     @abstractmethod
     def _measure(self, joules: int) -> Measured:
-        """Return what the schedule earns and takes, with so much energy that counts."""
+        """Return what the schedule earns and takes, with this energy that counts."""
 
     def _sums(self, joules: int) -> dict[str, Any]:
         """Return what is measured of every schedule."""
@@ -375,8 +371,10 @@ class Account(ABC, Generic[Measured]):
             for run in self._runs
         }
 
-    def _by_told(self, kinds: Sequence[int], fastest: Sequence[float]) -> tuple[tuple[ToldUtility, ...], float]:
-        """Return the sums by the way utility is told, in the order of `told`, and what all would earn if none waited.
+    def _by_declaration(
+        self, kinds: Sequence[int], fastest: Sequence[float]
+    ) -> tuple[tuple[UtilityTotals, ...], float]:
+        """Return the sums by declared utility, in their order, and what all would earn if none waited.
 
         `fastest` has the fewest seconds of each kind of task, and `kinds` the kind of each task.
         """
@@ -394,6 +392,6 @@ class Account(ABC, Generic[Measured]):
             if arrival < instance.period.ends_at:
                 naive[u].append(at_once[kind, f] * instance.period.share(arrival, arrival + fastest[kind]))
         told = tuple(
-            ToldUtility(told, math.fsum(earned[u]), math.fsum(naive[u])) for u, told in enumerate(arriving.told)
+            UtilityTotals(told, math.fsum(earned[u]), math.fsum(naive[u])) for u, told in enumerate(arriving.told)
         )
         return told, math.fsum(amount for own in naive for amount in own)

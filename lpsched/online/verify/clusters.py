@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
-from lpsched.online.schedule import written_nodes
+from lpsched.online.schedule import ClustersSchedule, Nodes, PlacedOnNodes, written_nodes
 from lpsched.online.verify.accounts import (
     MOST,
     Account,
@@ -25,21 +25,19 @@ from lpsched.online.verify.accounts import (
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters, Kind
-    from lpsched.online.schedule import ClustersSchedule, Nodes, PlacedOnNodes
-    from lpsched.online.utility import CostPiece
-    from lpsched.online.verify.accounts import Broken, Counted, ToldUtility
+    from lpsched.online.utility import CostSegment
+    from lpsched.online.verify.accounts import Broken, Counted, UtilityTotals
 
 
-# Who held each node of a cluster last? By pieces of nodes that one holder took, never node by node.
-#
-# The pieces lie side by side from node 1 to the last one, in chunks of some hundred, so that taking a range
-# costs as much as the pieces that it covers and the chunks at its ends, however many nodes there are. A taken
-# range leaves at most two pieces more than there were, so no range is looked at more often than it was cut.
-NOBODY: Final = -1
-CHUNK: Final = 512  # pieces; a chunk of twice as many is cut in two
+# The last holder of each node of a cluster, by ranges of nodes that one holder took. The segments lie side by side from
+# node 1 to the last one, in chunks of some hundred, so that taking a range costs as much as the segments that it covers
+# and the chunks at its ends, however many nodes there are. A taken range leaves at most two segments more than there
+# were.
+NO_HOLDER: Final = -1
+CHUNK: Final = 512  # segments; a chunk of twice as many is cut in two
 
 
-class Piece(NamedTuple):
+class Segment(NamedTuple):
     """Nodes `first` to `last`, and who held them."""
 
     first: int
@@ -47,31 +45,31 @@ class Piece(NamedTuple):
     holder: int
 
 
-class HeldNodes:
-    """The last holder of each node; at first nobody.
+class NodeAllocation:
+    """The last holder of each node; at first none.
 
-    >>> held = HeldNodes(10)
+    >>> held = NodeAllocation(10)
     >>> held.take(3, 6, holder=0), held.take(5, 9, holder=1)
-    ([], [Piece(first=5, last=6, holder=0)])
+    ([], [Segment(first=5, last=6, holder=0)])
     """
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
         self._heads = [1]  # the first node of each chunk
-        self._chunks: list[tuple[list[int], list[int]]] = [([1], [NOBODY])]  # first nodes, and holders
+        self._chunks: list[tuple[list[int], list[int]]] = [([1], [NO_HOLDER])]  # first nodes, and holders
 
-    def take(self, first: int, last: int, holder: int) -> list[Piece]:
-        """Let somebody hold the nodes from first to last; return who held them before, by node."""
+    def take(self, first: int, last: int, holder: int) -> list[Segment]:
+        """Give the nodes from first to last to a holder; return who held them before, by node."""
         c, d = bisect_right(self._heads, first) - 1, bisect_right(self._heads, last) - 1
         firsts, holders = self._joined(c, d)
         a, b = bisect_right(firsts, first) - 1, bisect_right(firsts, last) - 1
         found = [
-            Piece(max(first, firsts[p]), firsts[p + 1] - 1 if p < b else last, holders[p])
+            Segment(max(first, firsts[p]), firsts[p + 1] - 1 if p < b else last, holders[p])
             for p in range(a, b + 1)
-            if holders[p] != NOBODY
+            if holders[p] != NO_HOLDER
         ]
         following = firsts[b + 1] if b + 1 < len(firsts) else self._begin_of(d + 1)
-        is_left, leaves = firsts[a] < first, last + 1 < following  # whether a piece is left before, and after
+        is_left, leaves = firsts[a] < first, last + 1 < following  # whether a segment is left before, and after
         own, after = slice(a + is_left, b + 1), holders[b]
         firsts[own] = [first, last + 1] if leaves else [first]
         holders[own] = [holder, after] if leaves else [holder]
@@ -82,14 +80,14 @@ class HeldNodes:
         return self._heads[c] if c < len(self._heads) else self._nodes + 1
 
     def _joined(self, c: int, d: int) -> tuple[list[int], list[int]]:
-        """Return the pieces of some chunks; of one chunk its own lists."""
+        """Return the segments of some chunks; of one chunk its own lists."""
         if c == d:
             return self._chunks[c]
         chunks = self._chunks[c : d + 1]
         return [each for firsts, _ in chunks for each in firsts], [each for _, own in chunks for each in own]
 
     def _put(self, c: int, d: int, firsts: list[int], holders: list[int]) -> None:
-        """Put pieces in the place of some chunks."""
+        """Put segments in the place of some chunks."""
         if c == d and len(firsts) < 2 * CHUNK:
             return  # they have been changed in their place
         cuts = range(0, len(firsts), CHUNK)
@@ -99,7 +97,7 @@ class HeldNodes:
 
 # Is this a schedule of those clusters, and when does each task really run? It runs when all its nodes are free and it
 # has arrived. Tasks of a cluster are looked at by their starts; who had each node before, `HeldNodes` knows by ranges.
-TOLD: Final = 6  # ranges of nodes in a sentence
+MOST_RANGES: Final = 6  # ranges of nodes in a sentence
 
 
 class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
@@ -139,11 +137,11 @@ class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
             why = f"{kind.cores} cores at {cluster.cores_per_node} a node"
             broken = "wrong-nodes", f"it takes {count} nodes, but needs {needed}: {why}"
         code, why = broken
-        return code, f"task {placed.task} on nodes {_told(placed.nodes)} of {cluster.name!r}: {why}"
+        return code, f"task {placed.task} on nodes {_abbreviated(placed.nodes)} of {cluster.name!r}: {why}"
 
-    def _run(self, sound: list[PlacedOnNodes]) -> None:
+    def _run(self, valid: list[PlacedOnNodes]) -> None:
         own: list[list[PlacedOnNodes]] = [[] for _ in self._number]
-        for placed in sound:
+        for placed in valid:
             own[self._number[placed.cluster]].append(placed)
         for c, several in enumerate(own):
             self._run_cluster(c, several)
@@ -152,28 +150,28 @@ class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
 
     def _run_cluster(self, c: int, own: list[PlacedOnNodes]) -> None:
         """Let the tasks of a cluster run by their starts."""
-        held, holders = HeldNodes(self._clusters.clusters[c].nodes), self.runs
+        allocation, holders = NodeAllocation(self._clusters.clusters[c].nodes), self.runs
         for placed in sorted(own, key=lambda each: each.start_seconds):
             start = whole(float(placed.start_seconds))
             free, told = 0, set()
             for first, last in placed.nodes:
-                for piece in held.take(first, last, len(holders)):
-                    before = holders[piece.holder]
+                for segment in allocation.take(first, last, len(holders)):
+                    before = holders[segment.holder]
                     free = max(free, before.end)
                     is_early = start < before.end and clearly_before(start, before.end)
-                    if is_early and piece.holder not in told:
-                        told.add(piece.holder)
-                        self._tell_overlap(placed, before, (piece.first, piece.last))
+                    if is_early and segment.holder not in told:
+                        told.add(segment.holder)
+                        self._add_overlap(placed, before, (segment.first, segment.last))
             cell = self._cell(self._kind_of[placed.task], self._column[placed.cluster, placed.p_state])
             assert cell is not None, "what cannot run has been left out"
             seconds, watts = cell
             begin = max(start, whole(self._arrivals[placed.task]), free)
             holders.append(Run(placed.task, c, 0, placed.count, begin, begin + seconds, watts))
 
-    def _tell_overlap(self, placed: PlacedOnNodes, before: Run, nodes: tuple[int, int]) -> None:
+    def _add_overlap(self, placed: PlacedOnNodes, before: Run, nodes: tuple[int, int]) -> None:
         if len(self.violations) >= MOST:
             return
-        where = f"task {placed.task} on nodes {_told((nodes,))} of {placed.cluster!r}"
+        where = f"task {placed.task} on nodes {_abbreviated((nodes,))} of {placed.cluster!r}"
         starts = f"starts at {float(placed.start_seconds)!r} s"
         ends = f"task {before.task} ends there at {seconds_of(before.end)!r} s"
         self.violations.append(Violation("overlap", f"{where} {starts}, but {ends}"))
@@ -187,7 +185,7 @@ class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
         return self._cells[number, column]
 
     def _require_all(self) -> None:
-        """Tell which tasks do not run, where all have to."""
+        """Report the tasks that do not run, where all have to."""
         for task in range(self._tasks):
             if len(self.violations) >= MOST:
                 return
@@ -196,10 +194,10 @@ class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
                 self.violations.append(Violation("not-placed", sentence))
 
 
-def _told(nodes: Nodes) -> str:
+def _abbreviated(nodes: Nodes) -> str:
     """Write ranges of nodes for a sentence."""
-    more = f";... ({len(nodes)} ranges)" if len(nodes) > TOLD else ""
-    return (written_nodes(nodes[:TOLD]) or "(none)") + more
+    more = f";... ({len(nodes)} ranges)" if len(nodes) > MOST_RANGES else ""
+    return (written_nodes(nodes[:MOST_RANGES]) or "(none)") + more
 
 
 def _broken_ranges(nodes: Nodes, available: int) -> Broken:
@@ -220,7 +218,6 @@ def _broken_ranges(nodes: Nodes, available: int) -> Broken:
 #
 # Whether it is one, and when each task really runs: `ClusterRuns`. What counts of it, and how much by which
 # time, how long tasks waited: `accounts.py`.
-#
 #   utility      the sum of what counts of each task's; or, where tasks are judged by their waiting, minus the
 #                sum of their costs (`online/utility.py`), each exact and rounded up
 #   energy       exact, rounded up once; not known without watts
@@ -245,8 +242,8 @@ class ClustersMeasurement:
 class ClustersDetails:
     """More of a valid schedule, for reports."""
 
-    utility_by_told: tuple[ToldUtility, ...]  # by `clusters.arriving.told`; nothing where tasks are judged by waiting
-    if_none_waits: float  # the naive figure, or minus what that costs
+    utility_by_declaration: tuple[UtilityTotals, ...]  # by declared utility; nothing where tasks are judged by waiting
+    if_none_waits: float  # the no-wait reference, or minus what that costs
     busy_node_seconds: dict[str, float]  # of each cluster, in the period
 
 
@@ -255,7 +252,7 @@ class ClustersAccount(Account[ClustersMeasurement]):
 
     def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
         self._clusters = clusters
-        self._pieces: dict[int, tuple[CostPiece, ...]] = {}  # of each kind that was asked for
+        self._segments: dict[int, tuple[CostSegment, ...]] = {}  # of each kind that was asked for
         self._kind_of = memoryview(clusters.kind_numbers).cast("q")
         super().__init__(clusters, ClusterRuns(clusters, schedule))
 
@@ -303,17 +300,17 @@ class ClustersAccount(Account[ClustersMeasurement]):
         """Return what a task of a kind costs that waited so long, rounded up."""
         waiting = self._clusters.waiting
         assert waiting is not None, "tasks are judged by their waiting"
-        if number not in self._pieces:
+        if number not in self._segments:
             kind = self._clusters.kinds[number]
             fastest = self._clusters.fastest_seconds(kind)
             assert fastest is not None, "a kind with tasks can run"
-            self._pieces[number] = waiting.pieces(fastest, cores=kind.cores)
-        now = [piece for piece in self._pieces[number] if piece.after_seconds <= waited][-1]
+            self._segments[number] = waiting.segments(fastest, cores=kind.cores)
+        now = [segment for segment in self._segments[number] if segment.after_seconds <= waited][-1]
         more = Fraction(now.per_second) * (waited - Fraction(now.after_seconds))
         return rounded_up(Fraction(now.cost) + more)
 
     def details(self) -> ClustersDetails:
-        """Return utility by the way it is told, the naive figure, and how busy clusters were."""
+        """Return utility by declaration, the no-wait reference, and how busy clusters were."""
         self.require_measured()
         clusters = self._clusters
         busy = {each.name: seconds_of(time) for each, time in zip(clusters.clusters, self._busy(), strict=True)}
@@ -321,7 +318,7 @@ class ClustersAccount(Account[ClustersMeasurement]):
             costs = math.fsum(self._cost(number, Fraction(0)) for number in self._kind_of)
             return ClustersDetails((), -costs, busy)
         fastest = [clusters.fastest_seconds(kind) or 0.0 for kind in clusters.kinds]
-        return ClustersDetails(*self._by_told(self._kind_of, fastest), busy)
+        return ClustersDetails(*self._by_declaration(self._kind_of, fastest), busy)
 
 
 examine = ClustersAccount  # checks a schedule against every rule, and measures it if it breaks none

@@ -11,7 +11,7 @@ from lpsched.online.verify.accounts import (
     Account,
     PlacedRuns,
     Run,
-    ToldUtility,
+    UtilityTotals,
     broken_start,
     clearly_before,
     seconds_of,
@@ -48,9 +48,9 @@ class Runs(PlacedRuns["PlacedTask"]):
             return "cannot-run", f"task {task} of type {kind!r} cannot run on {name!r}{state}"
         return broken_start(task, float(placed.start_seconds), self._arrivals[task], self._ends_at)
 
-    def _run(self, sound: list[PlacedTask]) -> None:
+    def _run(self, valid: list[PlacedTask]) -> None:
         machines: dict[tuple[str, int], list[PlacedTask]] = {}
-        for placed in sound:
+        for placed in valid:
             machines.setdefault((placed.machine_type, placed.machine), []).append(placed)
         for (name, number), own in machines.items():
             self._run_machine(name, number, own)
@@ -99,7 +99,7 @@ class DayMeasurement:
 class DayDetails:
     """More of a valid schedule, for reports; what is earned counts as in `DayMeasurement`."""
 
-    utility_by_told: tuple[ToldUtility, ...]  # in the order of `day.arriving.told`
+    utility_by_declaration: tuple[UtilityTotals, ...]  # in the order of the declared utilities
     busy_seconds: dict[tuple[str, int], float]  # in the period, of each machine that ran anything
 
 
@@ -114,7 +114,7 @@ class DayAccount(Account[DayMeasurement]):
         return DayMeasurement(**self._sums(joules))
 
     def details(self) -> DayDetails:
-        """Return utility by the way it is told, and how busy machines were."""
+        """Return utility by declaration, and how busy machines were."""
         self.require_measured()
         busy: dict[tuple[str, int], int] = {}
         for run in self._runs:
@@ -124,7 +124,7 @@ class DayAccount(Account[DayMeasurement]):
             min((cell for cell in self._day.seconds.row(i) if cell is not None), default=0.0)
             for i in range(len(self._day.task_types))
         ]
-        told, _ = self._by_told(self._day.arriving.type_numbers, fastest)
+        told, _ = self._by_declaration(self._day.arriving.type_numbers, fastest)
         return DayDetails(told, {key: seconds_of(busy[key]) for key in sorted(busy)})
 
 

@@ -1,10 +1,13 @@
-// Numbers, written letter by letter as lpsched/display.py writes them in Python.
+// Numbers, written letter by letter as lpsched/units.py writes them in Python.
 
 const SMALL = 1e-3;
 const LARGE = 1e15;
 const ROUNDING = 1e-14;
+const NOISE = 1e-13;
+const TOLERANCE = 10n ** 14n; // of 1 / ROUNDING
+const DIGITS = 4;
 
-// Python rounds a half to the even digit, JavaScript away from zero; all else is alike. 100 digits hold every
+// Python rounds a half to the even digit, JavaScript away from zero; all else is the same. 100 digits hold every
 // double that can be such a half. `more` has one digit more than asked for: only if that is a 5 can it be one.
 function evenHalf(rounded, more, exact) {
   if (!more.endsWith("5") || !/^0*$/.test(exact().slice(more.length))) return rounded;
@@ -27,7 +30,7 @@ function withoutZeros(plain) {
   return plain.includes(".") ? plain.replace(/0+$/, "").replace(/\.$/, "") : plain;
 }
 
-// As Python's format "g": no more than so many significant digits, no zeros at the end.
+// As Python's format "g": at most `digits` significant digits, no zeros at the end.
 function general(size, digits) {
   const [mantissa, power] = scientific(size, digits);
   if (power >= -4 && power < digits) {
@@ -41,11 +44,12 @@ function general(size, digits) {
   return withoutZeros(mantissa) + "e" + (power < 0 ? "-" : "+") + shown;
 }
 
-function number(value, digits = 6) {
+function number(value, digits = DIGITS) {
   if (value === null) return "-";
   if (Number.isNaN(value)) return "nan";
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const size = Math.abs(value);
+  if (size < NOISE) return "0";
   if (size === Infinity) return sign + "inf";
   if (size !== 0 && !(size >= SMALL && size < LARGE)) return sign + general(size, digits);
   const power = size === 0 ? digits : Number(size.toExponential().split("e")[1]);
@@ -54,18 +58,24 @@ function number(value, digits = 6) {
   return sign + withoutZeros(decimals === undefined ? grouped : grouped + "." + decimals);
 }
 
-// The smallest number of so many digits that is not below: as bound_text(value, upper=True). 100 digits hold
+// The smallest number of `digits` digits that is not below, but for the rounding of doubles: as
+// bound_text(value, upper=True). 100 digits hold
 // every double from SMALL on; of a smaller one, what they leave out does not change the digits before. The value
 // is multiplied by a power of ten first, exactly.
-function roundedUp(value, digits = 6, shift = 0) {
+function roundedUp(value, digits = DIGITS, shift = 0) {
   if (value === null || !Number.isFinite(value) || value === 0) return number(value === 0 ? 0 : value, digits);
   const [figures, exponent] = Math.abs(value).toExponential(100).split("e");
   const power = Number(exponent) + shift;
   const isPlain = power >= -3 && power < 15; // from SMALL to LARGE
   const kept = isPlain ? Math.max(digits, power + 1) : digits;
   const all = figures.replace(".", "");
-  const isMore = value > 0 && /[1-9]/.test(all.slice(kept));
-  const shown = String(BigInt(all.slice(0, kept)) + (isMore ? 1n : 0n)); // one digit longer after 99...9
+  const exact = BigInt(all);
+  const unit = 10n ** BigInt(all.length - kept);
+  const [low, over] = [exact / unit, exact % unit];
+  const isNear = (over <= unit - over ? over : unit - over) * TOLERANCE <= exact; // only the rounding of doubles
+  const isAbove = over > unit - over || (over === unit - over && low % 2n === 1n); // a half to the even digit, as Python
+  const isMore = isNear ? isAbove : value > 0;
+  const shown = String(low + (isMore ? 1n : 0n)); // one digit longer after 99...9
   const sign = value < 0 ? "-" : "";
   const first = power + shown.length - kept; // the power of ten of the first digit
   if (!isPlain && (first < -4 || first >= digits)) {

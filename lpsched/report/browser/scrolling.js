@@ -1,4 +1,4 @@
-// Boxes that scroll: keys reach them, and an edge that fades says that there is more.
+// Boxes that scroll: keys reach them, and an edge that fades shows that there is more.
 
 function lookAt(box) {
   const wide = box.scrollWidth > box.clientWidth + 1;
@@ -10,7 +10,7 @@ function lookAt(box) {
 
 function prepareScrolling() {
   const watch = new ResizeObserver((entries) => entries.forEach((entry) => lookAt(entry.target)));
-  for (const box of document.querySelectorAll(".table, .picture")) {
+  for (const box of document.querySelectorAll(".table, .drawing")) {
     watch.observe(box); // looks at it once it is laid out, and whenever its size changes
     box.addEventListener("scroll", () => lookAt(box), { passive: true });
   }

@@ -1,12 +1,18 @@
 // Sliders: every number is a line between two breakpoints, so it is exact wherever the slider stands.
 
-const EVEN = 0.05; // of the track: a breakpoint further from its place on an even scale is worth a word
-const UNEVEN = "Equal steps of the slider are not equal numbers: where breakpoints crowd they get more room.";
+const EVEN = 0.05; // of the track: with a breakpoint further from its place on a linear scale, there is a note
+const UNEVEN = "The scale is non-linear: breakpoints that lie close together are spread out.";
+const TYPED_DIGITS = 8; // of a number that is not the typed one
 const STEPS = 1000; // of the range; each is a round number, so that it can be typed elsewhere
 
-// The same operations in the same order as lpsched/reports/slider.py, so that the last digit is the same.
+// The same operations in the same order as lpsched/report/html/page.py, so that the last digit is the same.
 function lineAt(x, start, stop, a, b) {
   return x === stop ? b : a + (b - a) * (x - start) / (stop - start);
+}
+
+// The number itself, of a heat map's cell.
+function sizeAt(reading, x, start, stop) {
+  return Array.isArray(reading) ? lineAt(x, start, stop, reading[1], reading[2]) : null;
 }
 
 function written(reading, formats, x, start, stop) {
@@ -28,7 +34,7 @@ function show(cell, text) {
   if (cell.textContent !== text) cell.textContent = text;
 }
 
-// Where a number is on a scale of a picture, in percent; null outside.
+// Where a number is on a scale of a figure, in percent; null outside.
 function placeOn([isLog, low, high, from, to], value) {
   const size = isLog ? Math.log : (plain) => plain;
   const share = (size(value) - size(low)) / (size(high) - size(low));
@@ -36,47 +42,46 @@ function placeOn([isLog, low, high, from, to], value) {
 }
 
 class Slider {
-  constructor(root, key) {
+  constructor(root, suffix) { // of the keys in the address, by which several sliders differ
     this.root = root;
-    this.label = root.dataset.label;
-    this.key = key;
     Object.assign(this, JSON.parse(root.querySelector("script").textContent));
-    this.low = this.stretches[0][0];
-    this.high = this.stretches[this.stretches.length - 1][1];
-    this.breakpoints = [...this.stretches.map((stretch) => stretch[0]), this.high];
+    this.scales = this.scales.map(([label, key, size]) => [label, key + suffix, size]);
+    this.low = this.segments[0][0];
+    this.high = this.segments[this.segments.length - 1][1];
+    this.breakpoints = [...this.segments.map((segment) => segment[0]), this.high];
     this.values = Array.from(root.querySelectorAll(".readings dd"));
     this.tables = Array.from(root.querySelectorAll(".following table"));
     this.rows = this.tables.map((table) => Array.from(table.tBodies[0].rows));
     this.marks = new Map();
     this.shares = this.breakpoints.map((x, at) => this.shareOf(x, at));
     this.buildControls();
-    this.moveTo(this.fromAddress() ?? this.begins, false);
+    this.moveTo(this.fromAddress() ?? this.begins, { isNews: false });
     window.addEventListener("hashchange", () => {
       const x = this.fromAddress();
-      if (x !== null) this.moveTo(x, false);
+      if (x !== null) this.moveTo(x, { isNews: false });
     });
   }
 
   placeOf(x) {
-    const at = this.stretches.findIndex((stretch) => x < stretch[1]);
-    return at < 0 ? this.stretches.length - 1 : at;
+    const at = this.segments.findIndex((segment) => x < segment[1]);
+    return at < 0 ? this.segments.length - 1 : at;
   }
 
-  // Breakpoints often crowd at one end: half of the track is a scale, half of it is shared by all stretches.
+  // Breakpoints often lie close together at one end: half of the track is a linear scale, half is shared by all segments.
   shareOf(x, rank) {
-    return (rank / this.stretches.length + (x - this.low) / (this.high - this.low)) / 2;
+    return (rank / this.segments.length + (x - this.low) / (this.high - this.low)) / 2;
   }
 
   shareAt(x) {
     const at = this.placeOf(x);
-    const [start, stop] = this.stretches[at];
+    const [start, stop] = this.segments[at];
     return this.shareOf(x, at + (x - start) / (stop - start));
   }
 
   // The number at a share of the track, rounded, but so that every step of it stays a number of its own.
   numberAt(share) {
-    const at = Math.max(0, this.shares.findLastIndex((each, k) => each <= share && k < this.stretches.length));
-    const [start, stop] = this.stretches[at];
+    const at = Math.max(0, this.shares.findLastIndex((each, k) => each <= share && k < this.segments.length));
+    const [start, stop] = this.segments[at];
     const slope = (stop - start) / (this.shares[at + 1] - this.shares[at]);
     const power = Math.floor(Math.log10(slope / STEPS / 2)); // a fourth of a step off at most
     const x = start + slope * (share - this.shares[at]);
@@ -86,48 +91,65 @@ class Slider {
 
   buildControls() {
     const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
-    const explained = this.root.id + "-explained";
-    this.range = make("input", {
-      type: "range", id: this.root.id + "-range", min: 0, max: STEPS, step: 1,
+    const { id } = this.root;
+    this.range = make("input", { type: "range", id: id + "-range", min: 0, max: STEPS, step: 1 });
+    this.range.setAttribute("aria-label", this.scales[0][0]);
+    this.range.setAttribute("aria-describedby", id + "-explained");
+    this.boxes = this.scales.map(([label], place) => {
+      const box = make("input", {
+        type: "text", inputMode: "decimal", id: id + "-box" + place, autocomplete: "off", spellcheck: false,
+      });
+      box.setAttribute("aria-label", label + ", exactly");
+      box.setAttribute("aria-describedby", id + "-where");
+      box.addEventListener("change", () => this.typed(place));
+      box.addEventListener("keydown", (event) => { if (event.key === "Enter") this.typed(place); });
+      return box;
     });
-    this.range.setAttribute("aria-describedby", explained);
-    this.box = make("input", {
-      type: "text", inputMode: "decimal", id: this.root.id + "-box", autocomplete: "off", spellcheck: false,
-    });
-    this.box.setAttribute("aria-label", this.label + ", exactly");
-    this.box.setAttribute("aria-describedby", this.root.id + "-where");
-    this.before = make("button", { type: "button", title: "previous breakpoint", textContent: "\u2039 previous" });
-    this.after = make("button", { type: "button", title: "next breakpoint", textContent: "next \u203a" });
-    for (const button of [this.before, this.after]) button.setAttribute("aria-label", button.title);
-    this.where = make("p", { className: "where", id: this.root.id + "-where" });
+    const step = (title, textContent, to) => {
+      const button = make("button", { type: "button", title, textContent });
+      button.setAttribute("aria-label", title);
+      button.addEventListener("click", () => this.moveTo(to()));
+      return button;
+    };
+    this.before = step("previous breakpoint", "\u2039 previous", () => this.neighbour(-1));
+    this.after = step("next breakpoint", "next \u203a", () => this.neighbour(1));
+    this.where = make("p", { className: "where", id: id + "-where" });
     this.said = make("p", { className: "unseen" });
     this.said.setAttribute("role", "status");
     const ticks = make("div", { className: "ticks", ariaHidden: "true" });
-    for (const share of this.shares) {
-      const tick = make("i", {});
-      tick.style.left = 100 * share + "%";
-      ticks.append(tick);
-    }
+    const place = (element, share) => { element.style.left = 100 * share + "%"; ticks.append(element); };
+    for (const share of this.shares) place(make("i", {}), share);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-      const told = make("span", { textContent: number(this.numberAt(share), 3) });
-      told.style.left = 100 * share + "%";
-      ticks.append(told);
+      place(make("span", { textContent: number(this.numberAt(share), 3) }), share);
     }
     const track = make("div", { className: "track" });
-    track.append(this.range, ticks);
     const exactly = make("div", { className: "exactly" });
-    exactly.append(this.before, this.box, this.after, this.where);
+    this.boxes.forEach((box, at) => {
+      const label = make("label", { htmlFor: box.id });
+      label.append(this.scales[at][0] + " ", box);
+      exactly.append(label);
+    });
+    exactly.append(this.before, this.after);
+    if (this.today !== null) {
+      const today = make("div", { className: "today", ariaHidden: "true", textContent: "today" });
+      const share = this.shareAt(this.today);
+      today.style.left = 100 * share + "%";
+      today.classList.toggle("turned", share > 0.9);
+      const line = make("div", { className: "above" });
+      line.append(today);
+      track.append(line);
+      this.back = step("today's price", "today", () => this.today);
+      exactly.append(this.back);
+    }
+    track.append(this.range, ticks);
+    exactly.append(this.where);
     const controls = make("div", { className: "controls" });
-    controls.append(make("label", { htmlFor: this.range.id, textContent: this.label }), track, exactly);
+    controls.append(track, exactly);
     const isEven = this.shares.every((share, at) => (
       Math.abs(share - (this.breakpoints[at] - this.low) / (this.high - this.low)) < EVEN));
     const scale = make("p", { className: "scale", textContent: UNEVEN, hidden: isEven });
-    this.root.querySelector(".stands").replaceWith(controls, scale, this.said);
+    this.root.querySelector(".position").replaceWith(controls, scale, this.said);
     this.range.addEventListener("input", () => this.moveTo(this.numberAt(this.range.value / STEPS)));
-    this.box.addEventListener("change", () => this.typed());
-    this.box.addEventListener("keydown", (event) => { if (event.key === "Enter") this.typed(); });
-    this.before.addEventListener("click", () => this.moveTo(this.neighbour(-1)));
-    this.after.addEventListener("click", () => this.moveTo(this.neighbour(1)));
   }
 
   neighbour(direction) {
@@ -135,49 +157,68 @@ class Slider {
     return (direction > 0 ? beyond[0] : beyond[beyond.length - 1]) ?? this.x;
   }
 
-  typed() {
-    const text = this.box.value.trim();
+  // A position from a number on one of the scales, or null outside the range.
+  positionOf(typed, place) {
+    const x = typed * this.scales[place][2];
+    const rounding = 1e-12 * (this.high - this.low); // a number that was shown for an end
+    if (!(x >= this.low - rounding && x <= this.high + rounding)) return null;
+    return Math.min(this.high, Math.max(this.low, x));
+  }
+
+  typed(place) {
+    const box = this.boxes[place];
+    const text = box.value.trim();
     const plain = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/.test(text) ? text.replace(/,/g, "") : text; // 1,25 is no 125
-    const x = plain === "" ? NaN : Number(plain);
-    const isFine = x >= this.low && x <= this.high;
-    this.box.setAttribute("aria-invalid", String(!isFine));
-    if (isFine) this.moveTo(x);
-    else this.where.textContent = "needs a number from " + number(this.low) + " to " + number(this.high);
+    const x = plain === "" ? null : this.positionOf(Number(plain), place);
+    box.setAttribute("aria-invalid", String(x === null));
+    if (x !== null) {
+      if (text !== box.shown) this.moveTo(x, { keep: place, text: plain });
+      return;
+    }
+    const size = this.scales[place][2];
+    this.where.textContent = "expected a number from " + number(this.low / size) + " to " + number(this.high / size);
   }
 
   fromAddress() {
-    const found = new URLSearchParams(location.hash.slice(1)).get(this.key);
-    const x = found === null || found === "" ? NaN : Number(found);
-    return x >= this.low && x <= this.high ? x : null;
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    const place = this.scales.findIndex(([, key]) => parameters.get(key));
+    return place < 0 ? null : this.positionOf(Number(parameters.get(this.scales[place][1])), place);
   }
 
   intoAddress() {
     const rest = location.hash.includes("=") ? location.hash.slice(1) : "";
     const parameters = new URLSearchParams(rest);
-    parameters.set(this.key, String(this.x));
+    for (const [, key] of this.scales.slice(1)) parameters.delete(key);
+    parameters.set(this.scales[0][1], String(this.x));
     try {
       history.replaceState(null, "", "#" + parameters);
     } catch {
-      // Some browsers refuse so many changes in a short time; the next one will do.
+      // Some browsers limit how many changes they allow in a short time; the next one will do.
     }
   }
 
-  moveTo(x, isNews = true) {
+  moveTo(x, { isNews = true, keep = 0, text = String(x) } = {}) {
     this.x = x;
     const place = this.placeOf(x);
-    const [start, stop, readings, tables, marks] = this.stretches[place];
+    const [start, stop, readings, tables, marks] = this.segments[place];
     const write = (index) => written(this.readings[index], this.formats, x, start, stop);
     this.values.forEach((cell, column) => show(cell, write(readings[column])));
-    tables.forEach((rows, t) => this.fill(t, rows, write));
+    tables.forEach((rows, t) => this.fill(t, rows, write, (index) => sizeAt(this.readings[index], x, start, stop)));
     this.moveMarks(marks, x, start, stop);
-    // Where many steps are one number, on a stretch of a few doubles, the range stays where it was put.
+    // Where many steps are one number, on a segment of a few doubles, the range stays where it was put.
     if (this.numberAt(this.range.value / STEPS) !== x) this.range.value = Math.round(STEPS * this.shareAt(x));
-    this.range.setAttribute("aria-valuetext", number(x));
-    this.box.value = String(x);
-    this.box.removeAttribute("aria-invalid");
+    const texts = this.scales.map(([, , size], at) => (
+      at === keep ? text : String(Number((x / size).toPrecision(at === 0 ? 17 : TYPED_DIGITS)))));
+    this.range.setAttribute("aria-valuetext", this.scales.map(([label], at) => label + " " + texts[at]).join("; "));
+    this.boxes.forEach((box, at) => {
+      box.value = texts[at];
+      box.shown = texts[at];
+      box.removeAttribute("aria-invalid");
+    });
     this.before.disabled = x <= this.low;
     this.after.disabled = x >= this.high;
-    this.where.textContent = "stretch " + (place + 1) + " of " + this.stretches.length + ", between breakpoints "
+    if (this.back) this.back.disabled = x === this.today;
+    this.where.textContent = "segment " + (place + 1) + " of " + this.segments.length + ", between breakpoints "
       + number(start) + " and " + number(stop);
     if (isNews) {
       clearTimeout(this.timer);
@@ -185,25 +226,28 @@ class Slider {
     }
   }
 
-  fill(t, rows, write) {
+  fill(t, rows, write, size) {
+    const totals = this.totals[t];
     rows.forEach((row, r) => row.forEach((index, column) => {
-      show(this.rows[t][r].cells[column + 1], write(index));
+      const cell = this.rows[t][r].cells[column + 1];
+      show(cell, write(index));
+      if (totals.length) cell.style.setProperty("--share", (size(index) ?? 0) / (totals[r] || 1));
     }));
     const table = this.tables[t];
     if (table.sorting && table.sorting.direction !== 0) sortTable(table);
   }
 
-  // For those who listen: all readings, once the slider rests.
+  // For screen readers: all readings, once the slider rests.
   say() {
     const names = Array.from(this.root.querySelectorAll(".readings dt"), (name) => name.textContent);
-    const told = this.values.map((cell, at) => names[at] + " " + cell.textContent);
-    this.said.textContent = [this.label + " " + number(this.x), ...told].join(", ");
+    const texts = this.values.map((cell, at) => names[at] + " " + cell.textContent);
+    this.said.textContent = [this.range.getAttribute("aria-valuetext"), ...texts].join(", ");
   }
 
   moveMarks(marks, x, start, stop) {
     for (const dot of this.marks.values()) dot.hidden = true;
-    marks.forEach(([picture, axes, xs, ys, label], at) => {
-      const dot = this.markOf(picture, at);
+    marks.forEach(([figure, axes, xs, ys, label], at) => {
+      const dot = this.markOf(figure, at);
       if (!dot) return;
       const [across, down] = dot.scales[axes];
       const left = placeOn(across, lineAt(x, start, stop, ...xs));
@@ -217,11 +261,11 @@ class Slider {
     });
   }
 
-  markOf(picture, at) {
-    const name = at + " " + picture;
-    if (!this.marks.has(name)) {
-      const figure = Array.from(document.querySelectorAll("figure[data-picture]"))
-        .find((each) => each.dataset.picture === picture);
+  markOf(name, at) {
+    const key = at + " " + name;
+    if (!this.marks.has(key)) {
+      const figure = Array.from(document.querySelectorAll("figure[data-figure]"))
+        .find((each) => each.dataset.figure === name);
       if (!figure) return null;
       const dot = document.createElement("div");
       dot.className = "mark";
@@ -230,17 +274,12 @@ class Slider {
       dot.append(document.createElement("span"));
       dot.scales = JSON.parse(figure.dataset.scales);
       figure.querySelector(".canvas").append(dot);
-      this.marks.set(name, dot);
+      this.marks.set(key, dot);
     }
-    return this.marks.get(name);
+    return this.marks.get(key);
   }
 }
 
 function prepareSliders() {
-  const taken = new Map(); // two sliders of the same name: the address tells them apart
-  for (const root of document.querySelectorAll(".slider")) {
-    const { key } = root.dataset;
-    taken.set(key, (taken.get(key) ?? 0) + 1);
-    new Slider(root, taken.get(key) === 1 ? key : key + "-" + taken.get(key));
-  }
+  document.querySelectorAll(".slider").forEach((root, at) => new Slider(root, at === 0 ? "" : "-" + (at + 1)));
 }

@@ -74,7 +74,7 @@ function tabSeparated(table) {
     Array.from(row.cells, (cell) => textOf(cell).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n") + "\n";
 }
 
-// Where the clipboard is refused to a page from disk: select the text in a field and copy that.
+// Where a page from disk may not use the clipboard: select the text in a field and copy that.
 function copyBySelection(text) {
   const focused = document.activeElement;
   const field = document.createElement("textarea");
@@ -107,7 +107,7 @@ function makeCopyable(box, table) {
   button.className = "copies";
   button.textContent = "Copy table";
   button.addEventListener("click", async () => {
-    said.textContent = (await copy(tabSeparated(table))) ? "copied" : "the browser refused: select and copy";
+    said.textContent = (await copy(tabSeparated(table))) ? "copied" : "the browser does not allow it: select and copy";
     setTimeout(() => { said.textContent = ""; }, 4000);
   });
   tools.append(said, button);

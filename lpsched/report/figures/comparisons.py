@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.report.figures import style
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import Tooltip
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
 from lpsched.studies.report import GAP, Group, StudyReport
 from lpsched.units import bound_text, gap_text, number
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One scheduler. It has no value where it breaks a rule or found nothing; `refused` then says so."""
+    """One scheduler. It has no value where it breaks a rule or found nothing; `reason` then says why."""
 
     name: str
     value: float | None
     bound: float | None
     gap: float | None
-    refused: str = ""
+    reason: str = ""
     at_most: bool = True  # whether the bound is from above
 
     @property
@@ -46,7 +46,7 @@ class Verdict:
     def words(self) -> str:
         """What it achieves, and how far that is from the bound."""
         if self.value is None:
-            return self.refused or "no answer"
+            return self.reason or "no answer"
         value = number(self.value, 4)
         return value if self.gap is None else f"{value}, {gap_text(self.gap)} from the bound"
 
@@ -57,13 +57,13 @@ def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
     for each in result.entries:
         failure, codes = getattr(each, "failure", None), [rule.code for rule in each.violations]
         more = f" and {len(codes) - 1:,} more" if len(codes) > 1 else ""
-        refused = f"invalid: {codes[0]}{more}" if codes else ""
-        refused = refused if failure is None else f"no answer: {failure}"
-        rows.append(Verdict(each.name, *result.score(each), refused, result.is_upper))
+        reason = f"invalid: {codes[0]}{more}" if codes else ""
+        reason = reason if failure is None else f"no answer: {failure}"
+        rows.append(Verdict(each.name, *result.score(each), reason, result.is_upper))
     return tuple(rows)
 
 
-# Schedulers against the bound: a mark for what each achieves, and a line to what nobody can pass.
+# Schedulers against the bound: a mark for what each achieves, and a line to the bound.
 #
 # The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
 # that breaks a rule has no mark but the word.
@@ -74,7 +74,7 @@ ROOM, WORDS_ROOM = 0.04, 0.34  # of the width, left and right of all marks
 MOST_TICKS: Final = 6
 
 
-def validation_picture(result: Comparison[Any]) -> Figure:
+def validation_figure(result: Comparison[Any]) -> Figure:
     """Draw what each scheduler achieves, and how far it is from the bound."""
     verdicts = verdicts_of(result)
     shown = verdicts[:MOST_ROWS]
@@ -92,11 +92,11 @@ def validation_picture(result: Comparison[Any]) -> Figure:
         return figure
 
 
-def validation_spots(result: Comparison[Any]) -> tuple[Spot, ...]:
-    """Return what to tell about each mark."""
+def validation_tooltips(result: Comparison[Any]) -> tuple[Tooltip, ...]:
+    """Return the text at each mark."""
     verdicts = verdicts_of(result)
     return tuple(
-        Spot(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
+        Tooltip(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
         for row, each in enumerate(verdicts[:MOST_ROWS])
         if each.value is not None
     )
@@ -166,7 +166,7 @@ SIGNS: Final = "dots: runs, thin line: least to most, bar: middle half, tick: me
 NOTHING: Final = "no run has a number to draw"
 
 
-def study_picture(report: StudyReport) -> Figure:
+def study_figure(report: StudyReport) -> Figure:
     """Draw the first quantity of a report."""
     parameter, rows = swept(report), drawn_groups(report)
     inches = LINE_INCHES if parameter else AROUND_GROUPS_INCHES + GROUP_INCHES * max(2, len(rows))
@@ -183,7 +183,7 @@ def study_picture(report: StudyReport) -> Figure:
 
 
 def swept(report: StudyReport) -> str | None:
-    """Return the parameter that the picture goes along, if one takes enough numbers."""
+    """Return the parameter that the figure goes along, if one takes enough numbers."""
     taken = {name: {group.by[name] for group in _known(report)} for name in report.by}
     numbers = {
         name: len(values)
@@ -194,29 +194,29 @@ def swept(report: StudyReport) -> str | None:
     return max(numbers, key=lambda name: numbers[name]) if numbers else None
 
 
-def study_spots(report: StudyReport) -> tuple[Spot, ...]:
-    """Return what each mark of the picture says when it is pointed at."""
+def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
+    """Return what each mark of the figure says when it is pointed at."""
     quantity, parameter = report.quantities[0], swept(report)
     unit = report.units.get(quantity)
-    spots = []
+    tooltips = []
     for row, group in enumerate(_known(report) if parameter else drawn_groups(report)):
         mean = group.mean(quantity)
         if mean is None:
             continue
-        told = group.to_dict()["quantities"][quantity]
+        summary = group.to_dict()["quantities"][quantity]
         half = "" if not mean.half_width else f" ± {shown_half(quantity, mean.half_width)}"
         lines = [f"{plainly(name)}: {word(value)}" for name, value in group.by.items()]
-        lines.append(f"mean {quantity}: {shown(quantity, mean.mean, unit)}{half}, of {told['runs']:,} runs")
-        least, most = (shown(quantity, told[each], unit) for each in ("least", "most"))
-        lines.append(f"median {shown(quantity, told['median'], unit)}, from {least} to {most}")
+        lines.append(f"mean {quantity}: {shown(quantity, mean.mean, unit)}{half}, of {summary['runs']:,} runs")
+        least, most = (shown(quantity, summary[each], unit) for each in ("least", "most"))
+        lines.append(f"median {shown(quantity, summary['median'], unit)}, from {least} to {most}")
         at = _scaled(quantity, mean.mean)
-        spot = Spot(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
-        spots.append(spot or Spot(at, float(row), "\n".join(lines)))
-    return tuple(spots[: style.MOST_SPOTS])
+        tooltip = Tooltip(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
+        tooltips.append(tooltip or Tooltip(at, float(row), "\n".join(lines)))
+    return tuple(tooltips[: style.MOST_TOOLTIPS])
 
 
 def described(report: StudyReport) -> str:
-    """Say what the picture shows, for those who do not see it."""
+    """Describe the figure for readers who do not see it."""
     quantity, parameter = titled(report, report.quantities[0]), swept(report)
     if parameter is not None:
         return f"Mean {quantity} along {parameter}, with 95 % confidence intervals."

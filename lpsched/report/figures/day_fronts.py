@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.bag.compare.result import along
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import Tooltip
 from lpsched.report.tables import table
 from lpsched.units import number
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Above the envelope is shaded: no schedule earns as much with as little. Nothing is solved here: the numbers
 # are given.
 #
-# Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after so many
+# Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after some
 # generations) and 5.5 (utility per energy over utility and over energy, and its peak in all three).
 ENVELOPE: Final = "no schedule is above, proved"
 PEAK: Final = "most utility per energy"
@@ -48,41 +48,41 @@ class NamedFront:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One of several pictures side by side: its title, and the fronts in it."""
+    """One of several figures side by side: its title, and the fronts in it."""
 
     title: str
     fronts: tuple[NamedFront, ...]
 
 
-def day_front_picture(result: DayFront) -> Figure:
+def day_front_figure(result: DayFront) -> Figure:
     """Draw what methods found on a day, below the envelope."""
     fronts = tuple(NamedFront(entry.name, entry.points) for entry in result.entries)
-    return populations_picture([Panel("", fronts)], result.envelope)
+    return populations_figure([Panel("", fronts)], result.envelope)
 
 
-def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
-    """Return what to tell about the points of each method in `day_front_picture`."""
+def day_front_tooltips(result: DayFront) -> tuple[Tooltip, ...]:
+    """Return the text at the points of each method in `day_front_figure`."""
     unit = _unit([point for entry in result.entries for point in entry.points], result.envelope)
-    most = max(2, style.MOST_SPOTS // max(1, len(result.entries)))
-    spots = []
+    most = max(2, style.MOST_TOOLTIPS // max(1, len(result.entries)))
+    tooltips = []
     for entry in result.entries:
         for point in (entry.points[place] for place in along(len(entry.points), most)):
             energy = point.energy_joules / unit.size
             words = f"{entry.name}: {number(energy, 5)} {unit.name}, utility {number(point.utility)}"
-            spots.append(Spot(energy, point.utility, words))
-    return tuple(spots)
+            tooltips.append(Tooltip(energy, point.utility, words))
+    return tuple(tooltips)
 
 
 def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint] = ()) -> style.Unit:
     return style.fitting(style.JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
 
 
-def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
+def populations_figure(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
     """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled."""
     with drawing_style():
         columns = min(2, len(panels))
         rows = -(-len(panels) // 2)
-        figure = style.blank_picture(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
+        figure = style.blank_figure(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
         grid = figure.subplots(rows, columns, squeeze=False)
         points = [point for panel in panels for front in panel.fronts for point in front.points]
         unit = _unit(points, envelope)
@@ -105,8 +105,8 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
         _draw_envelope(axes, envelope, unit)
     for place, front in enumerate(panel.fronts):
         if front.points:
-            spots = [(point.energy_joules / unit.size, point.utility) for point in front.points]
-            style.draw_marks(axes, front.name, spots, place)
+            dots = [(point.energy_joules / unit.size, point.utility) for point in front.points]
+            style.draw_marks(axes, front.name, dots, place)
     using = [point for point in found if point.energy_joules > 0]
     if using:
         peak = max(using, key=lambda point: point.utility / point.energy_joules)
@@ -126,7 +126,7 @@ def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Uni
 
 def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
     """Return the envelope at an energy."""
-    after = bisect_right(envelope, joules, key=lambda corner: corner.energy_joules)
+    after = bisect_right(envelope, joules, key=lambda vertex: vertex.energy_joules)
     if after in {0, len(envelope)}:
         return envelope[min(after, len(envelope) - 1)].utility
     left, right = envelope[after - 1], envelope[after]
@@ -134,15 +134,15 @@ def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
     return left.utility + share * (right.utility - left.utility)
 
 
-def peak_picture(front: NamedFront) -> Figure:
+def peak_figure(front: NamedFront) -> Figure:
     """Draw one front, and utility per energy over utility and over energy; its peak is in all three."""
     with drawing_style():
-        figure = style.blank_picture(2.9)
+        figure = style.blank_figure(2.9)
         unit = _unit(front.points)
         using = [point for point in front.points if point.energy_joules > 0]
         joules = [point.energy_joules / unit.size for point in using]
         utility = [point.utility for point in using]
-        rate = [worth / energy for worth, energy in zip(utility, joules, strict=True)]
+        rate = [value / energy for value, energy in zip(utility, joules, strict=True)]
         peak = max(range(len(using)), key=lambda place: rate[place], default=None)
         energy_label, rate_label = f"energy, {unit.name}", f"utility per {unit.name}"
         panels = (
@@ -160,10 +160,10 @@ def peak_picture(front: NamedFront) -> Figure:
         return figure
 
 
-def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
+def _mark_peak(axes: Axes, dot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
     """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
     joules, utility = peak
-    style.draw_ring(axes, spot, ms=11, zorder=5)
+    style.draw_ring(axes, dot, ms=11, zorder=5)
     if panel in "AC":
         axes.axvline(joules, color=style.INK, linewidth=0.8, linestyle="--", zorder=1)
     if panel == "A":
@@ -179,7 +179,7 @@ def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float],
 # every schedule, centred at the mean of its samples, one standard deviation wide in every direction (so it is
 # tilted where energy and utility depend on each other). Energy is divided by the least energy, utility by the
 # most utility of all, and both axes have one scale, so that a round ellipse means equal relative spread. How
-# many tasks are dropped is told by colour, and by a number at some of the ellipses.
+# many tasks are dropped is shown by colour, and by a number at some of the ellipses.
 #
 # Nothing is drawn at random here: the samples are given. Samples are painted as points of a raster inside SVG
 # and PDF files, because 10,000 circles would make them huge.
@@ -196,7 +196,7 @@ MOST_ELLIPSES: Final = 33
 NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
 LEAST_PERCENT: Final = 1e-6
 LOWEST, HIGHEST, AROUND = 2.0, 7.0, 1.45  # inches; above and below the axes
-SHADES: Final = "cividis"  # told apart by everyone, and in grey
+SHADES: Final = "cividis"  # distinguishable for all readers, and in grey
 
 
 def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
@@ -206,7 +206,7 @@ def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
     return [Text(heading), table(front.headers(), front.rows(), numbers=range(len(front.headers())))]
 
 
-def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
+def fuzzy_front_figure(fronts: Sequence[FuzzyFront]) -> Figure:
     """Draw fronts with the samples of each schedule around it."""
     with style.one_panel(4.4) as (figure, axes):
         most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
@@ -239,10 +239,10 @@ def _draw_front(axes: Axes, front: FuzzyFront, scale: float, marks: tuple[str, s
     style.draw_dots(axes, planned, square, colour, ms=4.5, mec=style.INK, mew=0.6, zorder=3, label=label)
 
 
-def variance_picture(front: FuzzyFront) -> Figure:
+def variance_figure(front: FuzzyFront) -> Figure:
     """Draw schedules as ellipses of one standard deviation, coloured by their dropped tasks.
 
-    Of many schedules, some are drawn, evenly along the front: ellipses on top of each other tell nothing.
+    Of many schedules, some are drawn, evenly along the front: ellipses on top of each other cannot be read.
     """
     with style.one_panel(HIGHEST) as (figure, axes):
         from matplotlib import colormaps  # noqa: PLC0415 - optional
@@ -307,5 +307,5 @@ def _number(axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float,
     joules, value = _means(point, front)
     arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": style.GREY, "shrinkB": 2}
     look: style.Look = {"ha": "right", "fontsize": style.SMALL_LETTERS, "color": style.INK}
-    spot, ground = (joules / unit[0], value / unit[1]), style.paper(0.1, alpha=0.7)
-    axes.annotate(text, spot, (-14, 9), textcoords="offset points", arrowprops=arrow, bbox=ground, **look)
+    dot, ground = (joules / unit[0], value / unit[1]), style.paper(0.1, alpha=0.7)
+    axes.annotate(text, dot, (-14, 9), textcoords="offset points", arrowprops=arrow, bbox=ground, **look)

@@ -10,8 +10,7 @@ from lpsched.measure.evidence import Saving, Setting
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
-from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, SMALL_LETTERS, STRIPE, WIDTH_INCHES
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import GREY, INK, MOST_TOOLTIPS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, Tooltip
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import number
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 #     shade of (a, b)  =  PD[a][b]: how much longer a takes for each core that runs b, as a share of its time
 #
 # The darker a cell, the larger its share; numbers are percentages, where there is room. Calm applications come
-# first, so that memory-intensive ones are in the lower right corner. A pair that was not measured is hatched.
+# first, so that memory-intensive ones are at the lower right. A pair that was not measured is hatched.
 MOST: Final = 60  # applications
 MOST_NUMBERED: Final = 16
 CELL_INCHES, SMALL_CELL_INCHES = 0.24, 0.14  # of a row
@@ -53,8 +52,8 @@ def degradation_map(measurements: Measurements) -> Figure:
         return figure
 
 
-def degradation_spots(measurements: Measurements) -> tuple[Spot, ...]:
-    """Return what to tell about each pair; of many, those that suffer most."""
+def degradation_tooltips(measurements: Measurements) -> tuple[Tooltip, ...]:
+    """Return the text at each pair; of many, at those with the largest slowdown."""
     shown = [each.name for each in mapped(measurements)]
     cells = [
         (share, i, j)
@@ -62,9 +61,9 @@ def degradation_spots(measurements: Measurements) -> tuple[Spot, ...]:
         for j, other in enumerate(shown)
         if (share := _share(measurements, name, other)) is not None
     ]
-    largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_SPOTS]
+    largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_TOOLTIPS]
     return tuple(
-        Spot(j + 0.5, i + 0.5, f"{shown[i]} beside {shown[j]}\n{share_text(share)} longer for each such core")
+        Tooltip(j + 0.5, i + 0.5, f"{shown[i]} beside {shown[j]}\n{share_text(share)} longer for each such core")
         for share, i, j in sorted(largest, key=lambda cell: cell[1:])
     )
 
@@ -138,7 +137,7 @@ BAR: Final = 0.36
 Static = tuple[float, float]  # joules apart and together
 
 
-def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
+def savings_figure(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
     """Draw groups of applications, each with its static energy where it is known."""
     with style.one_panel(SAVINGS_AROUND_INCHES + PAIR_INCHES * len(savings)) as (figure, axes):
         unit = _unit(savings)
@@ -173,9 +172,9 @@ def static_joules(measurements: Measurements, saving: Saving) -> Static | None:
     return measurements.idle_watts * sum(each or 0.0 for each in alone), measurements.idle_watts * together
 
 
-def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) -> tuple[Spot, ...]:
+def savings_tooltips(savings: Sequence[Saving], static: Sequence[Static | None]) -> tuple[Tooltip, ...]:
     """Return what each pair of bars says when it is pointed at."""
-    unit, spots = _unit(savings), []
+    unit, tooltips = _unit(savings), []
     for row, (each, part) in enumerate(zip(savings, static, strict=True)):
         lines = [
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
@@ -186,8 +185,8 @@ def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) ->
             lines.append(f"static: {_joules(part[0])} apart, {_joules(part[1])} together")
         if each.joules_predicted is not None:
             lines.append(f"predicted: {_joules(each.joules_predicted)}, off {share_text(prediction_error(each))}")
-        spots.append(Spot(each.joules_together / unit.size, row + BAR / 2, "\n".join(lines)))
-    return tuple(spots)
+        tooltips.append(Tooltip(each.joules_together / unit.size, row + BAR / 2, "\n".join(lines)))
+    return tuple(tooltips)
 
 
 def _unit(savings: Sequence[Saving]) -> style.Unit:
@@ -213,8 +212,8 @@ def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: sty
         look: style.Look = {"color": light, "hatch": "////", "edgecolor": "white", "linewidth": 0.0}
         axes.barh(y, whole - still, left=still, height=BAR * 0.92, label=f"{word}: dynamic", **look)
     if saving.joules_predicted is not None:
-        spot = saving.joules_predicted / unit.size, row + BAR / 2
-        style.draw_dots(axes, [spot], "D", style.INK, ms=4, mec="white", mew=0.6, label="together, predicted")
+        dot = saving.joules_predicted / unit.size, row + BAR / 2
+        style.draw_dots(axes, [dot], "D", style.INK, ms=4, mec="white", mew=0.6, label="together, predicted")
     saved = f"{share_text(abs(saving.share_saved))} {'saved' if saving.share_saved >= 0 else 'more'}"
     end = max(together, (saving.joules_predicted or 0.0) / unit.size)
     style.write_beside(axes, f"{number(together, 3)} {unit.name}, {saved}", (end, row + BAR / 2), 6)

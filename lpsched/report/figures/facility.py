@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
 from lpsched.units import number
 
@@ -43,7 +43,7 @@ def shown_nodes(facility: Facility, allocation: CoreAllocation) -> tuple[int, ..
 
 
 def _chosen(facility: Facility, allocation: CoreAllocation, kind: int) -> tuple[int, ...]:
-    """Return the nodes of a type, the most telling first."""
+    """Return the nodes of a type, the most informative first."""
     ranked = []
     for v in (v for v, j in enumerate(facility.nodes) if j == kind):
         names = shown_types(allocation.nodes[v])
@@ -84,18 +84,18 @@ LEAST_ROOM: Final = 0.13  # inches of a bar, for a number of two digits
 LEGEND_ROW_INCHES: Final = 0.17
 
 
-def core_shares_picture(
+def core_shares_figure(
     facility: Facility, allocations: Mapping[str, CoreAllocation], *, nodes: Sequence[int] | None = None
 ) -> Figure:
     """Draw the core shares of some allocations, by their titles, one below the other, on the same nodes.
 
-    Nodes are places in the file; if not given, those that tell the most of the first allocation.
+    Nodes are places in the file; if not given, the most informative of the first allocation.
     """
     nodes = nodes if nodes is not None else shown_nodes(facility, next(iter(allocations.values())))
     with drawing_style():
         marks = style.task_marks(facility)
         legend = shares_legend(allocations.values(), nodes, marks)
-        figure = style.blank_picture(2.1 * len(allocations) + 0.2 + _legend_inches(legend))
+        figure = style.blank_figure(2.1 * len(allocations) + 0.2 + _legend_inches(legend))
         all_axes = figure.subplots(len(allocations), 1, squeeze=False)[:, 0]
         for axes, (title, allocation) in zip(all_axes, allocations.items(), strict=True):
             draw_core_shares(axes, facility, allocation, nodes, marks)
@@ -111,7 +111,7 @@ def draw_core_shares(
     nodes: Sequence[int],
     marks: Mapping[str, style.TaskMark],
 ) -> None:
-    """Draw the bars of some nodes into a part of a picture."""
+    """Draw the bars of some nodes into a part of a figure."""
     places, labels, end = [], [], 0.0
     for v in nodes:
         kind = facility.node_types[facility.nodes[v]]
@@ -128,7 +128,7 @@ def draw_core_shares(
     axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
-    spare = max(0.0, LEAST_CORES - end) / 2  # a lone core shall not be as broad as the picture
+    spare = max(0.0, LEAST_CORES - end) / 2  # a lone core shall not be as broad as the figure
     axes.set(xlim=(-0.5 - GAP / 2 - spare, end - 0.5 - GAP / 2 + spare), ylim=(0.0, 1.0))
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25", "50", "75", "100"])
     axes.set_ylabel("time of a core, %")
@@ -272,7 +272,7 @@ PARTS: Final = (  # of a bar: name, colour, hatch
     ("cooling", style.RULE, r"\\\\"),
 )
 MOST_TYPES: Final = 8  # node types in rows of their own
-KILO: Final = 1e4  # watts, from which they are told in kilowatts
+KILO: Final = 1e4  # watts, from which they are written in kilowatts
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +328,7 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=style.SMALL_LETTERS)
 
 
-# The room in one picture: how warm the nodes are, where the power goes, and what the cores run.
+# The room in one figure: how warm the nodes are, where the power goes, and what the cores run.
 #
 #     top      the air that each node draws in, in the order of the file, below its redline; beside it the air
 #              that each CRAC unit blows out, within its range
@@ -346,16 +346,20 @@ class Measured(Protocol):
     def node_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
     @property
     def cooling_watts(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def crac_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def heat_removed_watts(self) -> Sequence[float]: ...  # noqa: D102
 
 
-def room_picture(facility: Facility, measured: Measured, cores: CoreAllocation) -> Figure:
+def room_figure(facility: Facility, measured: Measured, cores: CoreAllocation) -> Figure:
     """Draw the room of an allocation core by core; its outlet temperatures are those of the room."""
     with drawing_style():
         marks, nodes = style.task_marks(facility), shown_nodes(facility, cores)
         legend = shares_legend([cores], nodes, marks)
         rows = power_rows(facility, measured.node_watts, measured.cooling_watts)
         heights = [2.3, 0.6 + 0.22 * len(rows), 2.2]
-        figure = style.blank_picture(sum(heights) + 0.4 + _legend_inches(legend))
+        figure = style.blank_figure(sum(heights) + 0.4 + _legend_inches(legend))
         grid = figure.add_gridspec(3, 2, height_ratios=heights, width_ratios=[5.5, 1.0])
         inlets = figure.add_subplot(grid[0, 0])
         draw_outlets(figure.add_subplot(grid[0, 1], sharey=inlets), facility, cores.outlets_celsius)
@@ -387,7 +391,7 @@ class MethodReward:
     plain: Estimate | None = None  # RR
 
 
-def reward_bars_picture(methods: Sequence[MethodReward], *, bound: Estimate | None = None) -> Figure:
+def reward_bars_figure(methods: Sequence[MethodReward], *, bound: Estimate | None = None) -> Figure:
     """Draw what methods earn as bars, and the bound (of the co-located reward rate) as a line."""
     with style.one_panel(3.4) as (figure, axes):
         half = METHOD_BAR / 2

@@ -1,7 +1,7 @@
 """The exact front of energy and makespan as a line, what methods found above it as marks, and machines along it.
 
 Below the line is shaded: a half-plane for each of its edges proves that no schedule is there. The height of
-a mark above the line is its distance; our own schedules are dots near the corners of the line. Nothing is
+a mark above the line is its distance; our own schedules are dots near the vertices of the line. Nothing is
 solved here: the numbers are given.
 
 Source: Friese, thesis of 2015, figures 6.2 and 6.3, without the exact front.
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
 from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint, along
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import Tooltip
 from lpsched.units import lower_text, number
 
 if TYPE_CHECKING:
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
 
 WORDS: Final = 0.12  # of the height, for the words below the front
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
-Spots = list[tuple[float, float]]
+Dots = list[tuple[float, float]]
 
 
 class Frame:
-    """The units of a picture of a front, and where its axes end, with room for some more points."""
+    """The units of a figure of a front, and where its axes end, with room for some more points."""
 
     def __init__(self, result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> None:
         exact = exact_of(result)
         points = [*exact.vertices, *(point for point in exact.measured if point is not None), *also]
         if isinstance(result, FrontComparison):
             points += [point for entry in result.entries for point in entry.points]
-        self.joules = style.fitting(style.JOULES, max(point.energy_joules for point in points))
+        self.joules = style.fitting(style.ENERGIES, max(point.energy_joules for point in points))
         self.seconds = style.fitting(style.SECONDS, max(point.makespan_seconds for point in points))
-        self.all = self.spots(points)
+        self.all = self.dots(points)
 
-    def spots(self, points: Sequence[Point]) -> Spots:
-        """Return points in the picture's units."""
+    def dots(self, points: Sequence[Point]) -> Dots:
+        """Return points in the figure's units."""
         return [(each.energy_joules / self.joules.size, each.makespan_seconds / self.seconds.size) for each in points]
 
     def words(self, point: Point, *, proved: bool = False) -> str:
-        """Return a point in the picture's units; one that bounds schedules from below is rounded down."""
+        """Return a point in the figure's units; one that bounds schedules from below is rounded down."""
         joules, seconds = (
-            lower_text(each, 5) if proved else number(each, 5)
+            lower_text(each) if proved else number(each)
             for each in (point.energy_joules / self.joules.size, point.makespan_seconds / self.seconds.size)
         )
         return f"{joules} {self.joules.name}, {seconds} {self.seconds.name}"
@@ -77,7 +77,7 @@ class Frame:
         axes.set(xlabel=f"energy, {self.joules.name}", ylabel=f"makespan, {self.seconds.name}")
 
 
-def front_picture(
+def front_figure(
     result: FrontResult | FrontComparison, *, chosen: Point | None = None, also: Sequence[Point] = ()
 ) -> Figure:
     """Draw the exact front, our schedules, and what other methods found.
@@ -88,21 +88,23 @@ def front_picture(
         frame = draw_front(axes, result, [*also, *([] if chosen is None else [chosen])])
         if chosen is not None:
             look: style.Look = {"ms": 13, "mec": style.INK, "mew": 0.7, "zorder": 6, "label": "the answer"}
-            style.draw_dots(axes, frame.spots([chosen]), "*", style.VERMILION, **look)
+            style.draw_dots(axes, frame.dots([chosen]), "*", style.VERMILION, **look)
         style.legend_above(figure, axes)
         return figure
 
 
-def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> tuple[Spot, ...]:
-    """Return what to tell about the corners of the front, our schedules and the points of other methods."""
+def front_tooltips(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> tuple[Tooltip, ...]:
+    """Return the text at the vertices of the front, at our schedules and at the points of other methods."""
     exact, frame = exact_of(result), Frame(result, also)
-    named = [("corner of the linear program", exact.vertices)]
+    named = [("vertex of the linear program", exact.vertices)]
     named.append(("our schedule", tuple(point for point in exact.measured if point is not None)))
     named += [(entry.name, entry.points) for entry in _others(result)]
     return tuple(
-        Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}")
+        Tooltip(
+            *frame.dots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}"
+        )
         for name, points in named
-        for place in along(len(points), max(2, style.MOST_SPOTS // len(named)))
+        for place in along(len(points), max(2, style.MOST_TOOLTIPS // len(named)))
     )
 
 
@@ -121,16 +123,16 @@ def draw_front(axes: Axes, result: FrontResult | FrontComparison, also: Sequence
     """Draw a front into some axes, with room for some more points, and return its frame."""
     exact, frame = exact_of(result), Frame(result, also)
     frame.set(axes)
-    _draw_exact(axes, frame.spots(exact.vertices))
-    measured = frame.spots([point for point in exact.measured if point is not None])
+    _draw_exact(axes, frame.dots(exact.vertices))
+    measured = frame.dots([point for point in exact.measured if point is not None])
     look = {"ms": 3.5, "mfc": "white", "mec": style.OURS, "zorder": 4, "label": "our schedules"}
     style.draw_dots(axes, measured, "o", None, **look)
     for place, entry in enumerate(_others(result)):
-        style.draw_marks(axes, entry.name, frame.spots(entry.points), place)
+        style.draw_marks(axes, entry.name, frame.dots(entry.points), place)
     return frame
 
 
-def _draw_exact(axes: Axes, vertices: Spots) -> None:
+def _draw_exact(axes: Axes, vertices: Dots) -> None:
     """Draw the chain, its ends straight up and to the right, and shade what is below and left of it."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     xs = [vertices[0][0], *(x for x, _ in vertices), right]
@@ -198,7 +200,7 @@ class MachineRow:
 # have one scale, so that heights can be compared.
 #
 # Source: Friese, thesis of 2015, figures 6.6 to 6.8 (by machine type), 6.4 and 6.5 (falling).
-MOST_NAMES: Final = 12  # of machine types below the picture
+MOST_NAMES: Final = 12  # of machine types below the figure
 SLOT: Final = 0.86  # of the room of a machine type that its machines take
 FRONT_INCHES, ROW_INCHES, NAMES_INCHES = 2.6, 1.05, 0.9
 
@@ -221,12 +223,12 @@ class _Kind:
         return [(load.machines, self.number_of(load) / self.unit.size) for load in loads]
 
 
-def machine_picture(
+def machine_figure(
     result: FrontResult | FrontComparison, points: Sequence[MachinePoint], *, falling: bool = False
 ) -> Figure:
     """Draw the loads of all machines at points of a front, by machine type or all in falling order."""
     with drawing_style():
-        figure = style.blank_picture(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
+        figure = style.blank_figure(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
         heights = [FRONT_INCHES / ROW_INCHES, *(1.0 for _ in points)]
         grid = figure.add_gridspec(len(points) + 1, 2, height_ratios=heights)
         top = figure.add_subplot(grid[0, :])
@@ -254,7 +256,7 @@ def _kinds(points: Sequence[MachinePoint]) -> tuple[_Kind, _Kind]:
     joules = _Kind("energy of each machine", style.ORANGE, one, lambda load: load.energy_joules or 0.0)
     return (
         replace(seconds, unit=style.fitting(style.SECONDS, seconds.highest(points))),
-        replace(joules, unit=style.fitting(style.JOULES, joules.highest(points))),
+        replace(joules, unit=style.fitting(style.ENERGIES, joules.highest(points))),
     )
 
 
@@ -306,7 +308,7 @@ def _draw_row(axes: Axes, row: MachineRow, colour: str, *, bars: bool) -> None:
 
 def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:
     """Mark the points on the front with their letters."""
-    for each, spot in zip(points, frame.spots([each.point for each in points]), strict=True):
-        axes.plot(*spot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=style.INK, zorder=5)
+    for each, dot in zip(points, frame.dots([each.point for each in points]), strict=True):
+        axes.plot(*dot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=style.INK, zorder=5)
         look: style.Look = {"fontweight": "bold", "fontsize": 9, "bbox": style.paper(0.1, alpha=0.8), "zorder": 6}
-        axes.annotate(each.letter, spot, (7, 5), textcoords="offset points", **look)
+        axes.annotate(each.letter, dot, (7, 5), textcoords="offset points", **look)

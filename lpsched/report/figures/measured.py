@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.measure.evidence import COMPANIONS
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import Tooltip
 from lpsched.report.measured_tables import at_clock, in_words, with_half
 from lpsched.units import number
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from lpsched.measure.evidence import Measured, Spread
 
 
-# What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
+# What stands side by side in a figure of an application: runs alone, and beside co-running applications of each kind.
 #
-# Companions are told apart by their memory classes, as in "beside 2 x I, III", so that what an application
+# Co-runners are distinguished by their memory classes, as in "beside 2 x I, III", so that what an application
 # suffers from shows; where not all have a class, by their names, and where that makes too many kinds, by how
 # many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
 # the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 Quantity = Literal["misses_per_instruction", "seconds", "joules"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("misses_per_instruction", "seconds", "joules")
 ALONE: Final = "alone"
-MOST_SERIES: Final = 12  # of a picture; more cannot be told apart
+MOST_SERIES: Final = 12  # of a figure; more cannot be distinguished
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Settings of one application, whose companions are of one kind."""
+    """Settings of one application, whose co-runners are of one kind."""
 
     label: str  # what runs beside it, in words
     together: int  # how many run at once: 1 is alone
@@ -83,7 +83,7 @@ def series_of(measurements: Measurements, application: str) -> tuple[Series, ...
 
 
 def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
-    """Return in words what kind companions are: none, one, more, and of equally many the calm ones first."""
+    """Return in words what kind the co-runners are: none, one, more, and of equally many the calm ones first."""
     classes = {each.name: each.memory_class for each in measurements.applications}
     beside = {each.setting.beside for each in _together(measurements)}
     names = {name for several in beside for name in several} - set(COMPANIONS)
@@ -121,7 +121,7 @@ def _label(kind: Iterable[str]) -> str:
 
 
 def _count(beside: Sequence[str]) -> str:
-    """Return how many companions there are.
+    """Return how many co-runners there are.
 
     >>> _count(()), _count(("a",)), _count(("a", "b"))
     ('alone', 'beside another', 'beside 2 others')
@@ -156,7 +156,7 @@ ROW_INCHES, LEGEND_INCHES = 1.7, 0.6
 BAR_INCHES, AROUND_INCHES = 0.17, 0.6  # the second of a row of bars: its name and numbers
 FEW_CLOCKS: Final = 5  # then each has a tick
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
-LONGEST: Final = 40  # letters of an application or its companions
+LONGEST: Final = 40  # letters of an application or its co-runners
 APART: Final = 0.35  # of the distance between clocks, for the marks of one
 
 
@@ -195,7 +195,7 @@ def panels_of(
 
 
 def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
-    """Return an application as a picture names it, with its memory class.
+    """Return an application as a figure names it, with its memory class.
 
     >>> from lpsched.measure.measurements import MeasuredApplication
     >>> titled(MeasuredApplication("canneal", ("run",), memory_class="III"))
@@ -205,9 +205,9 @@ def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
     return f"{style.lettered(application.name, longest)}{style.lettered(memory_class)}"
 
 
-def lines_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
+def lines_figure(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
     """Draw along the clocks."""
-    figure = style.blank_picture(LEGEND_INCHES + ROW_INCHES * len(rows))
+    figure = style.blank_figure(LEGEND_INCHES + ROW_INCHES * len(rows))
     grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
     marks = {label: place for place, label in enumerate(dict.fromkeys(labels_of(measurements).values()))}
     for row, panels in enumerate(rows):
@@ -246,10 +246,10 @@ def _colour(series: Series) -> str:
     return LEVELS[min(series.together, len(LEVELS)) - 1]
 
 
-def bars_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
-    """Draw a bar for each kind of companions."""
+def bars_figure(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Draw a bar for each kind of co-runners."""
     heights = [AROUND_INCHES + BAR_INCHES * len(panels[0].series) for panels in rows]
-    figure = style.blank_picture(sum(heights))
+    figure = style.blank_figure(sum(heights))
     grid = figure.subplots(len(rows), len(rows[0]), squeeze=False, height_ratios=heights)
     for row, panels in enumerate(rows):
         for column, (axes, panel) in enumerate(zip(grid[row], panels, strict=True)):
@@ -277,42 +277,42 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
 # Applications alone and together: memory intensity, time and energy, after figures 8.1 to 8.4 of the thesis.
 #
 # A row of panels for each application. Where clocks were set, they are the x axis, and every kind of
-# companions is a line of marks; else every kind is a bar. The colour says how many run at once: one, two or
+# co-runners is a line of marks; else every kind is a bar. The colour says how many run at once: one, two or
 # more; marks and words say beside whom. Energy is that of everything the meter sees until the application has
-# ended, and so that of its companions, too. What was not measured has no panel.
+# ended, and so that of its co-runners, too. What was not measured has no panel.
 #
 # Source: Friese, thesis of 2015, section 8.5.
-MOST_APPLICATIONS: Final = 12  # in one picture
+MOST_APPLICATIONS: Final = 12  # in one figure
 NOTHING: Final = "the file has no setting to draw"
 
 
-def measure_picture(measurements: Measurements, application: str | None = None) -> Figure:
-    """Draw one application, or all; of many, those that companions slow most."""
+def measure_figure(measurements: Measurements, application: str | None = None) -> Figure:
+    """Draw one application, or all; of many, those that co-runners slow most."""
     with drawing_style():
         rows = _rows(measurements, application)
         if not rows:
-            figure = style.blank_picture(1.0)
+            figure = style.blank_figure(1.0)
             figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
             return figure
-        return (lines_picture if has_clocks(measurements) else bars_picture)(measurements, rows)
+        return (lines_figure if has_clocks(measurements) else bars_figure)(measurements, rows)
 
 
-def measure_spots(measurements: Measurements, application: str | None = None) -> tuple[Spot, ...]:
-    """Return what each mark of the picture says when it is pointed at."""
+def measure_tooltips(measurements: Measurements, application: str | None = None) -> tuple[Tooltip, ...]:
+    """Return what each mark of the figure says when it is pointed at."""
     clocks = has_clocks(measurements)
     panels = [panel for row in _rows(measurements, application) for panel in row]
-    spots = []
+    dots = []
     for axes, panel in enumerate(panels):
         for series, mhz, point in panel.points(measurements):
             value = point.mean / panel.unit.size
             bar = value, float(panel.series.index(series))
             x, y = (panel.across(measurements, series, mhz), value) if clocks else bar
-            spots.append(Spot(x, y, point.words, axes))
-    return tuple(spots[: style.MOST_SPOTS])
+            dots.append(Tooltip(x, y, point.words, axes))
+    return tuple(dots[: style.MOST_TOOLTIPS])
 
 
 def drawn_applications(measurements: Measurements, most: int = MOST_APPLICATIONS) -> tuple[MeasuredApplication, ...]:
-    """Return the applications that are drawn; of many, those that companions slow most."""
+    """Return the applications that are drawn; of many, those that co-runners slow most."""
     slowed = {each.name: _slowed(series_of(measurements, each.name)) for each in measurements.applications}
     known = [each for each in measurements.applications if slowed[each.name]]
     chosen = sorted(known, key=lambda each: -slowed[each.name])[:most]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.compare.result import along
 from lpsched.report.figures import style
-from lpsched.report.html.page import Spot
-from lpsched.units import number, upper_text
+from lpsched.report.figures.style import Tooltip
+from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,23 +22,23 @@ if TYPE_CHECKING:
     from lpsched.bag.pricing.result import ElectricityNeed, MachineNeed, PriceCurve, PricePiece, Sensitivity
 
 
-# Bands behind a curve that say what is best: not to run, to run at a loss, or to run for profit.
+# Bands behind a curve: best not to run, at a loss, or profitable.
 #
 # Each has a pale shade, a hatch where it is not to run, and its words where there is room for them: flat in a
 # broad band, upright in a narrow one.
 BANDS: Final = {  # the regime: its words, its shade, its hatch
-    "do-not-run": ("do not run", "#fae3d6", "//"),
-    "loss": ("run at a loss", "#fdf3cf", ""),
-    "profit": ("run for profit", "#ffffff", ""),
+    "do-not-run": ("best not to run", "#fae3d6", "//"),
+    "loss": ("at a loss", "#fdf3cf", ""),
+    "profit": ("profitable", "#ffffff", ""),
 }
 UPRIGHT, FLAT = 0.035, 0.28  # of the width, from which on a band has words, and from which on they lie flat
 
 
-def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> None:
+def draw_bands(axes: Axes, segments: Iterable[tuple[str, float, float]]) -> None:
     """Draw bands behind what is drawn: each regime, where it begins and where it ends, from left to right."""
     left, right = axes.get_xlim()
     joined: dict[str, list[float]] = {}
-    for regime, *ends in stretches:
+    for regime, *ends in segments:
         joined.setdefault(regime, []).extend(ends)
     for regime, ends in joined.items():
         start, stop = max(left, ends[0]), min(right, ends[-1])
@@ -53,16 +52,15 @@ def draw_bands(axes: Axes, stretches: Iterable[tuple[str, float, float]]) -> Non
                 axes.annotate(words, at, xycoords=across, ha="center", va="top", **style.ASIDE, **look, zorder=5)
 
 
-# The most profit at every price: the bound as a line, our schedules below it, and where running pays.
+# The most profit at every price: the bound as a line, verified schedules below it, and where running pays.
 #
-#     ratio   the price as a multiple of what the least energy of the bag costs; the price itself where that
-#             costs nothing
-#     bound   convex and made of straight pieces; a dot where one piece ends and the next begins
-#     value   what the best schedule of each piece earns: a line within the piece, a ring where it begins
+#     bound   convex and made of straight segments; a dot at each breakpoint
+#     value   what the best schedule of each segment earns: a line within the segment
+#     ratio   above: the price as a multiple of what the least energy of the bag costs, where that costs anything
 #
-# Bands behind the lines say what is best by the bound: not to run, to run at a loss, or to run for profit. If
-# the prices at which that changes are only a small part of all, they have a panel of their own beside the
-# whole. A piece without an end is drawn as far as the curve's sampled points go.
+# Bands behind the lines are the regimes by the bound. If the prices at which that changes are only a small part of
+# all, they have a panel of their own beside the whole. A segment without an end is drawn as far as the curve's
+# sampled points go.
 #
 # Source: Tarplee, Maciejewski and Siegel (2014), section V, where the ratio is swept in steps.
 INCHES: Final = 3.6
@@ -74,151 +72,127 @@ ROOM: Final = 0.05  # of the height, below and above
 Line = tuple[list[float], list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Along:
-    """The horizontal axis: profit ratios, or prices where energy costs nothing."""
-
-    currency: str
-    gamma: float | None  # the price at the ratio 1
-
-    def place(self, price: float) -> float:
-        """Return where a price is drawn."""
-        return price if self.gamma is None else price / self.gamma
-
-    @property
-    def label(self) -> str:
-        """What the axis shows."""
-        return f"price, {style.lettered(self.currency)}" if self.gamma is None else "profit ratio"
-
-    def words(self, price: float) -> str:
-        """Return a price in words, with its ratio if there is one."""
-        plain = f"{number(price, 4)} {self.currency}"
-        return plain if self.gamma is None else f"{number(self.place(price), 4)} ({plain})"
+def currency_of(curve: PriceCurve) -> str:
+    """Return what money is counted in."""
+    return curve.unit.removesuffix("/hour")
 
 
-def along_of(curve: PriceCurve) -> Along:
-    """Return the axis of a curve."""
+def ratio_of(curve: PriceCurve) -> float | None:
+    """Return the price at the profit ratio 1; `None` where energy costs nothing."""
     known = (
         (price, ratio)
         for piece in curve.pieces
         for price, ratio in ((piece.from_price, piece.from_ratio), (piece.to_price, piece.to_ratio))
     )
-    gamma = next((price / ratio for price, ratio in known if price and ratio), None)
-    return Along(curve.unit.removesuffix("/hour"), gamma)
+    return next((price / ratio for price, ratio in known if price and ratio), None)
 
 
-def price_picture(curve: PriceCurve) -> Figure:
-    """Draw the most profit over the profit ratio, or over the price where energy costs nothing.
+def price_figure(curve: PriceCurve, today: float | None = None) -> Figure:
+    """Draw the most profit over the price; `today` is the price now, if there is one.
 
     The first axes of the figure show the whole curve; the second, if any, the prices at which what is best
     changes.
     """
-    return style.stacked((INCHES, lambda figure: draw_price(figure, curve)))
+    return style.stacked((INCHES, lambda figure: draw_price(figure, curve, today)))
 
 
-def draw_price(figure: Figure | SubFigure, curve: PriceCurve) -> None:
-    """Draw the curve into a picture or a part of one."""
-    axis = along_of(curve)
-    near = _near(curve, axis)
+def draw_price(figure: Figure | SubFigure, curve: PriceCurve, today: float | None = None) -> None:
+    """Draw the curve into a figure or a part of one."""
+    near = _near(curve, today)
     panels = figure.add_gridspec(1, 1 if near is None else 2)
     several = [figure.add_subplot(panels[0, -1])]
-    _draw(several[0], curve, axis, _whole(curve, axis))
+    _draw(several[0], curve, _whole(curve, today), today)
     if near is not None:
         several.append(figure.add_subplot(panels[0, 0]))
-        _draw(several[1], curve, axis, near)
+        _draw(several[1], curve, near, today)
         several[0].set(title="The whole curve", ylabel="")
-        several[1].set_title("Where it begins to pay")
+        several[1].set_title("Near the break-even price")
     style.legend_above(figure, *reversed(several))
 
 
-def price_spots(curve: PriceCurve) -> tuple[Spot, ...]:
-    """Return what to tell about the beginning of each piece, in both panels."""
-    axis = along_of(curve)
-    panels = [(0, _whole(curve, axis)), *([] if (near := _near(curve, axis)) is None else [(1, near)])]
-    found: list[Spot] = []
+def price_tooltips(curve: PriceCurve, today: float | None = None) -> tuple[Tooltip, ...]:
+    """Return the text at each breakpoint, in both panels."""
+    panels = [(0, _whole(curve, today)), *([] if (near := _near(curve, today)) is None else [(1, near)])]
+    found: list[Tooltip] = []
     for panel, (low, high) in panels:
-        inside = [piece for piece in curve.pieces if low <= axis.place(piece.from_price) <= high]
-        few = (inside[place] for place in along(len(inside), style.MOST_SPOTS // len(panels)))
-        found += [
-            Spot(axis.place(each.from_price), each.bound_at_from, _words(curve, axis, each), panel) for each in few
-        ]
+        inside = [piece for piece in curve.pieces if low <= piece.from_price <= high]
+        few = (inside[place] for place in along(len(inside), style.MOST_TOOLTIPS // len(panels)))
+        found += [Tooltip(each.from_price, each.bound_at_from, _words(curve, each), panel) for each in few]
     return tuple(found)
 
 
-def _words(curve: PriceCurve, axis: Along, piece: PricePiece) -> str:
-    """Return the beginning of a piece in a sentence."""
-    name = "price" if axis.gamma is None else "profit ratio"
+def _words(curve: PriceCurve, piece: PricePiece) -> str:
+    """Return a breakpoint in a sentence."""
     value = "no schedule is known"
     if piece.value_at_from is not None:
-        value = f"a schedule earns {number(piece.value_at_from, 5)} {curve.unit}"
+        value = f"a schedule earns {number(piece.value_at_from)} {curve.unit}"
     largest = max(abs(each.bound_at_from) for each in curve.pieces)
-    bound = f"at most {upper_text(piece.bound_at_from, 5, largest=largest)} {curve.unit}"
+    bound = f"at most {upper_text(piece.bound_at_from, largest=largest)} {curve.unit}"
     earns = piece.value_at_from is not None and piece.value_at_from > 0  # only then it is to run for profit
     proved = BANDS[piece.regime][0] if earns or piece.regime == "do-not-run" else UNSURE[piece.regime]
-    return f"{name} {axis.words(piece.from_price)}: {proved}; {bound}, {value}"
+    ratio = "" if piece.from_ratio is None else f" (profit ratio {number(piece.from_ratio)})"
+    return f"price {number(piece.from_price)} {currency_of(curve)}{ratio}: {proved}; {bound}, {value}"
 
 
-def _whole(curve: PriceCurve, axis: Along) -> tuple[float, float]:
-    """Return where the curve begins and ends."""
-    prices = [curve.pieces[0].from_price, *(point.price for point in curve.points)]
+def _whole(curve: PriceCurve, today: float | None) -> tuple[float, float]:
+    """Return where the curve begins and ends; today's price is on it."""
+    prices = [curve.pieces[0].from_price, *(point.price for point in curve.points), *([today] if today else [])]
     prices += [price for piece in curve.pieces for price in (piece.from_price, piece.to_price) if price]
-    low, high = axis.place(min(prices)), axis.place(max(prices))
+    low, high = min(prices), max(prices)
     return low, high if high > low else low + 1.0
 
 
-def _near(curve: PriceCurve, axis: Along) -> tuple[float, float] | None:
+def _near(curve: PriceCurve, today: float | None) -> tuple[float, float] | None:
     """Return the prices about which what is best changes, if they are a small part of all."""
     changes = [after.from_price for after in curve.pieces if after.regime is not curve.pieces[0].regime][:1]
     changes += [] if curve.break_even_price is None else [curve.break_even_price]
     if not changes:
         return None
-    (low, high), even = _whole(curve, axis), axis.place(max(changes))
-    first, last = axis.place(min(changes)) - AROUND * even, even * (1.0 + 2.0 * AROUND)
-    first, last = max(low, first), min(high, last)
+    (low, high), even = _whole(curve, today), max(changes)
+    first, last = max(low, min(changes) - AROUND * even), min(high, even * (1.0 + 2.0 * AROUND))
     return (first, last) if 0.0 < last - first < NARROW * (high - low) else None
 
 
-def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float]) -> None:
+def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], today: float | None) -> None:
     """Draw one panel: bands, changes, bound, schedules."""
     low, high = ends
     seen = [
         piece
         for piece in curve.pieces
-        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
+        if piece.from_price <= high and (piece.to_price is None or piece.to_price >= low)
     ]
     pieces = [seen[place] for place in along(len(seen), MOST_PIECES)]
-    bound, value = _bound_line(curve, axis, pieces), _value_line(curve, axis, pieces)
+    bound, value = _bound_line(curve, pieces), _value_line(curve, pieces)
     axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
     few = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
-    dots = [(axis.place(piece.from_price), piece.bound_at_from) for piece in few if piece.from_price > 0]
+    dots = [(piece.from_price, piece.bound_at_from) for piece in few if piece.from_price > 0]
     if dots:
-        words = "another way to run is best from here"
-        style.draw_dots(axes, dots, "o", style.BLUE, ms=2.6, zorder=3, label=words)
-    axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="our schedules")
+        style.draw_dots(axes, dots, "o", style.BLUE, ms=2.6, zorder=3, label="breakpoint")
+    axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="verified schedules")
     _set_ends(axes, ends, [bound, value])
-    _draw_changes(axes, curve, axis)
-    starts = [axis.place(piece.from_price) for piece in curve.pieces]
-    stops = [math.inf if piece.to_price is None else axis.place(piece.to_price) for piece in curve.pieces]
-    draw_bands(axes, zip((piece.regime for piece in curve.pieces), starts, stops, strict=True))
+    _draw_changes(axes, curve, today)
+    stops = [math.inf if piece.to_price is None else piece.to_price for piece in curve.pieces]
+    draw_bands(axes, [(each.regime, each.from_price, stop) for each, stop in zip(curve.pieces, stops, strict=True)])
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
-    axes.set(xlabel=axis.label, ylabel=f"profit, {style.lettered(curve.unit)}")
-    if axis.gamma is not None:
-        _add_prices(axes, axis, axis.gamma)
+    axes.set(xlabel=f"price, {style.lettered(currency_of(curve))}", ylabel=f"profit, {style.lettered(curve.unit)}")
+    gamma = ratio_of(curve)
+    if gamma is not None:
+        _add_ratios(axes, gamma)
 
 
-def _bound_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) -> Line:
+def _bound_line(curve: PriceCurve, pieces: Sequence[PricePiece]) -> Line:
     """Return the bound: convex, so that the line between any two of its points bounds what is between."""
-    spots = [(piece.from_price, piece.bound_at_from) for piece in pieces]
+    dots = [(piece.from_price, piece.bound_at_from) for piece in pieces]
     last = pieces[-1]
     if last.to_price is not None and last.bound_at_to is not None:
-        spots.append((last.to_price, last.bound_at_to))
+        dots.append((last.to_price, last.bound_at_to))
     else:
-        spots += [(point.price, point.bound) for point in curve.points if point.price > last.from_price]
-    return [axis.place(price) for price, _ in spots], [money for _, money in spots]
+        dots += [(point.price, point.bound) for point in curve.points if point.price > last.from_price]
+    return [price for price, _ in dots], [money for _, money in dots]
 
 
-def _value_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) -> Line:
-    """Return what the schedules earn: a stroke for each piece, with a gap between two."""
+def _value_line(curve: PriceCurve, pieces: Sequence[PricePiece]) -> Line:
+    """Return what the schedules earn: a stroke for each segment, with a gap between two."""
     places: list[float] = []
     money: list[float] = []
     for piece in pieces:
@@ -226,21 +200,24 @@ def _value_line(curve: PriceCurve, axis: Along, pieces: Sequence[PricePiece]) ->
         if piece.to_price is None:
             ends += [(point.price, point.value) for point in curve.points if point.price > piece.from_price]
         known = [(price, value) for price, value in ends if price is not None and value is not None]
-        places += [*(axis.place(price) for price, _ in known), math.nan]
+        places += [*(price for price, _ in known), math.nan]
         money += [*(value for _, value in known), math.nan]
     return places, money
 
 
-def _draw_changes(axes: Axes, curve: PriceCurve, axis: Along) -> None:
-    """Draw the two prices that matter most."""
+def _draw_changes(axes: Axes, curve: PriceCurve, today: float | None) -> None:
+    """Draw the prices that matter most."""
+    currency = style.lettered(currency_of(curve))
     changes = (
-        ("least price to run", curve.least_price_to_run, ":"),
-        ("the bound breaks even", curve.break_even_price, "--"),
+        ("best not to run up to (proved)", curve.least_price_to_run, lower_text, ":"),
+        ("break-even price at least (proved)", curve.break_even_price, lower_text, "--"),
+        ("today's price", today, number, "-"),
     )
-    for name, price, line in changes:
+    for name, price, text, line in changes:
         if price is not None:
-            label = f"{name}: {style.lettered(axis.words(price), 40)}"
-            axes.axvline(axis.place(price), color=style.INK, linewidth=1.0, linestyle=line, zorder=2, label=label)
+            label = f"{name}: {text(price)} {currency}"
+            look: style.Look = {"color": style.RED if price is today else style.INK, "linestyle": line}
+            axes.axvline(price, linewidth=1.0, zorder=2, label=label, **look)
 
 
 def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> None:
@@ -256,17 +233,17 @@ def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> N
 
 def _height(line: Line, place: float) -> float | None:
     """Return a line's height at a place, or none where it is not."""
-    spots = list(zip(*line, strict=True))
-    for (left, low), (right, high) in itertools.pairwise(spots):
+    dots = list(zip(*line, strict=True))
+    for (left, low), (right, high) in itertools.pairwise(dots):
         if left <= place <= right:
             return low if right == left else low + (high - low) * (place - left) / (right - left)
     return None
 
 
-def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
-    """Write prices along the top, where the bottom has ratios."""
-    top = axes.secondary_xaxis("top", functions=(lambda x: np.multiply(x, gamma), lambda x: np.divide(x, gamma)))
-    top.set_xlabel(f"price, {style.lettered(axis.currency)}", fontsize=style.SMALL_LETTERS, color=style.GREY)
+def _add_ratios(axes: Axes, gamma: float) -> None:
+    """Write profit ratios along the top."""
+    top = axes.secondary_xaxis("top", functions=(lambda x: np.divide(x, gamma), lambda x: np.multiply(x, gamma)))
+    top.set_xlabel("profit ratio", fontsize=style.SMALL_LETTERS, color=style.GREY)
     top.tick_params(labelsize=style.SMALL_LETTERS, colors=style.GREY)
     top.spines["top"].set(color=style.GREY, visible=True)
     style.write_numbers(top.xaxis)
@@ -280,22 +257,22 @@ def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
 #     machines      the bound over the number of machines of a type, all others as they are: it bends down, so
 #                   that each more adds less, and ends where it is highest
 #
-# A ring is the bag as it is; a diamond is a verified schedule with more machines that earns more than any
-# now. Panels of machine types stand in the order of what one more adds, with one scale of profit.
+# A ring is today; a diamond is a verified schedule with more machines that earns more than any
+# now. Panels of machine types stand in the order of the gain of one more, with one scale of profit.
 COLUMNS, MOST_PANELS = 4, 12
-ELECTRICITY_INCHES, ROW_INCHES, AROUND_INCHES = 2.8, 1.6, 0.5
-BEYOND: Final = 1.12  # times the last breakpoint: what is best from there on goes on for ever
+ELECTRICITY_INCHES, ROW_INCHES, AROUND_INCHES = 2.8, 1.75, 0.5
+BEYOND: Final = 1.12  # times the last breakpoint: the last segment has no end
 FAR: Final = 3.0  # times the last breakpoint: beyond, the price as it is would leave no room for the line
 MOST_TICKS: Final = 6
 HEIGHT_ROOM: Final = 0.1  # of the height, below and above
 LONGEST_NAME: Final = 20  # letters of a machine type
-Spots = list[tuple[float, float]]
+Dots = list[tuple[float, float]]
 
 
-def electricity_line(need: ElectricityNeed, bound: float | None) -> Spots:
-    """Return the bound at the breakpoints of the price of electricity, and at the present price beyond them.
+def electricity_line(need: ElectricityNeed, bound: float | None) -> Dots:
+    """Return the bound at the breakpoints of the price of electricity, and at today's price beyond them.
 
-    `bound` is that at the present price.
+    `bound` is that at today's price.
     """
     line = [(piece.from_price_per_kwh, piece.bound_at_from) for piece in need.pieces]
     last = need.pieces[-1]
@@ -307,7 +284,7 @@ def electricity_line(need: ElectricityNeed, bound: float | None) -> Spots:
     return line
 
 
-def machine_line(need: MachineNeed) -> Spots:
+def machine_line(need: MachineNeed) -> Dots:
     """Return the bound at the breakpoints of the number of machines of a type, and where it is highest."""
     last = need.pieces[-1]
     end = last.bound_at_from + (last.to_count - last.from_count) * last.adds_per_hour
@@ -320,7 +297,7 @@ def shown_machines(sensitivity: Sensitivity) -> tuple[MachineNeed, ...]:
     return tuple(sorted(known, key=lambda need: -(need.adds_per_hour or 0.0))[:MOST_PANELS])
 
 
-def sensitivity_picture(sensitivity: Sensitivity) -> Figure | None:
+def sensitivity_figure(sensitivity: Sensitivity) -> Figure | None:
     """Draw what the most profit depends on; nothing without a price, for then there is no profit.
 
     The first axes of the figure show the price of electricity, if that is known; the others machine types.
@@ -330,7 +307,7 @@ def sensitivity_picture(sensitivity: Sensitivity) -> Figure | None:
 
 
 def sensitivity_inches(sensitivity: Sensitivity) -> float:
-    """Return how high the picture is; 0 where there is none."""
+    """Return how high the figure is; 0 where there is none."""
     heights = _heights(sensitivity)
     return sum(heights) + AROUND_INCHES if heights else 0.0
 
@@ -341,7 +318,7 @@ def _heights(sensitivity: Sensitivity) -> list[float]:
 
 
 def draw_sensitivity(figure: Figure | SubFigure, sensitivity: Sensitivity) -> None:
-    """Draw all panels into a picture or a part of one."""
+    """Draw all panels into a figure or a part of one."""
     heights = _heights(sensitivity)
     grid = figure.add_gridspec(len(heights), COLUMNS, height_ratios=heights)
     several = []
@@ -369,15 +346,15 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNee
     _draw_line(axes, line)
     for words, price, dashes in (
         ("no schedule earns from", need.no_profit_from, "--"),
-        ("waiting is best from", need.do_not_run_from, ":"),
-        ("waiting is best to", need.do_not_run_to, ":"),
+        ("best not to run from", need.do_not_run_from, ":"),
+        ("best not to run up to", need.do_not_run_to, ":"),
     ):
         if price is not None:
             label = f"{words} {number(price, 4)} {style.lettered(sensitivity.currency)}/kWh"
             axes.axvline(price, color=style.INK, linewidth=1.0, linestyle=dashes, zorder=2, label=label)
     last, _ = line[-1]
     if sensitivity.bound is not None and need.price_per_kwh <= last:
-        style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="as it is")
+        style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="today")
     axes.set_xlim(0.0, BEYOND * last or 1.0)
     axes.locator_params(axis="x", nbins=MOST_TICKS)
     ends = [math.inf if (to := piece.to_price_per_kwh) is None else to for piece in need.pieces]
@@ -391,48 +368,48 @@ def _draw_machines(axes: Axes, need: MachineNeed) -> None:
     """Draw the bound over the number of machines of a type."""
     line = machine_line(need)
     _draw_line(axes, line)
-    style.draw_ring(axes, line[0], ms=7, zorder=4, label="as it is")
+    style.draw_ring(axes, line[0], ms=7, zorder=4, label="today")
     if need.sure_more and need.value_at_sure is not None:
-        spot, words = (need.count + need.sure_more, need.value_at_sure), "a verified schedule with more, worthwhile"
-        style.draw_dots(axes, [spot], "D", style.VERMILION, ms=5, mec=style.INK, mew=0.5, zorder=4, label=words)
+        dot, words = (need.count + need.sure_more, need.value_at_sure), "a verified schedule with more, worthwhile"
+        style.draw_dots(axes, [dot], "D", style.VERMILION, ms=5, mec=style.INK, mew=0.5, zorder=4, label=words)
     axes.set_title(style.lettered(need.name, LONGEST_NAME), fontsize=style.SMALL_LETTERS + 1)
     more = f"{need.sure_more:,} more or above" if need.most_more is None else f"{need.most_more:,} more"
     if need.most_more is not None and need.sure_more != need.most_more:
         more = f"{need.sure_more:,} to {more}"
-    axes.set_xlabel(f"machines; worthwhile: {more}", fontsize=style.SMALL_LETTERS)
+    axes.set_xlabel(f"machines\nworthwhile: {more}", fontsize=style.SMALL_LETTERS)
     axes.locator_params(axis="x", nbins=4, integer=True)
     axes.locator_params(axis="y", nbins=4)
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
-def _draw_line(axes: Axes, line: Spots) -> None:
+def _draw_line(axes: Axes, line: Dots) -> None:
     look: style.Look = {"color": style.BLUE, "lw": style.CURVE_LINE, "marker": "o", "ms": 2.6, "zorder": 3}
-    axes.plot(*zip(*line, strict=True), label="no schedule earns more, proved", **look)
+    axes.plot(*zip(*line, strict=True), label="LP bound: no schedule earns more, proved", **look)
 
 
-def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
-    """Return what to tell about each breakpoint."""
+def sensitivity_tooltips(sensitivity: Sensitivity) -> tuple[Tooltip, ...]:
+    """Return the text at each breakpoint."""
     unit, electricity = sensitivity.unit, sensitivity.electricity
-    spots: list[Spot] = []
+    tooltips: list[Tooltip] = []
     if electricity is not None:
         line = electricity_line(electricity, sensitivity.bound)
-        for x, y in (line[place] for place in along(len(line), style.MOST_SPOTS // 2)):
+        for x, y in (line[place] for place in along(len(line), style.MOST_TOOLTIPS // 2)):
             price = f"electricity at {number(x, 4)} {sensitivity.currency}/kWh"
-            spots.append(Spot(x, y, f"{price}: at most {upper_text(y, 5)} {unit}"))
+            tooltips.append(Tooltip(x, y, f"{price}: at most {upper_text(y)} {unit}"))
     needs = shown_machines(sensitivity)
-    for panel, need in enumerate(needs, start=len(spots) > 0):
-        for place in along(len(need.pieces), max(2, style.MOST_SPOTS // 2 // len(needs))):
+    for panel, need in enumerate(needs, start=len(tooltips) > 0):
+        for place in along(len(need.pieces), max(2, style.MOST_TOOLTIPS // 2 // len(needs))):
             piece = need.pieces[place]
-            adds = f"one more adds {number(piece.adds_per_hour, 4)} {unit} to the bound"
-            most = f"at most {upper_text(piece.bound_at_from, 5)} {unit}"
-            told = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
-            spots.append(Spot(piece.from_count, piece.bound_at_from, told, panel))
-    return tuple(spots)
+            adds = f"marginal value of one more {number(piece.adds_per_hour)} {unit}"
+            most = f"at most {upper_text(piece.bound_at_from)} {unit}"
+            text = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
+            tooltips.append(Tooltip(piece.from_count, piece.bound_at_from, text, panel))
+    return tuple(tooltips)
 
 
-def pricing_picture(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
+def pricing_figure(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
     """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
     return style.stacked(
-        (INCHES, lambda figure: draw_price(figure, curve)),
+        (INCHES, lambda figure: draw_price(figure, curve, sensitivity.price)),
         (sensitivity_inches(sensitivity), lambda figure: draw_sensitivity(figure, sensitivity)),
     )

@@ -22,7 +22,7 @@ import numpy as np
 from lpsched.bag.compare.result import MachineLoad, machine_loads
 from lpsched.report.figures import style
 from lpsched.report.figures.fronts import MachineRow
-from lpsched.report.html.page import Spot
+from lpsched.report.figures.style import Tooltip
 from lpsched.units import number
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class TypeLoad:
         done = f"{number(last / seconds.size, 4)} {seconds.name}"
         if first < last:
             done = f"{number(first / seconds.size, 4)} to {done}"
-        told = f"{self.name}: {self.machines:,} machine{'s' if self.machines > 1 else ''}, done after {done}"
+        text = f"{self.name}: {self.machines:,} machine{'s' if self.machines > 1 else ''}, done after {done}"
         if self.busy_joules is None or self.idle_joules is None:
-            return told
+            return text
         busy, idle = (number(each / joules.size, 4) for each in (self.busy_joules, self.idle_joules))
-        return f"{told}; {busy} {joules.name} busy, {idle} {joules.name} idle"
+        return f"{text}; {busy} {joules.name} busy, {idle} {joules.name} idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def bag_loads(bag: Bag, schedule: Schedule, most: int = MOST_TYPES) -> BagLoads:
     longest = sorted(range(len(every)), key=lambda j: -every[j].busy_seconds)[:most]
     types = tuple(every[j] for j in sorted(longest))
     joules = max((each.busy_joules or 0.0) + (each.idle_joules or 0.0) for each in types)
-    units = style.fitting(style.SECONDS, makespan), style.fitting(style.JOULES, joules)
+    units = style.fitting(style.SECONDS, makespan), style.fitting(style.ENERGIES, joules)
     return BagLoads(types, len(every) - len(types), makespan, *units)
 
 
@@ -118,7 +118,7 @@ def _type_load(machine: MachineType, loads: Sequence[MachineLoad], makespan: flo
     return TypeLoad(machine.name, tuple(loads), max(0.0, math.fsum(joules) - idle), idle)
 
 
-def loads_picture(bag: Bag, schedule: Schedule) -> Figure:
+def loads_figure(bag: Bag, schedule: Schedule) -> Figure:
     """Draw when the machines of a valid schedule are done, and the energy of each machine type."""
     return style.stacked(_loads_part(bag_loads(bag, schedule)))
 
@@ -129,7 +129,7 @@ def _loads_part(drawn: BagLoads) -> tuple[float, Callable[[Figure | SubFigure], 
 
 
 def draw_loads(figure: Figure | SubFigure, drawn: BagLoads) -> None:
-    """Draw machine types in rows, into a picture or a part of one."""
+    """Draw machine types in rows, into a figure or a part of one."""
     several = figure.subplots(1, 2 if drawn.has_energy else 1, sharey=True, squeeze=False)[0]
     _draw_times(several[0], drawn)
     if drawn.has_energy:
@@ -144,16 +144,16 @@ def draw_loads(figure: Figure | SubFigure, drawn: BagLoads) -> None:
     style.legend_above(figure, *several)
 
 
-def loads_spots(bag: Bag, schedule: Schedule) -> tuple[Spot, ...]:
-    """Return what to tell about each machine type, on both sides."""
+def loads_tooltips(bag: Bag, schedule: Schedule) -> tuple[Tooltip, ...]:
+    """Return the text at each machine type, on both sides."""
     drawn = bag_loads(bag, schedule)
     found = []
     for row, each in enumerate(drawn.types):
         words = each.words(drawn.seconds, drawn.joules)
         last = each.loads[0].completion_seconds / drawn.seconds.size
-        found.append(Spot(last, row, words))
+        found.append(Tooltip(last, row, words))
         if each.busy_joules is not None and each.idle_joules is not None:
-            found.append(Spot((each.busy_joules + each.idle_joules) / drawn.joules.size, row, words, 1))
+            found.append(Tooltip((each.busy_joules + each.idle_joules) / drawn.joules.size, row, words, 1))
     return tuple(found)
 
 
@@ -245,7 +245,7 @@ class Shares:
 
     @property
     def many(self) -> bool:
-        """Whether there are so many cells that they are no more than pixels."""
+        """Whether the cells are no more than pixels."""
         return len(self.tasks) * len(self.machines) > MOST_CELLS
 
     def share(self, i: int, j: int) -> float:
@@ -305,7 +305,7 @@ def _cells_inches(shares: Shares) -> float:
 
 
 def draw_map(figure: Figure | SubFigure, shares: Shares) -> None:
-    """Draw the map into a picture or a part of one."""
+    """Draw the map into a figure or a part of one."""
     axes, inches = figure.subplots(), _cells_inches(shares)
     rows, columns = range(len(shares.tasks)), range(len(shares.machines))
     percents = np.array([[100.0 * shares.share(i, j) for j in columns] for i in rows])
@@ -321,12 +321,14 @@ def draw_map(figure: Figure | SubFigure, shares: Shares) -> None:
         beside.set_in_layout(False)  # the scale of shades is as high as it
 
 
-def share_spots(bag: Bag, schedule: Schedule) -> tuple[Spot, ...]:
-    """Return what to tell about the cells that run something; of many, those that run the most tasks."""
+def share_tooltips(bag: Bag, schedule: Schedule) -> tuple[Tooltip, ...]:
+    """Return the text at the cells that run something; of many, at those that run the most tasks."""
     shares = shares_of(bag, schedule)
     cells = [(count, i, j) for i, row in enumerate(shares.counts) for j, count in enumerate(row) if count]
-    largest = sorted(cells, key=lambda cell: -cell[0])[: style.MOST_SPOTS]
-    return tuple(Spot(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:]))
+    largest = sorted(cells, key=lambda cell: -cell[0])[: style.MOST_TOOLTIPS]
+    return tuple(
+        Tooltip(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:])
+    )
 
 
 def _draw_absent(axes: Axes, shares: Shares) -> None:
@@ -335,7 +337,7 @@ def _draw_absent(axes: Axes, shares: Shares) -> None:
 
     corners: list[tuple[float, float]] = []
     for i, row in enumerate(shares.counts):
-        for left, right in _absent_stretches(row):
+        for left, right in _absent_ranges(row):
             corners += [(left, i), (right, i), (right, i + 1), (left, i + 1), (left, i)]
     if corners:
         hatch = None if shares.many else HATCH  # in a pixel it would be noise
@@ -345,10 +347,10 @@ def _draw_absent(axes: Axes, shares: Shares) -> None:
         axes.add_patch(shape)
 
 
-def _absent_stretches(row: Sequence[int | None]) -> list[tuple[int, int]]:
+def _absent_ranges(row: Sequence[int | None]) -> list[tuple[int, int]]:
     """Return where pairs that cannot run begin and end.
 
-    >>> _absent_stretches([None, None, 3, None])
+    >>> _absent_ranges([None, None, 3, None])
     [(0, 2), (3, 4)]
     """
     found: list[tuple[int, int]] = []
@@ -389,6 +391,6 @@ def _name(axes: Axes, shares: Shares, inches: float) -> None:
         axes.set_title(f"{shares.machines_left_out:,} machine types that run less are not drawn", pad=12)
 
 
-def schedule_picture(bag: Bag, schedule: Schedule) -> Figure:
+def schedule_figure(bag: Bag, schedule: Schedule) -> Figure:
     """Draw a valid schedule."""
     return style.stacked(_loads_part(bag_loads(bag, schedule)), _map_part(shares_of(bag, schedule)))

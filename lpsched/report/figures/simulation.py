@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.online.result.simulation import Simulation
 
 
-# A lane for each policy, one below the other: what pictures of priorities and of waits have in common.
+# A lane for each policy, one below the other: what figures of priorities and of waits have in common.
 MOST_LANES: Final = 40
 LANES: Final = 0.62  # of the room of a policy
 _Series: TypeAlias = "tuple[str, str, str, list[float | None]]"  # label, mark, colour, a number for each policy
@@ -35,8 +35,8 @@ def _draw_lanes(axes: Axes, entries: list[PolicyEntry], series: Sequence[_Series
     """Draw the marks of each series, and name the lanes, with a line between each two."""
     for place, (label, mark, colour, values) in enumerate(series):
         lane = LANES * ((place + 0.5) / len(series) - 0.5)  # each a little lower, so that none hides another
-        spots = [(value, row + lane) for row, value in enumerate(values) if value is not None]
-        style.draw_dots(axes, spots, mark, colour, ms=5, mec=style.INK, mew=0.4, label=label, clip_on=False)
+        dots = [(value, row + lane) for row, value in enumerate(values) if value is not None]
+        style.draw_dots(axes, dots, mark, colour, ms=5, mec=style.INK, mew=0.4, label=label, clip_on=False)
     for row in range(1, len(entries)):
         axes.axhline(row - 0.5, color=style.RULE, linewidth=0.6, zorder=0)
     axes.set_yticks(range(len(entries)), [style.lettered(entry.name) for entry in entries])
@@ -59,18 +59,18 @@ def priorities_of(result: Simulation) -> tuple[str, ...]:
     return tuple(names)[:MOST_PRIORITIES]
 
 
-def priorities_picture(result: Simulation) -> Figure:
+def priorities_figure(result: Simulation) -> Figure:
     """Draw the share that each policy earned of the naive figure of each priority."""
     return style.stacked((inches(result), lambda figure: draw_priorities(figure, result)))
 
 
 def inches(result: Simulation, least: int = 4) -> float:
-    """Return how high the picture is: room for that many policies at least."""
+    """Return how high the figure is: room for that many policies at least."""
     return AROUND_INCHES + ROW_INCHES * max(least, len(lanes_of(result)))
 
 
 def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
-    """Draw a row for each policy, into a picture or a part of one."""
+    """Draw a row for each policy, into a figure or a part of one."""
     entries, axes, names = lanes_of(result), figure.subplots(), priorities_of(result)
     series: list[_Series] = []
     for name, mark in zip(names, style.priority_marks(len(names)), strict=True):
@@ -114,13 +114,13 @@ TICKS: Final = (
 )
 
 
-def waits_picture(result: Simulation) -> Figure:
+def waits_figure(result: Simulation) -> Figure:
     """Draw how long tasks waited."""
     return style.stacked((inches(result, 3), lambda figure: draw_waits(figure, result)))
 
 
 def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
-    """Draw a row for each policy, into a picture or a part of one."""
+    """Draw a row for each policy, into a figure or a part of one."""
     entries, axes = lanes_of(result), figure.subplots()
     series: list[_Series] = []
     for (kind, label), (colour, mark) in zip(KINDS, style.MARKS, strict=False):
@@ -151,16 +151,16 @@ def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]
 
 
 def waits_in_words(result: Simulation) -> str:
-    """Return what the picture shows, for those who do not see it."""
+    """Describe the figure for readers who do not see it."""
     means = [(entry.name, entry.mean("wait_seconds.mean")) for entry in result.policies]
     return "; ".join(f"{name} {number(mean.mean, 4)} s on average" for name, mean in means if mean is not None)
 
 
 # Utility earned and energy taken by the policies as the period goes on; or what waiting has cost.
 #
-# A line for each policy, with marks that tell it apart without colour; over several trials the mean, and its
+# A line for each policy, with marks that distinguish it without colour; over several trials the mean, and its
 # 95 % confidence interval as a band. The bound on utility and the energy constraint are dashed lines. Of many
-# policies those that earn most are drawn. Where nobody knows the energy, there is only the left half.
+# policies those that earn most are drawn. Where the energy is not known, there is only the left half.
 #
 # Source: Friese, thesis of 2015, figures of cumulative utility and energy in chapters 3 and 4.
 MOST_LINES: Final = len(style.MARKS)
@@ -177,13 +177,13 @@ def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEn
     return tuple(result.policies[place] for place in sorted(best))
 
 
-def traces_picture(result: Simulation) -> Figure:
+def traces_figure(result: Simulation) -> Figure:
     """Draw utility and energy counted by each time of the period."""
     return style.stacked((INCHES, lambda figure: draw_traces(figure, result)))
 
 
 def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
-    """Draw utility, or the cost, on the left and energy on the right, into a picture or a part of one."""
+    """Draw utility, or the cost, on the left and energy on the right, into a figure or a part of one."""
     entries = [entry for entry in drawn_policies(result) if entry.traces is not None]
     every = [trace for entry in entries for trace in _traces(entry)]
     span = style.fitting(style.SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
@@ -251,10 +251,10 @@ def quarters(axes: Axes, unit: style.Unit, end: float) -> None:
         axes.locator_params(axis="x", steps=[1, 2, 3, 6, 10])
 
 
-# A simulation in one picture: utility and energy over the period, and below what each priority earned.
+# A simulation in one figure: utility and energy over the period, and below what each priority earned.
 #
 # Where tasks are judged by what they wait: its cost over time, and below how long they waited.
-def simulation_picture(result: Simulation) -> Figure:
+def simulation_figure(result: Simulation) -> Figure:
     """Draw the policies of a simulation."""
     below = (inches(result), lambda figure: draw_priorities(figure, result))
     if result.judged is Judged.WAITING:

@@ -10,8 +10,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from lpsched.bag.compare.result import along
-from lpsched.io.pictures import drawing_style, load_matplotlib
-from lpsched.units import GIGA, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
+from lpsched.io.figure_files import drawing_style, load_matplotlib
+from lpsched.units import GIGA, JOULES_PER_KWH, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
 
 
-# What all pictures share: their width, their colours, and how numbers and names get into them.
+# What all figures share: their width, their colours, and how numbers and names get into them.
 #
-# A picture is a Matplotlib `Figure` that belongs to nobody else: no window, no current figure, no settings that
+# A figure is a Matplotlib `Figure` of its own: no window, no current figure, no settings that
 # stay. It is as wide as a page of paper between its margins. Letters, lines and spines are in `STYLE` of
-# `io/pictures.py`. The colours are those of Okabe and Ito, which everybody can tell apart; but colour never
-# carries a meaning alone: there is a number, a shape, a hatch or a word beside it, so that a picture can be
+# `io/figure_files.py`. The colours are those of Okabe and Ito, which all readers can distinguish; but colour never
+# carries a meaning alone: there is a number, a shape, a hatch or a word beside it, so that a figure can be
 # read in grey.
 #
-# What a colour means, in every picture: blue is ours (bounds that are proved, and our schedules), red a limit
-# that somebody set (a cap, a deadline, a redline), light grey where no schedule can be.
+# What a colour means, in every figure: blue is ours (bounds that are proved, and our schedules), red a given limit
+# (a cap, a deadline, a redline), light grey where no schedule can be.
 WIDTH_INCHES: Final = 7.0
 BLUE: Final = "#0072b2"
 VERMILION: Final = "#d55e00"
@@ -54,10 +54,10 @@ FORBIDDEN: Final = "#e6e6e6"  # where no schedule is
 LIMIT_LINE: Final = 1.2  # points
 CURVE_LINE: Final = 1.4
 SMALL_LETTERS: Final = 7
-ASIDE: Final[dict[str, Any]] = {"color": INK, "fontsize": SMALL_LETTERS, "style": "italic"}  # words in a picture
+ASIDE: Final[dict[str, Any]] = {"color": INK, "fontsize": SMALL_LETTERS, "style": "italic"}  # words in a figure
 MOST_TICK_DIGITS: Final = 12
-MOST_SPOTS: Final = 250  # of a picture on a page: more cannot be pointed at
-LONGEST_LABEL: Final = 24  # letters of a name in a picture
+MOST_TOOLTIPS: Final = 250  # of a figure on a page: more cannot be pointed at
+LONGEST_LABEL: Final = 24  # letters of a name in a figure
 LEFT_TO_RIGHT: Final = "\u200e"  # a mark without a shape
 MOST_COLUMNS: Final = 5  # of a legend
 LETTERS_PER_INCH: Final = 16
@@ -67,8 +67,18 @@ Entry = TypeVar("Entry")
 Look: TypeAlias = dict[str, Any]  # of something drawn, as Matplotlib's functions take it
 
 
-def blank_picture(height_inches: float) -> Figure:
-    """Return an empty picture whose parts arrange themselves."""
+@dataclass(frozen=True, slots=True)
+class Tooltip:
+    """More about a point of a figure on a page: data coordinates, lines of text, which of the figure's axes."""
+
+    x: float
+    y: float
+    label: str
+    axes: int = 0
+
+
+def blank_figure(height_inches: float) -> Figure:
+    """Return an empty figure whose parts arrange themselves."""
     load_matplotlib()
     from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
@@ -77,18 +87,18 @@ def blank_picture(height_inches: float) -> Figure:
 
 @contextmanager
 def one_panel(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
-    """Begin a picture of one panel, and draw it in our style."""
+    """Begin a figure of one panel, and draw it in our style."""
     with drawing_style():
-        figure = blank_picture(height_inches)
+        figure = blank_figure(height_inches)
         yield figure, figure.subplots()
 
 
 def stacked(*parts: tuple[float, Callable[[Figure | SubFigure], object]]) -> Figure:
-    """Return a picture of parts one below the other: how many inches high each is (0: left out), and what draws it."""
+    """Return a figure of parts one below the other: how many inches high each is (0: left out), and what draws it."""
     with drawing_style():
         shown = [part for part in parts if part[0]]
         heights = [inches for inches, _ in shown]
-        figure = blank_picture(sum(heights))
+        figure = blank_figure(sum(heights))
         several = len(shown) > 1
         places = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0] if several else [figure]
         for place, (_, draw) in zip(places, shown, strict=True):
@@ -100,7 +110,7 @@ def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
     r"""Return a name as Matplotlib shall draw it: exactly as it stands, but cut where it is long.
 
     A dollar sign would begin a formula, so it gets the backslash that keeps it one. A letter that our font
-    does not have is written as its code, so that two such names can still be told apart. Marks about a name
+    does not have is written as its code, so that two such names can still be distinguished. Marks about a name
     that is read from the right keep what stands beside it in its place.
 
     >>> print(lettered("$x_1$"), lettered("任务"), lettered("a" * 30))
@@ -171,8 +181,8 @@ def _letters() -> frozenset[int]:
     return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
 
 
-# What pictures of fronts share: units that fit the numbers, and a colour and a mark for each method.
-MARKS: Final = (  # colour and mark of each method in turn; the colours can be told apart by anybody
+# What figures of fronts share: units that fit the numbers, and a colour and a mark for each method.
+MARKS: Final = (  # colour and mark of each method in turn; all readers can distinguish the colours
     (VERMILION, "s"),
     (GREEN, "^"),
     (PURPLE, "D"),
@@ -198,6 +208,13 @@ class Unit:
 
 
 JOULES: Final = (Unit("J", 1.0), Unit("kJ", KILO), Unit("MJ", MEGA), Unit("GJ", GIGA), Unit("TJ", 1e12))
+ENERGIES: Final = (  # where electricity has a price
+    Unit("J", 1.0),
+    Unit("Wh", SECONDS_PER_HOUR),
+    Unit("kWh", JOULES_PER_KWH),
+    Unit("MWh", KILO * JOULES_PER_KWH),
+    Unit("GWh", MEGA * JOULES_PER_KWH),
+)
 SECONDS: Final = (
     Unit("seconds", 1.0),
     Unit("minutes", 60.0),
@@ -210,38 +227,38 @@ SECONDS: Final = (
 def fitting(units: Sequence[Unit], largest: float) -> Unit:
     """Return the largest unit that the largest number is at least two of, else the smallest.
 
-    >>> fitting(SECONDS, 100.0).name, fitting(SECONDS, 200.0).name, fitting(JOULES, 0.5).name
+    >>> fitting(SECONDS, 100.0).name, fitting(SECONDS, 200.0).name, fitting(ENERGIES, 0.5).name
     ('seconds', 'minutes', 'J')
     """
     return max((unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0])
 
 
-def draw_dots(axes: Axes, spots: Iterable[tuple[float, float]], marker: str, colour: Any, **look: Any) -> None:  # noqa: ANN401
+def draw_dots(axes: Axes, dots: Iterable[tuple[float, float]], marker: str, colour: Any, **look: Any) -> None:  # noqa: ANN401
     """Draw marks with no line between them; `look` is what Matplotlib knows of the marks of a line.
 
     Without a colour, the look has that of faces (`mfc`) and of edges (`mec`).
     """
-    places = list(spots)
+    places = list(dots)
     axes.plot([x for x, _ in places], [y for _, y in places], linestyle="none", marker=marker, color=colour, **look)
 
 
-def draw_ring(axes: Axes, spot: tuple[float, float], **look: Any) -> None:  # noqa: ANN401
-    """Draw a ring of ink about a spot."""
-    draw_dots(axes, [spot], "o", INK, markerfacecolor="none", **look)
+def draw_ring(axes: Axes, dot: tuple[float, float], **look: Any) -> None:  # noqa: ANN401
+    """Draw a ring of ink about a dot."""
+    draw_dots(axes, [dot], "o", INK, markerfacecolor="none", **look)
 
 
-def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], place: int) -> None:
+def draw_marks(axes: Axes, name: str, dots: Sequence[tuple[float, float]], place: int) -> None:
     """Draw the points of one method."""
     colour, mark = MARKS[place % len(MARKS)]
-    shown = [spots[each] for each in along(len(spots), MOST_MARKS)]
-    size, edge = (2 * MARK_SIZE, "white") if len(spots) == 1 else (MARK_SIZE, colour)
+    shown = [dots[each] for each in along(len(dots), MOST_MARKS)]
+    size, edge = (2 * MARK_SIZE, "white") if len(dots) == 1 else (MARK_SIZE, colour)
     draw_dots(axes, shown, mark, None, mfc=colour, ms=size, mec=edge, mew=0.5, zorder=3, label=lettered(name))
 
 
-def write_beside(axes: Axes, words: str, spot: tuple[float, float], points: float, **look: Any) -> None:  # noqa: ANN401
-    """Write words so many points to the right of a spot."""
+def write_beside(axes: Axes, words: str, dot: tuple[float, float], points: float, **look: Any) -> None:  # noqa: ANN401
+    """Write words some points to the right of a dot."""
     look = {"fontsize": SMALL_LETTERS} | look
-    axes.annotate(words, spot, (points, 0), textcoords="offset points", va="center", **look)
+    axes.annotate(words, dot, (points, 0), textcoords="offset points", va="center", **look)
 
 
 def outline(corners: Sequence[tuple[float, float]]) -> Path:
@@ -293,7 +310,7 @@ def draw_legend(
 
 
 def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
-    """Name all marks above the picture, each once."""
+    """Name all marks above the figure, each once."""
     handles: dict[str, Artist] = {
         label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
@@ -313,8 +330,8 @@ def room_about(values: Iterable[float], share: float = ROOM) -> tuple[float, flo
     return low - room, high + room
 
 
-# How priorities are told apart in pictures: a colour, a shape and a height; dark and tall are worth most.
-MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, and for anybody's eyes
+# How priorities are distinguished in figures: a colour, a shape and a height; dark and tall are the highest.
+MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, too
 TALLEST, LOWEST = 0.92, 0.32  # heights, as shares of the room
 SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
 
@@ -329,7 +346,7 @@ class PriorityMark:
 
 
 def priority_marks(count: int) -> tuple[PriorityMark, ...]:
-    """Return the marks of so many priorities, from the highest."""
+    """Return the marks of `count` priorities, from the highest."""
     load_matplotlib()
     from matplotlib import colormaps  # noqa: PLC0415 - optional
     from matplotlib.colors import to_hex  # noqa: PLC0415 - optional
@@ -345,14 +362,14 @@ def priority_marks(count: int) -> tuple[PriorityMark, ...]:
     )
 
 
-# How task types are told apart in a picture: by a number, a colour, and a hatch where there are many.
+# How task types are distinguished in a figure: by a number, a colour, and a hatch where there are many.
 #
 # They are numbered from the most memory-intensive to the least, and coloured from red over yellow to blue in
 # that order, a scale that stays readable without red and green. How memory-intensive a class b is, the
 # degradation table says: by how much it slows the others down, sum_a PD[a][b]; then by how much it is slowed
 # down, sum_a PD[b][a]. Equal ones, and all where there is no table, keep the order of the file.
 HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx")  # no dots: each is a circle in the file
-PLAIN: Final = 8  # task types that colours and numbers tell apart well
+PLAIN: Final = 8  # task types that colours and numbers distinguish well
 DARK: Final = 0.5  # of the brightness, below which letters are white
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.bag.compare.result import along
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.model.fields import column_numbers
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from lpsched.report.figures.style import PriorityMark, Unit
 
 
-# What the look of a run on nodes tells: its P-state, its task type, or how long it had waited.
+# What the look of a run on nodes means: its P-state, its task type, or how long it had waited.
 #
 # The P-state where clusters have some; else the task type, where there are a few; else the wait. Whatever it
 # is, there is an order, so that colours go from dark to light (the longer a wait, the darker), and each has a
 # hatch of its own besides.
 MOST_LOOKS: Final = 6  # the rest are drawn as one
-MOST_TYPES: Final = 24  # more are not told apart at all
+MOST_TYPES: Final = 24  # more are not distinguished at all
 OTHERS: Final = "all others"
 NO_STATE: Final = "no P-states"
 WAITS: Final = (0.0, 600.0, 7200.0, math.inf)  # seconds, at most
@@ -48,16 +48,16 @@ WAIT_NAMES: Final = ("began at once", "waited up to 10 min", "up to 2 hours", "l
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The looks there are, what they tell, and that of each run, in the order of the schedule."""
+    """The looks there are, what they mean, and that of each run, in the order of the schedule."""
 
     names: tuple[str, ...]
-    tell: str
+    meaning: str
     numbers: tuple[int, ...]
     light_first: bool = False  # whether colours go from light to dark
 
 
 def looks_of(clusters: Clusters, schedule: ClustersSchedule) -> Looks:
-    """Choose what looks tell."""
+    """Choose what looks mean."""
     placed, types = schedule.placed, clusters.arriving.type_numbers
     if any(cluster.modes > 1 for cluster in clusters.clusters):
         states = [state for cluster in clusters.clusters for state in cluster.p_states or (NO_STATE,)]
@@ -72,21 +72,21 @@ def looks_of(clusters: Clusters, schedule: ClustersSchedule) -> Looks:
     return replace(_named(WAIT_NAMES, waited, "wait"), light_first=True)
 
 
-def _named(order: Sequence[str], of_runs: Sequence[str], tell: str) -> Looks:
+def _named(order: Sequence[str], of_runs: Sequence[str], meaning: str) -> Looks:
     """Return the names that occur, in order, and which each run has; of too many, the last are one."""
     known, occur = dict.fromkeys(order), set(of_runs)
     names = [name for name in known if name in occur]
     shown = names if len(names) <= MOST_LOOKS else [*names[: MOST_LOOKS - 1], OTHERS]
     number = {name: min(place, len(shown) - 1) for place, name in enumerate(names)}
-    return Looks(tuple(shown), tell, tuple(number[name] for name in of_runs))
+    return Looks(tuple(shown), meaning, tuple(number[name] for name in of_runs))
 
 
-# Which nodes of which cluster run what, and when: what the picture of nodes over time shows.
+# Which nodes of which cluster run what, and when: what the figure of nodes over time shows.
 #
-# Every run is a rectangle for each range of its nodes, from its start to its end; its look tells something of
+# Every run is a rectangle for each range of its nodes, from its start to its end; its look shows something of
 # it (`Looks`). Of more rectangles than can be seen, cells are made, a thousand in time and some hundred
 # in nodes: each shows the look that takes most of it, or nothing where nodes are idle for most of it. So the
-# picture stays small, however many tasks and nodes there are.
+# figure stays small, however many tasks and nodes there are.
 #
 #     busy    of a cluster in a column of time: node-seconds that runs take of it / node-seconds that it has.
 #             Until t runs take the sum of nodes x max(0, t - start), less that of nodes x max(0, t - end).
@@ -121,7 +121,7 @@ class ClusterTimes:
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
-    """What the picture shows, from `begin` to `end`, in seconds of the instance."""
+    """What the figure shows, from `begin` to `end`, in seconds of the instance."""
 
     clusters: tuple[ClusterTimes, ...]  # the largest, where there are many
     looks: Looks
@@ -256,7 +256,7 @@ def _since(times: Floats, marks: Floats, widths: Floats) -> Floats:
     return sums
 
 
-# The picture of nodes over time: a panel for each cluster, and below how busy they were.
+# The figure of nodes over time: a panel for each cluster, and below how busy they were.
 #
 # A panel's height grows with the root of the cluster's nodes, so that a small one can be seen beside a large
 # one. A look is a colour, from dark to light in its order, and a hatch. Dashed lines are the edges of the
@@ -270,13 +270,13 @@ MOST_LINES: Final = len(style.MARKS)
 DASHES: Final = ("-", "--", "-.", ":")
 
 
-def node_picture(times: NodeTimes, name: str) -> Figure:
+def node_figure(times: NodeTimes, name: str) -> Figure:
     """Draw what the nodes run under a policy."""
     with drawing_style():
         roots = [cluster.nodes**0.5 for cluster in times.clusters]
         inches = min(MOST_INCHES, FIRST_INCHES + MORE_INCHES * (len(roots) - 1))
         heights = [*(max(LEAST_INCHES, inches * root / sum(roots)) for root in roots), BUSY_INCHES]
-        figure = style.blank_picture(AROUND_INCHES + sum(heights))
+        figure = style.blank_figure(AROUND_INCHES + sum(heights))
         several = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         unit = style.fitting(style.SECONDS, times.end)
         for axes, cluster in zip(several[:-1], times.clusters, strict=True):
@@ -338,7 +338,7 @@ def _draw_look(axes: Axes, outline: Path, colour: str, hatch: str, *, is_exact: 
 
 
 def _draw_edges(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit) -> None:
-    """Draw white lines about those that are large enough, so that neighbours can be told apart."""
+    """Draw white lines about those that are large enough, so that neighbours can be distinguished."""
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
 
     wide, high = LARGE * (times.end - times.begin), LARGE * sum(each.nodes for each in times.clusters)
@@ -364,7 +364,7 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
 
 
 def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
-    """Say what looks tell above, and which line is which below."""
+    """Say what looks mean above, and which line is which below."""
     from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
@@ -374,7 +374,7 @@ def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
             Patch(facecolor=colour, edgecolor=style.letters_upon(to_rgb(colour)), linewidth=0.0, hatch=hatch)
             for colour, hatch in zip(_colours(times), HATCHES, strict=False)
         ]
-        title = f"{times.looks.tell}:"
+        title = f"{times.looks.meaning}:"
         style.draw_legend(figure, marks, labels, "outside upper left", title=title, alignment="left")
     handles, names = busy.get_legend_handles_labels()
     if len(names) > 1:
@@ -388,7 +388,7 @@ def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
 # machine is idle for most of it. So a day of a hundred machines stays a small file, and nothing is drawn that
 # is too thin to be seen. Of more machines than there is room for, some of each type are drawn.
 MOST_MACHINES: Final = 120
-MOST_KINDS: Final = 6  # those worth less are drawn as one
+MOST_KINDS: Final = 6  # those of lower priority are drawn as one
 MOST_BARS: Final = 3000  # as outlines; more are painted as points, which take less room in a file
 ROW_INCHES, LEAST_ROWS_INCHES, MOST_ROWS_INCHES, LABEL_INCHES, AROUND_ROWS_INCHES = 0.17, 1.4, 8.2, 0.13, 1.0
 
@@ -454,14 +454,14 @@ def _shown_machines(day: Day) -> tuple[tuple[str, int], ...]:
 
 
 def _kinds(day: Day) -> tuple[tuple[str, ...], list[int]]:
-    """Return the kinds of tasks that are told apart, and which each way to tell a utility is."""
+    """Return the kinds of tasks that are distinguished, and the kind of each utility."""
     names = kinds_by_worth(day)
     shown = names if len(names) <= MOST_KINDS else (*names[: MOST_KINDS - 1], OTHERS)
     place = {name: min(at, len(shown) - 1) for at, name in enumerate(names)}
     return shown, [place[kind] for kind in kinds_of(day)]
 
 
-def timeline_picture(timeline: Timeline, name: str) -> Figure:
+def timeline_figure(timeline: Timeline, name: str) -> Figure:
     """Draw what the machines run in the period."""
     rows = len(timeline.machines)
     inches = max(LEAST_ROWS_INCHES, min(ROW_INCHES * rows, MOST_ROWS_INCHES))
@@ -513,11 +513,11 @@ def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) ->
         axes.axhline(edge, color=style.RULE, linewidth=0.5, zorder=0)
 
 
-def times_picture(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
+def times_figure(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
     """Draw the schedule of a policy, which it has."""
     assert entry.schedule is not None, "asked only where there is one"
     if isinstance(instance, Day):
         assert isinstance(entry.schedule, DaySchedule), "of a day"
-        return timeline_picture(timeline_of(instance, entry.schedule), entry.name)
+        return timeline_figure(timeline_of(instance, entry.schedule), entry.name)
     assert not isinstance(entry.schedule, DaySchedule), "of clusters"
-    return node_picture(node_times(instance, entry.schedule), entry.name)
+    return node_figure(node_times(instance, entry.schedule), entry.name)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.pricing.result import PricePoint, PriceStretch
 from lpsched.bag.result import KILOWATT, Point, Result, machine_heading, task_heading
-from lpsched.report.figures.fronts import Frame, exact_of, front_picture, front_spots
-from lpsched.report.figures.prices import price_picture, price_spots
+from lpsched.report.figures.fronts import Frame, exact_of, front_figure, front_tooltips
+from lpsched.report.figures.prices import price_figure, price_tooltips, ratio_of
 from lpsched.report.html import bag_sections
-from lpsched.report.html.page import FollowingTable, Mark, Paragraph, Picture, Reading, Section, Slider, Stretch, page
-from lpsched.units import number
+from lpsched.report.html.page import (
+    FollowingTable,
+    Mark,
+    PageFigure,
+    Paragraph,
+    Reading,
+    Scale,
+    Section,
+    Segment,
+    Slider,
+    page,
+)
+from lpsched.units import SECONDS_PER_HOUR, counted, duration, energy_text, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,16 +29,18 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
+    from lpsched.bag.pricing.result import PriceStretch
+    from lpsched.bag.schedule import Schedule
     from lpsched.model.provenance import Provenance
     from lpsched.report.html.page import Part
 
 
-# What moves on a bag's page: the curve over the price, the front, and the slider whose marks move in both.
+# The parts of a bag's page that move: the curve over the price, the front, and the slider whose marks move in both.
 #
-# Pictures stand right above the slider, so that both are seen at once. In place of a part that the bag does not
-# have stands the sentence that says why.
+# Figures stand right above the slider, so that both are seen at once. In place of a part that the bag does not
+# have stands the sentence that gives the reason.
 NEAR: Final = 1.2  # times the most of the front
-ABOVE_EVEN: Final = 1.2  # times the break-even price: where a slider stands if there is no price
+ABOVE_EVEN: Final = 1.2  # times the break-even price: where a slider begins if there is no price
 AT_EVERY_PRICE: Final = "At every price"
 FRONT_HEADING: Final = "Energy against makespan"
 
@@ -37,30 +48,24 @@ FRONT_HEADING: Final = "Energy against makespan"
 def price_sections(overview: Overview, *, front_first: bool = False) -> list[Section]:
     """Show curve, front and slider, or the front and the slider first; the front on its own where nothing moves."""
     front, curve = _front(overview), _curve(overview)
-    slider = _slider(overview, curve)
+    slider, notes = _slider(overview, curve), Paragraph(NOTES)
     if slider is not None:
         if front_first:
-            return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
-        return [Section(AT_EVERY_PRICE, (curve, front, slider))]
+            return [Section(FRONT_HEADING, (front, slider, notes)), Section(AT_EVERY_PRICE, (curve,))]
+        return [Section(AT_EVERY_PRICE, (curve, front, slider, notes))]
     still = [Section(AT_EVERY_PRICE, _still_curve(overview, curve)), Section(FRONT_HEADING, (front,))]
     return still[::-1] if front_first else still
 
 
-def _curve(overview: Overview) -> Picture | Paragraph:
-    """Draw the curve, until the last stretch ends where there are such."""
+def _curve(overview: Overview) -> PageFigure | Paragraph:
     if isinstance(overview.curve, str):
         return Paragraph(f"The price curve: {_lower(overview.curve)}")
-    drawn, caption = overview.curve, ""
-    if not isinstance(overview.stretches, str):
-        last = overview.stretches[-1]
-        end = PricePoint(last.to_ratio, last.to_price, last.bound_at_to, last.value_at_to)
-        drawn, caption = replace(drawn, points=(end,)), "The diamond follows the slider."
-    return Picture(
-        price_picture(drawn),
-        "The most profit at every price, and what our schedules earn.",
-        caption,
+    return PageFigure(
+        price_figure(overview.curve, overview.price),
+        "The most profit at every price, and what verified schedules earn.",
+        "" if isinstance(overview.stretches, str) else "The diamond follows the slider.",
         name=CURVE,
-        spots=price_spots(drawn),
+        tooltips=price_tooltips(overview.curve, overview.price),
     )
 
 
@@ -71,36 +76,35 @@ def _still_curve(overview: Overview, curve: Part) -> tuple[Part, ...]:
     return curve, Paragraph(f"The slider along it: {_lower(overview.stretches)}")
 
 
-def _slider(overview: Overview, drawn: Picture | Paragraph) -> Slider | None:
-    if isinstance(overview.stretches, str) or isinstance(drawn, Paragraph):
+def _slider(overview: Overview, drawn: PageFigure | Paragraph) -> Slider | None:
+    if isinstance(overview.stretches, str) or isinstance(drawn, Paragraph) or isinstance(overview.curve, str):
         return None
-    frame = None if isinstance(overview.front, str) else Frame(overview.front, _room(overview))
-    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
-    first = overview.stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
     return price_slider(
         overview.bag,
         overview.stretches,
-        begins_at=first if overview.price is None else overview.price,
-        frame=frame,
+        today=overview.price,
+        even=overview.curve.break_even_price,
+        gamma=ratio_of(overview.curve),
+        frame=None if isinstance(overview.front, str) else Frame(overview.front, _room(overview)),
         panels=len(drawn.figure.axes),
     )
 
 
 def _front(overview: Overview) -> Part:
-    """Draw energy against makespan: what no schedule passes, and the schedules near it."""
+    """Draw energy against makespan: the line below which no schedule is, and the schedules near it."""
     found = overview.front
     if isinstance(found, str):
         return Paragraph(f"The front of energy and makespan: {_lower(found)}")
     chosen = point_of(overview.result)
     star = "" if chosen is None else " The star is the answer."
     moving = "" if isinstance(overview.stretches, str) else " The diamond follows the slider."
-    return Picture(
-        front_picture(found, chosen=chosen, also=_room(overview)),
+    return PageFigure(
+        front_figure(found, chosen=chosen, also=_room(overview)),
         "The front of energy and makespan of the linear program, which may split tasks, with "
-        f"{bag_sections.corner_count(exact_of(found))}, and verified schedules.",
+        f"{counted(len(exact_of(found).vertices), 'vertex', 'vertices')}, and verified schedules.",
         f"Below the line is no schedule: proved. Whole tasks may not reach it.{star}{moving}",
         name=FRONT,
-        spots=front_spots(found, _room(overview)),
+        tooltips=front_tooltips(found, _room(overview)),
     )
 
 
@@ -129,7 +133,7 @@ def solve_page(overview: Overview) -> str:
     sections += [] if result.risk is None else [bag_sections.risk_section(result.risk)]
     sections += price_sections(overview)
     sections += bag_sections.schedule_sections(overview.bag, result.schedule, result)
-    return _page(bag_sections.result_lead(overview, result), sections, result.provenance, result.timings)
+    return _page(bag_sections.result_summary(overview, result), sections, result.provenance, result.timings)
 
 
 def price_page(overview: Overview) -> str:
@@ -138,8 +142,8 @@ def price_page(overview: Overview) -> str:
     assert not isinstance(curve, str), "the curve is what the page is about"
     sections = price_sections(overview)
     sections += [] if overview.sensitivity is None else bag_sections.sensitivity_sections(overview.sensitivity)
-    sections.append(bag_sections.pieces_section(curve, overview.sensitivity))
-    return _page(bag_sections.price_lead(curve), sections, curve.provenance, curve.timings)
+    sections.append(bag_sections.segments_section(curve, overview.sensitivity))
+    return _page(bag_sections.price_summary(curve, overview.price), sections, curve.provenance, curve.timings)
 
 
 def front_page(overview: Overview) -> str:
@@ -148,111 +152,135 @@ def front_page(overview: Overview) -> str:
     assert not isinstance(found, str), "the front is what the page is about"
     exact = exact_of(found)
     sections = [*price_sections(overview, front_first=True), bag_sections.vertices_section(found)]
-    return _page(bag_sections.front_lead(found), sections, exact.provenance, exact.timings)
+    return _page(bag_sections.front_summary(found), sections, exact.provenance, exact.timings)
 
 
-def _page(lead: str, sections: Sequence[Section], made: Provenance, timings: Mapping[str, float]) -> str:
-    return page(made.instance_name, lead, sections, footer=footer_of(made, timings, "bag"))
+def _page(summary: str, sections: Sequence[Section], made: Provenance, timings: Mapping[str, float]) -> str:
+    return page(made.instance_name, summary, sections, footer=footer_of(made, timings, "bag"))
 
 
 def footer_of(made: Provenance, timings: Mapping[str, float], kind: str) -> str:
-    """Return who made a page of what, and how long it took."""
+    """Return the versions and the instance of a page, and how long it took."""
     took = ", ".join(f"{name} {number(seconds, 3)} s" for name, seconds in timings.items())
     found = f"; {took}" if took else ""
     return f"lpsched {made.lpsched}, {made.solver}; {kind} {made.instance_hash}{found}."
 
 
-# The slider of a bag: what is best at every price, read off the schedules along its price curve.
-FRONT: Final = "front"  # the picture in which a mark moves
+# The slider of a bag: the best that is known at every price, read off the schedules along its price curve.
+FRONT: Final = "front"  # the figure in which a mark moves
 CURVE: Final = "curve"
-MOST_CELLS: Final = 30_000  # of tables that follow: some million letters
+MOST_CELLS: Final = 30_000  # of the tables of machine and task types: some million letters
+MOST_ROWS, MOST_COLUMNS = 12, 8  # of the heat map: of more types, the largest and the rest
+PROFIT: Final = "profit (verified)"
+BOUND: Final = "at most (proved)"
+REGIMES: Final = {"do-not-run": "best not to run", "loss": "at a loss", "profit": "profitable"}
+MONEY: Final = ("revenue", "electricity", "wear", "depreciation", "overhead", "profit")
+HEAT: Final = "Tasks by task type and machine type. The darker a cell, the larger its share of the task type."
 EXPLANATION: Final = (
-    "Move it, or type a number: the value is what a verified schedule earns at that price, the bound what no "
-    "schedule passes, proved. Nothing is drawn between samples: between two breakpoints everything is "
-    "constant or a line. At the bag's own price it was searched as hard as 'lpsched solve' does; at other "
-    "prices 'lpsched solve' may prove a lower bound and find a better schedule. At a breakpoint two "
-    "schedules are equally good. Marginal values are derivatives of the LP bound for one more; where "
-    "they bend between two breakpoints, there is a '-', and 'lpsched solve' has them."
+    "Move the slider, or type a price, a percentage of today's price, or a profit ratio (the price as a multiple of "
+    "what the least energy of the bag costs). The profit is that of a verified schedule; no schedule earns more than "
+    "the bound, proved."
+)
+NOTES: Final = (
+    "Profit per hour is the right measure if one bag follows another. If you run one bag a day, look at the profit "
+    "per bag instead. Between two breakpoints everything is constant or a line: nothing is interpolated between "
+    "samples. At other prices than today's, 'lpsched solve' may prove a lower bound and find a better schedule. "
+    "Marginal values are derivatives of the bound of the linear program; where they bend between two breakpoints, "
+    "there is a '-', and 'lpsched solve' has them."
 )
 
 
-def price_slider(
-    bag: Bag, stretches: Sequence[PriceStretch], *, begins_at: float, frame: Frame | None = None, panels: int = 0
+def price_slider(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    stretches: Sequence[PriceStretch],
+    *,
+    today: float | None = None,
+    even: float | None = None,
+    gamma: float | None = None,
+    frame: Frame | None = None,
+    panels: int = 0,
 ) -> Slider:
-    """Return the slider over the profit ratio, or over the price where energy costs nothing.
+    """Return the slider over the price, in percent of today's price and in profit ratios, too.
 
-    It stands at the price `begins_at` at first. A mark shows the schedule in the `frame` of the front's picture,
-    and one what it earns in each of the `panels` of the curve's.
+    `gamma` is the price at the profit ratio 1, `even` the break-even price, above which it begins where there is no
+    price today. A mark shows the schedule in the `frame` of the front's figure, and its profit in each of the `panels`
+    of the curve's.
     """
     currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
-    first, last = _ends(stretches[0])[0], _ends(stretches[-1])[1]
-    gamma = stretches[-1].to_price / last  # the price at the ratio 1
-    rounded = float(f"{begins_at / gamma:.12g}")  # a ratio of 1.2 is 1.2, whatever rounding made of it
+    low, high = stretches[0].from_price, stretches[-1].to_price
+    begins_at = today if today is not None else high / 2.0 if even is None else ABOVE_EVEN * even
+    scales = [Scale(f"price, {currency}")]
+    scales += [Scale("% of today's price", today / 100.0)] if today else []
+    scales += [Scale("profit ratio", gamma)] if gamma else []
     capped = (KILOWATT,) if bag.site.average_power_cap_watts is not None else ()
     headers = ("machine type", "machines", "used", "tasks", "busy", machine_heading(unit))
-    tables = [FollowingTable("Machine types", headers, tuple(each.name for each in bag.machine_types))]
+    machines = FollowingTable("Machine types", headers, tuple(each.name for each in bag.machine_types))
     shown = _shown_tasks(bag, len(stretches))
+    heat = _HeatMap(bag, stretches)
+    tables = [FollowingTable("Money", ("", unit, f"{currency} per bag"), MONEY), heat.table, machines]
     if shown:
-        title = "Task types" if len(shown) == len(bag.task_types) else f"The {len(shown):,} largest task types"
+        title = "Task types" if len(shown) == len(bag.task_types) else f"The {counted(len(shown), 'largest task type')}"
         names = tuple(task.name for task in shown)
         tables.append(FollowingTable(title, ("task type", "tasks", task_heading(unit)), names))
     return Slider(
-        label=f"price, {currency}" if stretches[-1].to_ratio is None else "profit ratio",
+        scales=tuple(scales),
         explanation=EXPLANATION,
-        begins_at=min(max(rounded, first), last),
-        labels=("price", "regime", "bound", "value", "gap", "makespan", "energy", "average power", *capped),
-        stretches=tuple(
-            Stretch(*ends, _readings(bag, each), _tables(bag, each, shown), _marks(each, ends, frame, panels))
+        begins_at=min(max(begins_at, low), high),
+        today=today if today is not None and low <= today <= high else None,
+        labels=(PROFIT, BOUND, "gap", "profit per bag", "regime", "makespan", "energy", "average power", *capped),
+        segments=tuple(
+            Segment(
+                each.from_price,
+                each.to_price,
+                _readings(bag, each),
+                (_money(each), heat.cells(each.schedule), *_tables(bag, each, shown)),
+                _marks(each, frame, panels),
+            )
             for each in stretches
-            if (ends := _ends(each))[0] < ends[1]
         ),
         tables=tuple(tables),
     )
 
 
-def _ends(stretch: PriceStretch) -> tuple[float, float]:
-    """Return where a stretch begins and ends on the slider."""
-    if stretch.from_ratio is None or stretch.to_ratio is None:
-        return stretch.from_price, stretch.to_price
-    return stretch.from_ratio, stretch.to_ratio
-
-
-def _shown_tasks(bag: Bag, stretches: int) -> list[TaskType]:
+def _shown_tasks(bag: Bag, segments: int) -> list[TaskType]:
     """Return the task types that follow the slider: all, or the largest where that would fill the page."""
-    left = MOST_CELLS // max(1, stretches) - 5 * len(bag.machine_types)
+    left = MOST_CELLS // max(1, segments) - 5 * len(bag.machine_types)
     sizes = [task.count for task in bag.task_types]
     largest = sorted(range(len(sizes)), key=lambda i: -sizes[i])[: max(0, left)]
     return [bag.task_types[i] for i in sorted(largest)]
 
 
 def _still(value: float | str | None, unit: str = "") -> Reading:
-    """Return what does not change along a stretch."""
+    """Return a reading that does not change along a segment."""
     return Reading(value, value, unit)
 
 
 def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
-    """Return one reading for each label; the bound does not change its sign along a stretch."""
+    """Return one reading for each label; the bound does not change its sign along a segment."""
     currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
     measured = stretch.measured
     seconds, joules = (None, None) if measured is None else (measured.makespan_seconds, measured.energy_joules)
     bound = stretch.bound_at_from, stretch.bound_at_to
-    value, gap = _still("none found"), _still("-")
+    value, gap, per_bag = _still("none found"), _still("-"), _still("-")
     if stretch.value_at_from is not None and stretch.value_at_to is not None:
         value = Reading(stretch.value_at_from, stretch.value_at_to, unit)
         apart = abs(bound[0] - stretch.value_at_from), abs(bound[1] - stretch.value_at_to)
         gap = Reading(*apart, over=(abs(bound[0]), abs(bound[1])))
-    regime = "no schedule was found that keeps the limits" if stretch.regime is None else stretch.regime.value
+        if seconds is not None:
+            hours = seconds / SECONDS_PER_HOUR
+            per_bag = Reading(stretch.value_at_from * hours, stretch.value_at_to * hours, currency)
+    regime = "no schedule was found that keeps the limits" if stretch.regime is None else REGIMES[stretch.regime]
     if stretch.regime not in {None, stretch.bound_regime}:
-        regime += f"; the bound leaves room for {stretch.bound_regime.value}"
+        regime += f" ({REGIMES[stretch.bound_regime]} not ruled out)"
     readings = [
-        Reading(stretch.from_price, stretch.to_price, currency),
-        _still(regime),
-        Reading(*bound, unit, upper=True),
         value,
+        Reading(*bound, unit, upper=True),
         gap,
-        _still(seconds, "seconds"),
-        _still(joules, "joules"),
-        _still(joules / seconds if joules is not None and seconds else None, "watts"),
+        per_bag,
+        _still(regime),
+        _still(duration(seconds)),
+        _still(energy_text(joules)),
+        _still(power_text(joules / seconds if joules is not None and seconds else None)),
     ]
     if bag.site.average_power_cap_watts is not None:
         low, high = stretch.worth_at_from.kilowatt_per_hour, stretch.worth_at_to.kilowatt_per_hour
@@ -260,39 +288,91 @@ def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
     return tuple(readings)
 
 
+def _money(stretch: PriceStretch) -> tuple[tuple[Reading, ...], ...]:
+    """Return revenue, costs and profit per hour and per bag; costs are negative."""
+    value = stretch.value_at_from, stretch.value_at_to
+    split = None if stretch.breakdown is None else stretch.breakdown.per_hour
+    if split is None or split.electricity is None or value[0] is None or value[1] is None:
+        return ((_still("-"), _still("-")),) * len(MONEY)
+    seconds = None if stretch.measured is None else stretch.measured.makespan_seconds
+    prices, hours = (stretch.from_price, stretch.to_price), None if seconds is None else seconds / SECONDS_PER_HOUR
+    sold = (0.0, 0.0) if hours is None else (prices[0] / hours, prices[1] / hours)
+    kinds = split.electricity, split.wear, split.depreciation, split.overhead
+    rows = [sold, *((0.0 - cost, 0.0 - cost) for cost in kinds), (value[0], value[1])]
+    if hours is None:
+        return tuple((Reading(*row), _still("-")) for row in rows)
+    bags = [prices, *((low * hours, high * hours) for low, high in rows[1:])]
+    return tuple((Reading(*row), Reading(*per_bag)) for row, per_bag in zip(rows, bags, strict=True))
+
+
+class _HeatMap:
+    """How many tasks of each type run on each machine type; of many types, the largest have a row or a column."""
+
+    def __init__(self, bag: Bag, stretches: Sequence[PriceStretch]) -> None:
+        run = Counter(dict.fromkeys((machine.name for machine in bag.machine_types), 0))
+        for each in stretches:
+            run.update(_tasks_run(each.schedule))
+        counts = Counter({task.name: task.count for task in bag.task_types})
+        self.rows, self.columns = _largest(counts, MOST_ROWS), _largest(run, MOST_COLUMNS)
+        hidden = Counter(name not in self.rows for name in counts)[True]
+        names = [*(name or f"{hidden:,} other task types" for name in self.rows)]
+        totals = [float(counts[name]) for name in self.rows]
+        if hidden:
+            totals[-1] = float(bag.tasks) - sum(totals)
+        headers = ("task type", *(name or "other machine types" for name in self.columns))
+        self.table = FollowingTable("Which task runs where", headers, tuple(names), tuple(totals), HEAT)
+
+    def cells(self, schedule: Schedule | None) -> tuple[tuple[Reading, ...], ...]:
+        """Return the counts of a schedule."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for group in () if schedule is None else schedule.groups:
+            column = group.machine_type if group.machine_type in self.columns else ""
+            for run in group.runs:
+                counts[run.task_type if run.task_type in self.rows else "", column] += group.machines * run.count
+        return tuple(tuple(_still(float(counts[row, column])) for column in self.columns) for row in self.rows)
+
+
+def _largest(sizes: Counter[str], most: int) -> list[str]:
+    """Return the names of the largest in their own order, and an empty one for the rest."""
+    if len(sizes) <= most + 1:
+        return list(sizes)
+    largest = {name for name, _ in sizes.most_common(most)}
+    return [*(name for name in sizes if name in largest), ""]
+
+
+def _tasks_run(schedule: Schedule | None) -> Counter[str]:
+    """Return how many tasks each machine type runs."""
+    run: Counter[str] = Counter()
+    for group in () if schedule is None else schedule.groups:
+        run[group.machine_type] += group.machines * sum(each.count for each in group.runs)
+    return run
+
+
 def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple[tuple[tuple[Reading, ...], ...], ...]:
     """Return how many machines of each type work, on how many tasks, for which share of the time; and tasks."""
-    used: Counter[str] = Counter()
-    run: Counter[str] = Counter()
-    for group in () if stretch.schedule is None else stretch.schedule.groups:
-        used[group.machine_type] += group.machines
-        run[group.machine_type] += group.machines * sum(each.count for each in group.runs)
-    busy = bag_sections.busy_shares(bag, stretch.schedule)
+    uses = {} if stretch.breakdown is None else stretch.breakdown.machine_types
     low, high = stretch.worth_at_from.machine_types, stretch.worth_at_to.machine_types
-    rows = tuple(
-        (
-            *(_still(float(count)) for count in (each.count, used[each.name], run[each.name])),
-            _still(busy[each.name], "%"),
-            Reading(low[each.name], high[each.name]),
-        )
-        for each in bag.machine_types
-    )
+    rows = []
+    for machine in bag.machine_types:
+        name, use = machine.name, uses.get(machine.name)
+        counts = (machine.count, 0, 0) if use is None else (use.count, use.used, use.tasks)
+        busy = _still(0.0 if use is None else use.busy_share, "%")
+        rows.append((*(_still(float(count)) for count in counts), busy, Reading(low[name], high[name])))
     low, high = stretch.worth_at_from.task_types, stretch.worth_at_to.task_types
     tasks = tuple((_still(float(task.count)), Reading(low[task.name], high[task.name])) for task in shown)
-    return (rows, tasks) if shown else (rows,)
+    return (tuple(rows), tasks) if shown else (tuple(rows),)
 
 
-def _marks(stretch: PriceStretch, ends: tuple[float, float], frame: Frame | None, panels: int) -> tuple[Mark, ...]:
+def _marks(stretch: PriceStretch, frame: Frame | None, panels: int) -> tuple[Mark, ...]:
     """Return where the schedule is among the points of the front, and where its price is on the curve."""
     marks = []
     if stretch.value_at_from is not None and stretch.value_at_to is not None:
-        earns = (stretch.value_at_from, stretch.value_at_to)
-        marks += [Mark(CURVE, ends, earns, "", panel) for panel in range(panels)]
+        prices, earns = (stretch.from_price, stretch.to_price), (stretch.value_at_from, stretch.value_at_to)
+        marks += [Mark(CURVE, prices, earns, "", panel) for panel in range(panels)]
     point = point_of(stretch)
     if frame is not None and point is not None:
-        ((x, y),) = frame.spots([point])
-        told = f"the schedule at this price: {frame.words(point)}"
-        marks.append(Mark(FRONT, (x, x), (y, y), told))
+        ((x, y),) = frame.dots([point])
+        marks.append(Mark(FRONT, (x, x), (y, y), f"the schedule at this price: {frame.words(point)}"))
     return tuple(marks)
 
 

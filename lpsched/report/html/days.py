@@ -9,12 +9,12 @@ from lpsched.online.result.fronts import HEADERS, DayFront
 from lpsched.online.result.policy import COLUMNS, Judged, PolicyEntry
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import simulation
-from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
-from lpsched.report.figures.timeline import node_picture, node_times, timeline_of, timeline_picture
+from lpsched.report.figures.day_fronts import day_front_figure, day_front_tooltips
+from lpsched.report.figures.timeline import node_figure, node_times, timeline_figure, timeline_of
 from lpsched.report.html.bag import footer_of
-from lpsched.report.html.page import UNBROKEN, Paragraph, Picture, Section, Table, page
+from lpsched.report.html.page import UNBROKEN, PageFigure, Paragraph, Section, Table, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
-from lpsched.units import MEGA, lower_text, number, percent, upper_text
+from lpsched.units import energy_text, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 # The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran.
-WORTHS: Final = (
-    "The prices that prove the bound: an hour of one more machine, on average over the period, or a kWh more "
-    "raises the bound by this at most."
+RAISED: Final = (
+    "The dual prices that prove the bound: an hour of one more machine, on average over the period, or one more kWh "
+    "raises it by at most this."
 )
-SAVED: Final = (
-    "The prices that prove what no schedule can avoid: an hour of one more node, on average over all time, "
-    "lowers that by this at most."
+LOWERED: Final = (
+    "The dual prices that prove the lower bound: an hour of one more node, on average over all time, lowers it by at "
+    "most this."
 )
 EVERY: Final = 6  # of the steps of a trace: two hours of a day
 
@@ -48,9 +48,9 @@ def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
     if best is not None and best.schedule is not None:
         sections.append(_machines(instance, best) if isinstance(instance, Day) else _nodes(instance, best))
     if result.worth_rows():
-        worths = Table(worth_headers(result), tuple(result.worth_rows()), numbers=True)
-        told = Paragraph(SAVED if result.judged is Judged.WAITING else WORTHS)
-        sections.append(Section("What one more is worth", (told, worths)))
+        values = Table(worth_headers(result), tuple(result.worth_rows()), numbers=True)
+        note = Paragraph(LOWERED if result.judged is Judged.WAITING else RAISED)
+        sections.append(Section("Marginal values", (note, values)))
     meanings = tuple((column.header, column.meaning) for column in COLUMNS[result.judged])
     sections.append(Section("What the columns mean", (Table(("column", "meaning"), meanings),)))
     made = result.provenance
@@ -60,15 +60,15 @@ def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
 
 
 def _answer(result: Simulation) -> Section:
-    told = Paragraph(" ".join(notes(result)))
+    note = Paragraph(" ".join(notes(result)))
     rows = tuple((row[0], *(cell.replace(" ", UNBROKEN) for cell in row[1:])) for row in result.rows())
     reasons = tuple(reason_rows(result))
-    why = (Table(("policy", "trial", "no answer, because"), reasons),) if reasons else ()
-    return Section("Policies side by side", (Table(result.headers, rows, numbers=True), told, *why))
+    why = (Table(("policy", "trial", "why there is no result"), reasons),) if reasons else ()
+    return Section("Policies side by side", (Table(result.headers, rows, numbers=True), note, *why))
 
 
 def _over_time(result: Simulation) -> Section:
-    """Show utility and energy as the period goes on, or cost, in a picture and in numbers."""
+    """Show utility and energy as the period goes on, or cost, in a figure and in numbers."""
     drawn = simulation.drawn_policies(result)
     costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
@@ -78,12 +78,12 @@ def _over_time(result: Simulation) -> Section:
     ends = []
     for entry in drawn:
         if entry.traces is not None:
-            utility, joules = entry.traces.utility[-1], number(entry.traces.energy_joules[-1] / MEGA, 4)
-            end = f"{number(utility, 4)} for {joules} MJ"
-            ends.append(f"{entry.name} ends with {f'a cost of {number(0.0 - utility, 4)}' if costs else end}")
+            utility, energy = entry.traces.utility[-1], energy_text(entry.traces.energy_joules[-1])
+            end = f"a cost of {number(0.0 - utility)}" if costs else f"{number(utility)} for {energy}"
+            ends.append(f"{entry.name} ends with {end}")
     title = "Cost over time" if costs else "Utility and energy over the period"
-    picture = Picture(simulation.traces_picture(result), f"{title}: {'; '.join(ends)}.", caption)
-    return Section(title, (picture, _trace_table(drawn, costs=costs)))
+    figure = PageFigure(simulation.traces_figure(result), f"{title}: {'; '.join(ends)}.", caption)
+    return Section(title, (figure, _trace_table(drawn, costs=costs)))
 
 
 def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
@@ -112,21 +112,21 @@ def _by_priority(result: Simulation) -> Section:
         f"{row[0]}: " + ", ".join(f"{name} {share}" for name, share in zip(headers[1:], row[1:], strict=True))
         for row in rows
     )
-    picture = Picture(simulation.priorities_picture(result), f"Share earned by priority. {described}.", caption)
-    return Section("Utility by priority", (picture, Table(headers, tuple(rows), numbers=True)))
+    figure = PageFigure(simulation.priorities_figure(result), f"Share earned by priority. {described}.", caption)
+    return Section("Utility by priority", (figure, Table(headers, tuple(rows), numbers=True)))
 
 
 def _waits(result: Simulation) -> Section:
     """Show how long tasks waited."""
     headers, rows = simulation.wait_rows(result)
     caption = "Of tasks that arrive in the period and start."
-    picture = Picture(simulation.waits_picture(result), f"Waits: {simulation.waits_in_words(result)}.", caption)
-    return Section("How long tasks waited", (picture, Table(headers, tuple(rows), numbers=True)))
+    figure = PageFigure(simulation.waits_figure(result), f"Waits: {simulation.waits_in_words(result)}.", caption)
+    return Section("How long tasks waited", (figure, Table(headers, tuple(rows), numbers=True)))
 
 
 def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
     """Show what the nodes ran under one policy, in the first trial."""
-    assert isinstance(entry.schedule, ClustersSchedule), "asked only where there is one"
+    assert isinstance(entry.schedule, ClustersSchedule), "called only where there is one"
     times = node_times(clusters, entry.schedule)
     shown = len(times.clusters)
     some = "" if shown == len(clusters.clusters) else f" The {shown} largest clusters are drawn."
@@ -134,58 +134,58 @@ def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
     caption = f"A rectangle is a task on some nodes; white is idle.{small}{some}"
     nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
     words = "What nodes run", "What the nodes run", caption
-    return _busy(node_picture(times, entry.name), entry, ("cluster", "nodes", "busy"), nodes, words)
+    return _busy(node_figure(times, entry.name), entry, ("cluster", "nodes", "busy"), nodes, words)
 
 
 def _machines(day: Day, entry: PolicyEntry) -> Section:
     """Show what the machines ran under one policy, in the first trial."""
-    assert isinstance(entry.schedule, DaySchedule), "asked only where there is one"
+    assert isinstance(entry.schedule, DaySchedule), "called only where there is one"
     timeline = timeline_of(day, entry.schedule)
     shown = len(timeline.machines)
     some = "" if shown == day.machines else f" {shown} of {day.machines:,} machines are drawn."
     caption = (
-        "The darker and taller a bar, the more its tasks are worth; white is idle. Tasks too short to see "
+        "The darker and taller a bar, the higher the priority of its tasks; white is idle. Tasks too short to see "
         f"are joined with their neighbours.{some}"
     )
     counts = {machine.name: machine.count for machine in day.machine_types}
     words = "What each machine runs", "What the machines run", caption
     headers = ("machine type", "machines", "busy")
-    return _busy(timeline_picture(timeline, entry.name), entry, headers, counts, words)
+    return _busy(timeline_figure(timeline, entry.name), entry, headers, counts, words)
 
 
 def _busy(
     figure: Figure, entry: PolicyEntry, headers: tuple[str, ...], counts: dict[str, int], words: tuple[str, str, str]
 ) -> Section:
-    """Show a picture of what ran, and how busy each cluster or machine type was."""
+    """Show a figure of what ran, and how busy each cluster or machine type was."""
     described, title, caption = words
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(figure, f"{described} under {entry.name}. Busy: {busiest}.", caption)
-    return Section(f"{title} under {entry.name}", (picture, Table(headers, rows, numbers=True)))
+    drawn = PageFigure(figure, f"{described} under {entry.name}. Busy: {busiest}.", caption)
+    return Section(f"{title} under {entry.name}", (drawn, Table(headers, rows, numbers=True)))
 
 
-# The page of fronts of a day: utility against energy below the line that no schedule passes.
+# The page of fronts of a day: utility against energy, and the line above which no schedule is.
 MOST_ROWS: Final = 1_000
 LINE: Final = "the line, proved"
-DRAWN: Final = "Utility against energy of each method's schedules, and the line that no schedule is above."
+DRAWN: Final = "Utility against energy of each method's schedules, and the line above which no schedule is."
 PROVED: Final = "Above the line is no schedule: proved."
 
 
 def day_front_page(result: DayFront) -> str:
     """Return the page of methods on a day, held against its envelope."""
-    picture = Picture(day_front_picture(result), DRAWN, PROVED, spots=day_front_spots(result))
+    figure = PageFigure(day_front_figure(result), DRAWN, PROVED, tooltips=day_front_tooltips(result))
     methods = Table(HEADERS, tuple(result.rows()), numbers=True)
-    sections = [Section("Utility against energy", (picture, methods)), _points(result)]
+    sections = [Section("Utility against energy", (figure, methods)), _points(result)]
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
     if broken:
-        table = Table(("method", "violation", "what it says"), tuple(broken[:MOST_ROWS]))
-        sections.append(Section("Rules that are broken", (table,)))
+        table = Table(("method", "violation", "meaning"), tuple(broken[:MOST_ROWS]))
+        sections.append(Section("Violations", (table,)))
     made = result.provenance
-    return page(made.instance_name, _lead(result), sections, footer=footer_of(made, {}, "day"))
+    return page(made.instance_name, _summary(result), sections, footer=footer_of(made, {}, "day"))
 
 
-def _lead(result: DayFront) -> str:
-    """Return what is proved, and who earns most, in one sentence."""
+def _summary(result: DayFront) -> str:
+    """Return what is proved, and the method that earns most, in one sentence."""
     highest = upper_text(result.envelope[-1].utility)
     proved = f"No schedule of this day earns more than {highest}, proved"
     found = [entry for entry in result.entries if entry.points]
@@ -197,7 +197,7 @@ def _lead(result: DayFront) -> str:
 
 
 def _points(result: DayFront) -> Section:
-    """Tell every point of the picture in numbers."""
+    """List every point of the figure."""
     points = [(entry.name, each) for entry in result.entries for each in entry.points]
     rows = [(name, number(each.energy_joules), number(each.utility)) for name, each in points]
     rows += [(LINE, lower_text(each.energy_joules), upper_text(each.utility)) for each in result.envelope]

@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from rich.table import Table as RichTable
+
 from lpsched.facility.parts import CoreAllocation
 from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult, FacilityValidation, MethodResult
-from lpsched.model.provenance import Estimate, Provenance
-from lpsched.report.figures.facility import MethodReward, core_shares_picture, reward_bars_picture, room_picture
-from lpsched.report.html.page import Picture, Section, Table, page
-from lpsched.units import gap_text, number, upper_text
+from lpsched.model.provenance import Estimate
+from lpsched.report.facility import facility_tables
+from lpsched.report.figures.facility import MethodReward, core_shares_figure, reward_bars_figure, room_figure
+from lpsched.report.html.bag import footer_of
+from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
+from lpsched.report.tables import FoldingTable
+from lpsched.units import counted, gap_text, number, power_text, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from matplotlib.figure import Figure
 
@@ -28,23 +33,40 @@ SHARES: Final = "How the cores of the same few nodes divide their time between t
 
 def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure:
     """Draw the room of an answer."""
-    return room_picture(instance, result.measured, _cores(result))
+    return room_figure(instance, result.measured, _cores(result))
 
 
 def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> str:
-    """Return the page of one answer: the sentence, the facts, the room."""
-    earns = f"An allocation that earns {number(result.reward_rate)} {UNIT}, verified"
-    lead = f"{earns}, by the method {result.method}."
+    """Return the page of one answer: the summary, everything that the terminal shows, the room."""
+    summary = f"Earns {number(result.reward_rate)} {UNIT}, verified, by the method {result.method}."
     if result.bound is not None:
-        bound = upper_text(result.bound)
         known = "proved" if result.exactly_proved else NOT_CERTIFIED
-        lead = f"{earns}; none can earn more than {bound}, {known}: {gap_text(result.gap)} apart."
-    footer = _footer(result.provenance)
-    return room_page(instance, result.measured, _cores(result), lead=lead, facts=result.facts(), footer=footer)
+        where = " at these outlet temperatures" if result.fixed_outlets else ""
+        most = f"at most {upper_text(result.bound)} is possible{where}, {known} (gap {gap_text(result.gap)})"
+        summary = f"Earns {number(result.reward_rate)} {UNIT}, verified; {most}."
+    shown = _from_terminal(facility_tables(instance, result)[1:])  # the first line is the title
+    answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
+    sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
+    return page(instance.name, summary, sections, footer=footer_of(result.provenance, {}, "facility"))
+
+
+def _from_terminal(shown: Iterable[object]) -> Iterator[Part]:
+    """Yield paragraphs and tables from texts and tables for a terminal."""
+    for each in shown:
+        part = getattr(each, "renderable", each)  # of one that is fitted to the terminal's width
+        if isinstance(part, RichTable):
+            headers = tuple(str(column.header) for column in part.columns)
+            rows = tuple(zip(*(map(str, column.cells) for column in part.columns), strict=True))
+            numbers = [column.justify == "right" for column in part.columns]
+            yield Table(headers, rows, numbers=all(numbers[1:]))
+        elif isinstance(part, FoldingTable):
+            yield Table(part.headers, part.rows, numbers=True)
+        elif str(part).strip():
+            yield Paragraph(str(part))
 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
-    """Return the page of several methods: the table, rewards in bars, and who shares cores with whom."""
+    """Return the page of several methods: the table, rewards in bars, and how cores are shared."""
     sections = [Section("Methods side by side", (Table(result.headers(), tuple(result.rows()), numbers=True),))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
     found = [(entry.name, entry.measured) for entry in result.entries if entry.measured is not None]
@@ -53,74 +75,59 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
         for name, each in found
     ]
     if rewards:
-        bars = reward_bars_picture(rewards, bound=Estimate(result.bound / possible))
-        sections.append(Section("Rewards", (Picture(bars, BARS),)))
+        bars = reward_bars_figure(rewards, bound=Estimate(result.bound / possible))
+        sections.append(Section("Rewards", (PageFigure(bars, BARS),)))
     shares = {entry.name: entry.allocation for entry in result.entries if isinstance(entry.allocation, CoreAllocation)}
     if shares:
-        drawn = core_shares_picture(instance, dict(list(shares.items())[:MOST_SHARES]))
-        sections.append(Section("Who shares a node with whom", (Picture(drawn, SHARES),)))
-    told = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
-    if told:
-        sections.append(Section("How they ended", (Table(("method", "how it ended"), told),)))
-    return page(instance.name, _lead(result), sections, footer=_footer(result.provenance))
+        drawn = core_shares_figure(instance, dict(list(shares.items())[:MOST_SHARES]))
+        sections.append(Section("How nodes are shared", (PageFigure(drawn, SHARES),)))
+    ended = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
+    if ended:
+        sections.append(Section("How they ended", (Table(("method", "how it ended"), ended),)))
+    return page(instance.name, _summary(result), sections, footer=footer_of(result.provenance, {}, "facility"))
 
 
-def _lead(result: FacilityValidation) -> str:
-    """Return the bound and who comes nearest to it, in one sentence."""
+def _summary(result: FacilityValidation) -> str:
+    """Return the bound and the method that comes nearest to it, in one sentence."""
     known = "proved" if result.exactly_proved else NOT_CERTIFIED
     bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, {known}"
     valid = [(each.measured.reward_rate, each) for each in result.entries if each.measured is not None]
     if not valid:
         return f"{bound}; none of these is valid."
     _, nearest = max(valid, key=lambda pair: pair[0])
-    return f"{bound}; {nearest.name} comes nearest, {gap_text(nearest.gap)} below."
+    return f"{bound}; {nearest.name} comes nearest, with a gap of {gap_text(nearest.gap)}."
 
 
 def _cores(result: FacilityResult | MethodResult) -> CoreAllocation:
     return result.cores if isinstance(result, FacilityResult) else result.allocation
 
 
-def _footer(provenance: Provenance) -> str:
-    return f"lpsched {provenance.lpsched}, {provenance.solver}; facility {provenance.instance_hash[:16]}"
-
-
-# The page of a facility's allocation: the answer, its facts, the room, and other methods beside it.
+# The machine room of an allocation, in a figure and in a table of its CRAC units.
 CAPTION: Final = (
     "Numbers in the bars are those of the legend, from the most memory-intensive task type to the least. "
     "Nodes are named by their place in the file, from 0."
 )
+UNITS: Final = ("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power")
 
 
-def room_page(  # noqa: PLR0913 - options are keyword-only
-    facility: Facility,
-    measured: Measured,
-    cores: CoreAllocation,
-    *,
-    lead: str,
-    facts: Sequence[tuple[str, str, str]],
-    footer: str = "",
-) -> str:
-    """Return the page of an allocation as HTML; facts are rows of a word, a number with its unit, how it is known."""
-    picture = Picture(room_picture(facility, measured, cores), room_in_words(facility, measured), CAPTION)
-    units = tuple(
-        (unit.name, number(outlet, 5), number(watts, 5))
-        for unit, outlet, watts in zip(facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True)
+def room_section(facility: Facility, measured: Measured, cores: CoreAllocation) -> Section:
+    """Show the room."""
+    figure = PageFigure(room_figure(facility, measured, cores), room_in_words(facility, measured), CAPTION)
+    columns = cores.outlets_celsius, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
+    rows = tuple(
+        (unit.name, number(outlet), number(inlet), power_text(heat), power_text(watts))
+        for unit, outlet, inlet, heat, watts in zip(facility.crac_units, *columns, strict=True)
     )
-    of_units = Table(("CRAC unit", "outlet, °C", "power, W"), units, numbers=True)
-    answer = Table(("what", "how much", "how we know"), tuple(facts))
-    sections = [Section("The answer", (answer,)), Section("The room", (picture, of_units))]
-    return page(facility.name, lead, sections, footer=footer)
+    return Section("The room", (figure, Table(UNITS, rows, numbers=True)))
 
 
 def room_in_words(facility: Facility, measured: Measured) -> str:
-    """Return what the picture of the room shows, for those who do not see it."""
+    """Describe the figure of the room for readers who do not see it."""
     cooling = math.fsum(measured.cooling_watts)
     total = math.fsum(measured.node_watts) + cooling
     warmest, coolest = max(measured.node_inlets_celsius), min(measured.node_inlets_celsius)
-    span = f"{number(coolest, 4)} to {number(warmest, 4)} celsius"
-    drawn = f"{number(total, 4)} of at most {number(facility.power_cap_watts, 4)} watts are drawn"
     return (
-        f"{len(facility.nodes):,} nodes draw in air of {span}. "
-        f"{drawn}, {number(cooling, 4)} of them for cooling. "
-        "Bars show how the cores of a few nodes divide their time between task types."
+        f"{counted(len(facility.nodes), 'node')} draw in air of {number(coolest)} to {number(warmest)} °C. "
+        f"{power_text(total)} of at most {power_text(facility.power_cap_watts)} are drawn, {power_text(cooling)} of it "
+        "for cooling. Bars show how the cores of a few nodes divide their time between task types."
     )

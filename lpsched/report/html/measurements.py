@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Final
 from lpsched.measure.evidence import Measured, Saving, Setting
 from lpsched.report import measured_tables as tables
 from lpsched.report.figures import degradation
-from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_picture, measure_spots
-from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
+from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_figure, measure_tooltips
+from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
 from lpsched.units import number
 
 if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
 
 
-# Measurements in a few sentences: what was measured, who suffers most, what saves most, what is absent.
+# Measurements in a few sentences: what was measured, which slows most, what saves most, what is absent.
 #
 # A slowdown is clear of noise where, at some clock, the confidence interval of the time beside the other lies
 # above that of the time alone; a saving, where that of the energy together lies below the sum of the lower ends
-# alone. Only what is clear is put first. Of a file without settings nothing tells noise, and its numbers count.
-def lead_of(measurements: Measurements) -> str:
+# alone. Only what is clear is put first. Without settings in the file noise is not known, and its numbers count.
+def measure_summary(measurements: Measurements) -> str:
     """Return the answer."""
     count, clocks = len(measurements.seconds), len(measurements.frequencies_mhz)
     applications = "one application" if count == 1 else f"{count:,} applications"
     at = f" at {clocks} clocks" if clocks > 1 else ""
     what = "Times and powers" if measurements.watts else "Times"
-    told = [f"{what} of {applications}{at} on {measurements.machine_type}."]
+    sentences = [f"{what} of {applications}{at} on {measurements.machine_type}."]
     found = {each.setting: each for each in measurements.measured}
-    told += _slowdown(measurements, found)
-    told += _saving(measurements, found)
-    told += [] if measurements.meters.energy else ["No energy was measured."]
-    told += [] if measurements.meters.counters else ["Cache misses were not counted."]
-    return " ".join(told)
+    sentences += _slowdown(measurements, found)
+    sentences += _saving(measurements, found)
+    sentences += [] if measurements.meters.energy else ["No energy was measured."]
+    sentences += [] if measurements.meters.counters else ["Cache misses were not counted."]
+    return " ".join(sentences)
 
 
 def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
@@ -50,7 +50,7 @@ def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> lis
         return ["No slowdown beside another is clear of noise." if found else "None takes longer beside another."]
     share, name, other = max(clear, key=lambda pair: pair[0])
     beside = "a copy of it" if name == other else other
-    return [f"{name} suffers most: it takes {tables.share_text(share)} longer for each core that runs {beside}."]
+    return [f"{name} slows most: it takes {tables.share_text(share)} longer for each core that runs {beside}."]
 
 
 def _saving(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
@@ -81,13 +81,13 @@ def _less(found: dict[Setting, Measured], saving: Saving) -> bool:
     return high is not None and high < sum(known)  # what is not known only adds to it
 
 
-# The page of measurements: what applications take, who slows whom, what running together saves, how sure.
+# The page of measurements: what applications take, which slows which, what running together saves, how sure.
 MOST_ROWS: Final = 250  # of a table: the page stays small enough for mail
-MOST_DRAWN: Final = 6  # applications, each in a picture of its own
+MOST_DRAWN: Final = 6  # applications, each in a figure of its own
 MOST_MATRIX: Final = 40  # applications of a degradation matrix as a table
 ENERGY: Final = (
-    "Energy is that of everything the meter sees, companions included, from the start of the application "
-    "until it has ended."
+    "Energy is that of everything the meter measures, co-running applications included, from the start of the "
+    "application until it has ended."
 )
 LONGER: Final = (
     "How much longer the application of a row takes for each core that runs the one of the column, "
@@ -116,9 +116,9 @@ def measure_page(measurements: Measurements) -> str:
         words = Paragraph(f"{tables.additive_in_words(measurements)} {MODEL}")
         sections.append(Section("How well pairs predict groups", (words, *_cut(tables.additive_table(measurements)))))
     if measurements.failed or measurements.absent:
-        told = (Paragraph(_sentence(words)) for words in measurements.absent)
+        notes = (Paragraph(_sentence(words)) for words in measurements.absent)
         failures = _cut(tables.failures_table(measurements))
-        sections.append(Section("What could not be measured", (*told, *failures)))
+        sections.append(Section("What could not be measured", (*notes, *failures)))
     sections.append(_how(measurements))
     if measurements.measured:
         sections.append(Section("Every setting", _cut(tables.settings_table(measurements))))
@@ -127,34 +127,36 @@ def measure_page(measurements: Measurements) -> str:
     taken = f", {measurements.taken}" if measurements.taken else ""
     on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
     footer = f"{measurements.name}: measured{on}{version}{taken}."
-    return page(f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer)
+    return page(
+        f"{measurements.name}: {measurements.machine_type}", measure_summary(measurements), sections, footer=footer
+    )
 
 
 def _together(measurements: Measurements) -> list[Section]:
-    """Show each application alone and together, in a picture of its own."""
+    """Show each application alone and together, in a figure of its own."""
     drawn = drawn_applications(measurements, MOST_DRAWN)
     if not drawn:
         return []
-    told = [
+    notes = [
         f"{'Marks' if has_clocks(measurements) else 'Bars'} are means.",
         f"Whiskers are {tables.share_text(measurements.confidence)} confidence intervals of the mean;",
         "where several settings are joined, they go from the lowest end of these to the highest.",
     ]
-    told.append(ENERGY if measurements.meters.energy else "No energy was measured, so none is drawn.")
+    notes.append(ENERGY if measurements.meters.energy else "No energy was measured, so none is drawn.")
     if not measurements.meters.counters:
-        told.append("Cache misses were not counted, so memory intensity is not drawn.")
+        notes.append("Cache misses were not counted, so memory intensity is not drawn.")
     if len(measurements.applications) > len(drawn):
-        told.append(f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all.")
-    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
-    pictures = [
-        Picture(
-            measure_picture(measurements, each.name),
+        notes.append(f"Drawn are the {len(drawn)} applications that slow most beside others; the tables have all.")
+    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of co-running applications"
+    figures = [
+        PageFigure(
+            measure_figure(measurements, each.name),
             f"{each.name} alone and together: what was measured of memory intensity, time and energy, {along}.",
-            spots=measure_spots(measurements, each.name),
+            tooltips=measure_tooltips(measurements, each.name),
         )
         for each in drawn
     ]
-    return [Section("Alone and together", (Paragraph(" ".join(told)), *pictures))]
+    return [Section("Alone and together", (Paragraph(" ".join(notes)), *figures))]
 
 
 def _degradation(measurements: Measurements) -> list[Section]:
@@ -164,16 +166,16 @@ def _degradation(measurements: Measurements) -> list[Section]:
     shown = degradation.mapped(measurements)
     if shown:
         every = len(degradation.mapped(measurements, None))
-        told = ["Hatched pairs were not measured."] if degradation.has_gaps(measurements) else []
-        told += [f"Drawn are {len(shown):,} of {every:,} applications."] if every > len(shown) else []
+        notes = ["Hatched pairs were not measured."] if degradation.has_gaps(measurements) else []
+        notes += [f"Drawn are {len(shown):,} of {every:,} applications."] if every > len(shown) else []
         words = "How much longer each application takes beside each other one, in percent."
-        drawn, spots = degradation.degradation_map(measurements), degradation.degradation_spots(measurements)
-        parts.append(Picture(drawn, words, " ".join(told), spots=spots))
+        drawn, tooltips = degradation.degradation_map(measurements), degradation.degradation_tooltips(measurements)
+        parts.append(PageFigure(drawn, words, " ".join(notes), tooltips=tooltips))
     full = tables.degradation_table(measurements)
     if len(full.headers) <= MOST_MATRIX + 1:
         parts += _cut(full)
     parts += _cut(tables.class_degradation_table(measurements))
-    return [Section("Who slows whom", tuple(parts))]
+    return [Section("Slowdown beside others", tuple(parts))]
 
 
 def _savings(measurements: Measurements) -> list[Section]:
@@ -184,14 +186,14 @@ def _savings(measurements: Measurements) -> list[Section]:
     left = len(measurements.savings) - len(drawn)
     caption = f"Drawn are those that save most and least; the table has {left:,} more." if left else ""
     words = "Energy of groups of applications one after another and all at once."
-    spots = degradation.savings_spots(drawn, static)
-    picture = Picture(degradation.savings_picture(drawn, static), words, caption, spots=spots)
+    tooltips = degradation.savings_tooltips(drawn, static)
+    figure = PageFigure(degradation.savings_figure(drawn, static), words, caption, tooltips=tooltips)
     numbers = _cut(tables.savings_table(measurements))
-    return [Section("What running together saves", (Paragraph(SAVED), picture, *numbers))]
+    return [Section("What running together saves", (Paragraph(SAVED), figure, *numbers))]
 
 
 def _how(measurements: Measurements) -> Section:
-    """Tell machine, meters and commands."""
+    """Show machine, meters and commands."""
     about = (Paragraph(measurements.description),) if measurements.description else ()
     meters = Table(("what", "how"), tables.meters_table(measurements).rows)
     commands = tuple((each.name, shlex.join(each.command)) for each in measurements.applications if each.command)
@@ -224,7 +226,7 @@ def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
         ("watts", "Mean power of all that the meter sees while the application runs alone, idle power included."),
         ("misses per instruction", "Last-level cache misses of the application alone, by its instructions."),
         ("class", "I is calm; higher classes use memory more intensively."),
-        ("suffers", "Slowdown beside the memory companion, as a share of what that one does to itself."),
-        ("causes", "Slowdown of the memory companion beside the application, as the same share."),
+        ("suffers", "Slowdown beside the memory probe, as a share of what two memory probes do to each other."),
+        ("causes", "Slowdown of the memory probe beside the application, as the same share."),
         ("apart, together", "Energy one after another, and all at once until the last has ended."),
     )

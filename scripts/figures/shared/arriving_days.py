@@ -25,7 +25,7 @@ from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.day import another_day, essc_day
 from lpsched.generate.options import Affinity, EsscOptions, MachovecOptions
 from lpsched.model.provenance import Estimate, estimate_of
-from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.no_waiting import no_wait_reference
 from lpsched.online.bound.offers import offers_of
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.simulations import simulate
@@ -222,7 +222,7 @@ def ran(item: tuple[Case, int], *, seed: int, part: float) -> Line:
     day = day_of(case.day, trial, seed, part)
     if case.policy == NAIVE:
         assert isinstance(day, Day), "of clusters, every run and every bound knows it"
-        return {"utility": naive_of(offers_of(day), day.period)}
+        return {"utility": no_wait_reference(offers_of(day), day.period)}
     if case.policy == BOUND:
         found = arrival_bound(day)
         return {"utility": found.bound, "naive": found.naive, "seconds": found.seconds}

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     CURVE_LINE,
     LIMIT_LINE,
     RED,
     STYLES,
-    blank_picture,
+    blank_figure,
     draw_grid,
     legend_above,
     lettered,
@@ -60,7 +60,7 @@ class CurvePanel:
     from_zero: bool = True
 
 
-def curves_picture(panels: Sequence[CurvePanel]) -> Figure:
+def curves_figure(panels: Sequence[CurvePanel]) -> Figure:
     """Draw panels side by side, with one legend above them.
 
     Raises
@@ -69,7 +69,7 @@ def curves_picture(panels: Sequence[CurvePanel]) -> Figure:
         If Matplotlib is not installed.
     """
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = blank_figure(INCHES)
         several = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, panel in zip(several, panels, strict=True):
             _draw_panel(axes, panel)

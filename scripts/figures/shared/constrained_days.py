@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import GIGA
 from scripts.figures.shared.arriving_days import DROPPING, Case, Runs, chapter_3, of, tell
-from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ def draw_traces(runs: Runs, cases: Mapping[str, Case], energy: float, figure: Pa
             "hours of the day", "energy taken so far, GJ", tuple(hours), joules, limit=("energy constraint", limit)
         ),
     ]
-    write_picture(curves_picture(panels), figure)
+    write_figure(curves_figure(panels), figure)
     rows = []
     for (name, case), curve in zip(cases.items(), joules, strict=True):
         spent = [hour for hour, each in zip(hours, curve.estimates, strict=True) if each.mean >= 0.99 * limit]

@@ -17,7 +17,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     BLUE,
     GREEN,
@@ -26,7 +26,7 @@ from lpsched.report.figures.style import (
     PURPLE,
     SKY,
     SMALL_LETTERS,
-    blank_picture,
+    blank_figure,
     draw_grid,
     lettered,
 )
@@ -61,7 +61,7 @@ class ViolinPanel:
     places: tuple[tuple[str, tuple[Violin, ...]], ...]
 
 
-def distributions_picture(panels: Sequence[ViolinPanel], *, x_label: str, y_label: str) -> Figure:
+def distributions_figure(panels: Sequence[ViolinPanel], *, x_label: str, y_label: str) -> Figure:
     """Draw panels side by side on one logarithmic scale; the numbers are shares, told in per cent.
 
     Raises
@@ -74,7 +74,7 @@ def distributions_picture(panels: Sequence[ViolinPanel], *, x_label: str, y_labe
         _shown(value) for panel in panels for _, violins in panel.places for each in violins for value in each.values
     ]
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = blank_figure(INCHES)
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, panel in zip(row, panels, strict=True):
             _draw_panel(axes, panel, methods)

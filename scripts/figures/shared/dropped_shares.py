@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.online.simulate.options import SimulationOptions
 from scripts.figures.shared.arriving_days import (
     CHAPTER_2,
@@ -19,7 +19,7 @@ from scripts.figures.shared.arriving_days import (
     tell,
     trials_in_words,
 )
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 THRESHOLDS: Final = (0.0, 0.05, 0.5, 1.5, 3.0, 5.0)
 BEST: Final = 1.5
@@ -44,7 +44,7 @@ def draw_thresholds(what: str, figure: str, tasks: int, printed: str) -> None:
         for below in THRESHOLDS
     )
     panel = RowPanel(f"utility earned, % of the naive figure; {tasks:,} tasks a day", marks)
-    write_picture(policy_rows_picture([TITLES[name] for name in CHAPTER_2], [panel]), asked.figure)
+    write_figure(policy_rows_figure([TITLES[name] for name in CHAPTER_2], [panel]), asked.figure)
     print(f"Share of the naive figure at {tasks:,} tasks a day, {trials_in_words(asked)}.")
     rows = [
         (

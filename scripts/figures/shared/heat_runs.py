@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched import allocate, facility
+from lpsched import facility
 from lpsched.errors import LpschedError
+from lpsched.facility.compare import allocate
 from lpsched.generate.facility import generate_facility
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.units import number
-from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_picture
+from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +132,7 @@ def reward_over_time(what: str, figure: str, platform: str, names: tuple[str, ..
     ours = runs.ours(gap=asked.gap)
     found = [*(runs.theirs(name, time_limit=asked.time_limit) for name in names), ours]
     curves = [RewardCurve(TITLES[line["name"]], _points(line)) for line in found if "crr" in line]
-    write_picture(reward_over_time_picture(curves, bound=ours["bound"]), asked.figure)
+    write_figure(reward_over_time_figure(curves, bound=ours["bound"]), asked.figure)
     print("| method | seconds | CRR | from the bound |\n| --- | ---: | ---: | ---: |")
     for line in found:
         if "crr" in line:

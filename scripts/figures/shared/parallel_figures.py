@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 from scripts.figures.shared.arriving_days import BOUND, Runs, arguments, best_place, of, share, tell, trials_in_words
-from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_figure
 from scripts.figures.shared.parallel_days import (
     COMPARED,
     CONSTRAINT,
@@ -24,7 +24,7 @@ from scripts.figures.shared.parallel_days import (
     tell_constraint,
     titles,
 )
-from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def draw_leniencies(what: str, figure: str, kind: Kind, leniencies: Sequence[flo
         CurvePanel(label, SHARE, places, (Curve(titles()[SWEPT], earned),)),
         CurvePanel(label, ENERGY, places, (Curve(titles()[SWEPT], taken),), limit),
     ]
-    write_picture(curves_picture(panels), asked.figure)
+    write_figure(curves_figure(panels), asked.figure)
     print(f"{titles()[SWEPT]}, by the leniency of the {kind} filter; {trials_in_words(asked)}.")
     rows = [
         (place, of(utility), hundredths(energy)) for place, utility, energy in zip(places, earned, taken, strict=True)
@@ -88,7 +88,7 @@ def draw_policies(what: str, figure: str, tasks: int, filters: dict[str, Filter]
     runs.run([*cases.values(), *free, case(tasks, BOUND, setting=asked.setting)])
     tell_constraint(runs, tasks)
     bound = bound_percent(runs, tasks)
-    write_picture(_picture(runs, cases, bound, CONSTRAINT[tasks] * asked.part), asked.figure)
+    write_figure(_drawn(runs, cases, bound, CONSTRAINT[tasks] * asked.part), asked.figure)
     print(f"\n{tasks:,} tasks a day, at most {CONSTRAINT[tasks]:g} GJ; {trials_in_words(asked)}.")
     rows = [
         (
@@ -112,7 +112,7 @@ def hundredths(estimate: Estimate) -> str:
     return f"{estimate.mean:.2f}" if half is None else f"{estimate.mean:.2f} ± {half:.2f}"
 
 
-def _picture(runs: Runs, cases: Cases, bound: Estimate, gigajoules_at_most: float) -> Figure:
+def _drawn(runs: Runs, cases: Cases, bound: Estimate, gigajoules_at_most: float) -> Figure:
     """Draw policies in rows, filters as marks: shares of the maximum, and energies."""
     names = tuple(dict.fromkeys(name for _, name in cases))
     panels = []
@@ -123,7 +123,7 @@ def _picture(runs: Runs, cases: Cases, bound: Estimate, gigajoules_at_most: floa
         found = {key: measure(runs, each) for key, each in cases.items()}
         marks = (Marks(name, tuple(found.get((policy, name)) for policy in titles())) for name in names)
         panels.append(RowPanel(label, tuple(marks), limit))
-    return policy_rows_picture(list(titles().values()), panels)
+    return policy_rows_figure(list(titles().values()), panels)
 
 
 def tell_claims(runs: Runs, cases: Cases) -> None:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     INK,
     LIMIT_LINE,
     RED,
     RULE,
     STYLES,
-    blank_picture,
+    blank_figure,
     draw_grid,
     legend_above,
     lettered,
@@ -57,7 +57,7 @@ class RowPanel:
     limit: tuple[str, float] | None = None
 
 
-def policy_rows_picture(names: Sequence[str], panels: Sequence[RowPanel]) -> Figure:
+def policy_rows_figure(names: Sequence[str], panels: Sequence[RowPanel]) -> Figure:
     """Draw policies in rows; every panel has the same cases, and an estimate of each for every policy.
 
     Raises
@@ -67,7 +67,7 @@ def policy_rows_picture(names: Sequence[str], panels: Sequence[RowPanel]) -> Fig
     """
     with drawing_style():
         cases = max(len(panel.cases) for panel in panels)
-        figure = blank_picture(AROUND_INCHES + len(names) * (ROW_INCHES + CASE_INCHES * cases))
+        figure = blank_figure(AROUND_INCHES + len(names) * (ROW_INCHES + CASE_INCHES * cases))
         several = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, panel in zip(several, panels, strict=True):
             _draw_panel(axes, len(names), panel)

@@ -1,7 +1,7 @@
 """Profit over the feasible region: lines of equal profit in the plane of energy and makespan.
 
 A panel for each profit ratio. What no way to run the bag can take is shaded; the border around the rest is
-exact, and goes on upwards where it leaves the picture. A line of equal profit v is E = (N - v t) / c: all of
+exact, and goes on upwards where it leaves the figure. A line of equal profit v is E = (N - v t) / c: all of
 them meet where t is 0 and E is N / c, so they are not parallel. Losses are dashed. The best of the region is
 a star at a corner, or, where nothing covers its cost, an arrow along the border to the far end: to wait.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -27,7 +27,7 @@ from lpsched.report.figures.style import (
     SECONDS,
     SMALL_LETTERS,
     VERMILION,
-    blank_picture,
+    blank_figure,
     fitting,
     lettered,
     write_numbers,
@@ -71,7 +71,7 @@ class ProfitPlane:
     unit: str
 
 
-def profit_contours_picture(plane: ProfitPlane, panels: Sequence[ProfitPanel]) -> Figure:
+def profit_contours_figure(plane: ProfitPlane, panels: Sequence[ProfitPanel]) -> Figure:
     """Draw the lines of equal profit over a region, a panel for each ratio.
 
     Raises
@@ -80,7 +80,7 @@ def profit_contours_picture(plane: ProfitPlane, panels: Sequence[ProfitPanel]) -
         If Matplotlib is not installed.
     """
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = blank_figure(INCHES)
         frame = _Frame(plane)
         row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, panel in zip(row, panels, strict=True):
@@ -94,7 +94,7 @@ def profit_contours_picture(plane: ProfitPlane, panels: Sequence[ProfitPanel]) -
 
 
 class _Frame:
-    """The units of the picture, and where its axes end."""
+    """The units of the figure, and where its axes end."""
 
     def __init__(self, plane: ProfitPlane) -> None:
         joules = [point.energy_joules for point in plane.corners]

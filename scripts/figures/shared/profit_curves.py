@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -21,7 +21,7 @@ from lpsched.report.figures.style import (
     LIMIT_LINE,
     SMALL_LETTERS,
     VERMILION,
-    blank_picture,
+    blank_figure,
     draw_grid,
     legend_above,
     lettered,
@@ -47,8 +47,8 @@ class ProfitCurve:
     profits: tuple[float, ...]
 
 
-def profit_curves_picture(curves: Sequence[ProfitCurve], marks: Sequence[tuple[str, float]], *, unit: str) -> Figure:
-    """Draw two curves, and what happens at some ratios, told at the foot of the picture.
+def profit_curves_figure(curves: Sequence[ProfitCurve], marks: Sequence[tuple[str, float]], *, unit: str) -> Figure:
+    """Draw two curves, and what happens at some ratios, told at the foot of the figure.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def profit_curves_picture(curves: Sequence[ProfitCurve], marks: Sequence[tuple[s
         If Matplotlib is not installed.
     """
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = blank_figure(INCHES)
         axes = figure.subplots()
         draw_grid(axes, "y")
         axes.axhline(0.0, color=GREY, linewidth=0.8)

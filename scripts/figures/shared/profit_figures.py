@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.result import Point
-from lpsched.studies.executors import LocalCrew
+from lpsched.studies.executors import LocalExecutor
 from lpsched.studies.lines import lines_of, read_runs
-from lpsched.studies.running import SerialCrew, run_study
+from lpsched.studies.running import SerialExecutor, run_study
 from lpsched.studies.study import read_study
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, number
 
@@ -37,8 +37,8 @@ class Runs:
 
     def __init__(self, asked: argparse.Namespace) -> None:
         lines = asked.runs or lines_of(asked.study)
-        crew = LocalCrew(asked.jobs) if asked.jobs > 1 else SerialCrew()
-        summary = run_study(asked.study, lines, crew=crew, resume=True)
+        executor = LocalExecutor(asked.jobs) if asked.jobs > 1 else SerialExecutor()
+        summary = run_study(asked.study, lines, executor=executor, resume=True)
         if summary.failed:
             raise SystemExit(f"{summary.failed} runs failed: {summary.reasons[0][0]}")
         if summary.made:
@@ -72,7 +72,7 @@ def arguments(what: str, figure: str, given: Sequence[str] | None = None) -> arg
     parser.add_argument("--study", type=Path, default=STUDIES / f"{figure}.yaml", help="what to run")
     parser.add_argument("--runs", type=Path, help="its lines; by default beside it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--figure", type=Path, default=FIGURES / f"{figure}.svg", help="the picture")
+    parser.add_argument("--figure", type=Path, default=FIGURES / f"{figure}.svg", help="the figure")
     return parser.parse_args(given)
 
 

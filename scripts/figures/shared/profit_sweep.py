@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -29,7 +29,7 @@ from lpsched.report.figures.style import (
     SECONDS,
     SMALL_LETTERS,
     VERMILION,
-    blank_picture,
+    blank_figure,
     fitting,
     legend_above,
     lettered,
@@ -66,7 +66,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All that a picture shows; `border` is that of the feasible region, where it is more than the front."""
+    """All that a figure shows; `border` is that of the feasible region, where it is more than the front."""
 
     front: tuple[Point, ...]
     points: tuple[SweepPoint, ...]
@@ -75,7 +75,7 @@ class Sweep:
     cap_watts: float | None = None
 
 
-def profit_sweep_picture(sweep: Sweep) -> Figure:
+def profit_sweep_figure(sweep: Sweep) -> Figure:
     """Draw the front, and what is best at each ratio.
 
     Raises
@@ -84,7 +84,7 @@ def profit_sweep_picture(sweep: Sweep) -> Figure:
         If Matplotlib is not installed.
     """
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = blank_figure(INCHES)
         axes = figure.subplots()
         frame = _Frame(sweep)
         frame.set(axes)
@@ -102,7 +102,7 @@ def profit_sweep_picture(sweep: Sweep) -> Figure:
 
 
 class _Frame:
-    """The units of a picture, and where its axes end."""
+    """The units of a figure, and where its axes end."""
 
     def __init__(self, sweep: Sweep) -> None:
         ran = [each for point in sweep.points for each in (point.split, point.schedule) if each is not None]
@@ -124,7 +124,7 @@ class _Frame:
         return point.schedule.makespan_seconds / self.seconds.size + LONGEST_BAR * self.height * share
 
     def columns(self, points: Sequence[Point]) -> tuple[list[float], list[float]]:
-        """Return points in the picture's units."""
+        """Return points in the figure's units."""
         return (
             [point.energy_joules / self.joules.size for point in points],
             [point.makespan_seconds / self.seconds.size for point in points],

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.io.pictures import drawing_style
+from lpsched.io.figure_files import drawing_style
 from lpsched.model.provenance import Estimate
 from lpsched.report.figures.facility import draw_bound
 from lpsched.report.figures.style import (
@@ -22,7 +22,7 @@ from lpsched.report.figures.style import (
     PURPLE,
     SKY,
     VERMILION,
-    blank_picture,
+    blank_figure,
     draw_grid,
     lettered,
     write_numbers,
@@ -64,12 +64,12 @@ class RewardCurve:
     points: tuple[tuple[float, float], ...]
 
 
-def reward_over_time_picture(
+def reward_over_time_figure(
     curves: Sequence[RewardCurve], *, bound: float | None = None, unit: str = "reward/second"
 ) -> Figure:
     """Draw what methods earn after so many seconds, on a logarithmic axis of time."""
     with drawing_style():
-        figure = blank_picture(3.4)
+        figure = blank_figure(3.4)
         axes = figure.subplots()
         lines = [[(max(at, LEAST_SECONDS), reward) for at, reward in curve.points] for curve in curves]
         for place, (curve, points) in enumerate(zip(curves, lines, strict=True)):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.fronts import compare_fronts
 from lpsched.bag.compare.result import machine_points
-from lpsched.evolve.running import Evolving
-from lpsched.io.pictures import write_picture
+from lpsched.evolve.nsga2 import Evolving
+from lpsched.io.figure_files import write_figure
 from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
-from lpsched.report.figures.day_fronts import NamedFront, Panel, populations_picture
-from lpsched.report.figures.fronts import front_picture, machine_picture
+from lpsched.report.figures.day_fronts import NamedFront, Panel, populations_figure
+from lpsched.report.figures.fronts import front_figure, machine_figure
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def draw_populations(what: str, figure: str, day: Day, generations: str) -> None
         for place, count in enumerate(counts)
     ]
     envelope = next(iter(runs.values()))[0].envelope
-    write_picture(populations_picture(panels, envelope), asked.figure)
+    write_figure(populations_figure(panels, envelope), asked.figure)
     print("| first population | generations | points | hypervolume | mean below | most utility | seconds |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     every = [(name, count, found[place]) for name, found in runs.items() for place, count in enumerate(counts)]
@@ -95,9 +95,9 @@ def draw_machines(what: str, figure: str, bag: Bag, *, falling: bool, generation
     result = compare_fronts(bag, ["nsga2", "lp-dense"], evolving=evolving, seed=asked.seed)
     evolved = result.entries[1]
     points = machine_points(bag, evolved.points, evolved.schedules)
-    write_picture(machine_picture(result, points, falling=falling), asked.figure)
+    write_figure(machine_figure(result, points, falling=falling), asked.figure)
     if falling:
-        write_picture(front_picture(result), asked.figure.with_name(f"thesis-6-3{asked.figure.suffix}"))
+        write_figure(front_figure(result), asked.figure.with_name(f"thesis-6-3{asked.figure.suffix}"))
     for entry in result.entries:
         mean, largest, seconds = percent(entry.mean_distance), percent(entry.largest_distance), entry.seconds
         print(f"{entry.name}: {len(entry.points)} points, hypervolume {entry.hypervolume_ratio:.4f},", end=" ")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.evolve.nsga2 import evolve_front
-from lpsched.io.pictures import write_picture
+from lpsched.io.figure_files import write_figure
 from lpsched.model.risk import RiskOptions
 from lpsched.online.compare.day_fronts import fuzzy_front
 from lpsched.online.evolve import DayProblem, SampledDayScorer
@@ -64,7 +64,7 @@ def main(
         fronts.append(evolved(day, seeds, options, asked))
         print(f"{fronts[-1].ranked_by}: {asked.generations} generations, {time.perf_counter() - begin:.1f} s")
         tell(fronts[-1])
-    write_picture(draw(fronts), asked.figure)
+    write_figure(draw(fronts), asked.figure)
 
 
 def evolved(day: Day, seeds: Sequence[DaySchedule], options: RiskOptions, asked: argparse.Namespace) -> FuzzyFront:
@@ -79,7 +79,7 @@ def evolved(day: Day, seeds: Sequence[DaySchedule], options: RiskOptions, asked:
         seeds=seeds,
         size=asked.size,
         generations=asked.generations,
-        watch=Watch(),
+        cancel=CancelToken(),
     )
     name = "expected values" if scored is None else f"percentile {options.percentile:g}"
     return fuzzy_front(front, options, seed=asked.seed, name=name, by_percentile=scored is not None)

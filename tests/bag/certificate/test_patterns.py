@@ -324,7 +324,7 @@ def test_odd_values_in_an_interval_are_a_fault_or_refused(key, value):
     try:
         assert not check(THREE, certificate_of(Document(sealed(content)), Path("odd"))).accepted
     except InstanceError as error:
-        assert error.faults  # noqa: PT017
+        assert error.issues  # noqa: PT017
 
 
 @pytest.mark.parametrize("key", ["seconds", "task_types", "machine_prices", "cap_price"])

@@ -87,8 +87,8 @@ def test_a_days_front_tells_its_peaks_and_the_envelope():
         {"energy_joules": 2.0, "utility": 30.0, "utility_per_joule": 15.0},
         None,
     ]
-    # Most utility, utility per megajoule at the peak, and the peak's utility and joules.
-    assert result.rows()[1][6:] == ("40", "15,000,000", "30", "2")
+    # Most utility, utility per kWh at the peak (15 x 3.6e6), and the peak's utility and kWh (2 / 3.6e6).
+    assert result.rows()[1][6:] == ("40", "54,000,000", "30", "5.556e-07")
     assert result.rows()[2][6:] == ("-", "-", "-", "-")
     assert evolved_or_first(result).name == "nsga2"
     assert evolved_or_first(replace(result, entries=entries[:1])).name == "min-min"

@@ -15,9 +15,9 @@ from lpsched.bag.parts import Site
 from lpsched.bag.result import HalfPlane, Point
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.verify import measure
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.evolve.running import Evolving
+from lpsched.evolve.nsga2 import Evolving
 from tests.support import simple_bag
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_what_breaks_a_rule_is_no_point_and_its_rules_are_told(tmp_path, heurist
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(InstanceError, match=r"a folder without schedules, needs files that end in \.csv"):
+    with pytest.raises(InstanceError, match=r"a folder without schedules, expected files that end in \.csv"):
         compare_fronts(BAG, [tmp_path])
 
 
@@ -190,16 +190,16 @@ def test_the_corners_of_the_front_belong_to_the_reference():
 
 
 def test_who_is_stopped_runs_nothing_more():
-    watch = Watch()
-    watch.stop()
-    _, evolved, mapping = compare_fronts(BAG, ["nsga2", "min-min"], evolving=SHORT, watch=watch).entries
+    cancel = CancelToken()
+    cancel.stop()
+    _, evolved, mapping = compare_fronts(BAG, ["nsga2", "min-min"], evolving=SHORT, cancel=cancel).entries
     assert [entry.violations[0].code for entry in (evolved, mapping)] == ["not-run", "not-run"]
 
 
 def test_progress_tells_the_gap_to_the_exact_front():
     told: list[Progress] = []
     bag = simple_bag([[1.0, 2.0]], [40], [2, 2], [[300.0, 100.0]])
-    compare_fronts(bag, ["nsga2"], evolving=Evolving(time_limit=0.6), watch=Watch(listener=told.append))
+    compare_fronts(bag, ["nsga2"], evolving=Evolving(time_limit=0.6), cancel=CancelToken(listener=told.append))
     gaps = [each.gap for each in told if "hypervolume" in each.stage]
     assert gaps
     assert all(gap is not None and gap >= 0.0 for gap in gaps)

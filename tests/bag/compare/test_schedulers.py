@@ -30,8 +30,8 @@ from lpsched.bag.compare.schedules import run
 from lpsched.bag.files import write_schedule
 from lpsched.bag.heuristics import forget, names, register
 from lpsched.bag.schedule import NOTHING, TaskRow, expand
-from lpsched.cancellation import Watch
-from lpsched.evolve import running as evolved
+from lpsched.cancellation import CancelToken
+from lpsched.evolve import nsga2 as evolved
 from lpsched.instances import risk_of
 from lpsched.model.risk import RiskOptions
 from tests.support import simple_bag
@@ -149,7 +149,7 @@ def test_one_of_ours_that_cannot_do_a_bag_says_why():
     bag = simple_bag([[1.0]], [1], [1])
     (entry,) = validate(bag, heuristics=["min-energy"]).entries
     assert [each.code for each in entry.violations] == ["failed"]
-    assert entry.violations[0].sentence.startswith("watts: found none, needs the watts of every pair")
+    assert entry.violations[0].sentence.startswith("watts: got none, expected the watts of every pair")
 
 
 def test_an_unknown_name_is_refused_before_anything_runs():
@@ -158,7 +158,7 @@ def test_an_unknown_name_is_refused_before_anything_runs():
     def noted(_bag, _rng):
         ran.append(1)
 
-    with pytest.raises(InstanceError, match="heuristic: found 'minmin', needs one of min-min"):
+    with pytest.raises(InstanceError, match="heuristic: got 'minmin', expected one of min-min"):
         validate(PAIR, heuristics=[noted, "minmin"])
     assert ran == []
 
@@ -269,13 +269,13 @@ def test_a_schedule_better_than_the_bound_is_a_bug_of_ours(monkeypatch):
 
 
 def test_what_has_not_begun_when_somebody_says_stop_is_not_run():
-    watch = Watch()
+    cancel = CancelToken()
 
     def stopper(_bag, _rng):
-        watch.stop()
+        cancel.stop()
         return ROWS
 
-    result = validate(PAIR, heuristics=[stopper, "mct"], watch=watch)
+    result = validate(PAIR, heuristics=[stopper, "mct"], cancel=cancel)
     assert result.entries[0].valid
     assert [(each.code, each.sentence) for each in result.entries[1].violations] == [("not-run", "stopped before")]
 
@@ -320,14 +320,25 @@ def test_a_function_is_timed_and_checked_alone():
 
 def test_the_table_tells_what_is_known_and_not_the_objective_twice():
     result = validate(PAIR, heuristics=["mct"])
-    assert result.headers() == ("scheduler", "makespan, seconds", "gap", "energy, joules", "valid", "seconds")
-    assert result.rows()[0] == ("bound", "6", "proved", "", "", "")  # one of two machines runs two tasks of 3 s
-    assert result.rows()[1][:5] == ("mct", "6", "0 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
+    assert result.headers() == ("scheduler", "makespan", "gap", "energy", "seconds")
+    assert result.rows()[0] == ("bound", "6 s", "proved", "", "")  # one of two machines runs two tasks of 3 s
+    assert result.rows()[1][:4] == ("mct", "6 s", "0 %", "0.2583 Wh")  # 930 J: 9 s at 100 W, 3 s at 10 W
+    assert result.headline() == "mct: makespan 6 s; optimal (proved)."
     plain = validate(PAIR.model_copy(update={"watts": None}), {"mine": judged(ROWS).schedule})
-    assert plain.headers() == ("scheduler", "makespan, seconds", "gap", "valid")
+    assert plain.headers() == ("scheduler", "makespan", "gap")
     priced = validate(TINY, heuristics=["mct"], objective="energy")
-    assert priced.headers()[3:5] == ("makespan, seconds", "profit, USD/hour")
+    assert priced.headers()[3:5] == ("profit, USD/h", "makespan")
     assert "<th>scheduler</th>" in priced._repr_html_()
+
+
+def test_the_headline_names_the_best_its_gap_and_the_side_of_the_bound():
+    # On the fast machines 12 s is the least; olb ends at 14 s, 2 of 12 s more, rounded up.
+    result = validate(TINY, heuristics=("min-energy", "olb"), objective="makespan")
+    assert result.headline() == (
+        "Best of 2 schedulers: olb, makespan 14 s; at least 12 s in any schedule (gap 16.67 %, proved)."
+    )
+    assert [entry.name for entry in result.entries] == ["min-energy", "olb"]
+    assert [entry.name for entry in result.ranked().entries] == ["olb", "min-energy"]
 
 
 def test_with_risk_every_valid_schedule_is_sampled_with_the_same_luck(tmp_path):

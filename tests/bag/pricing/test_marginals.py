@@ -13,11 +13,11 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import marginals
-from lpsched.bag.relaxation import scales_of
+from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.curves import longest_task
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.table import Table
 
@@ -101,16 +101,16 @@ def test_both_derivatives_are_those_of_solves_a_tiny_step_away(bag):
 
 def lp_bound(bag: Bag, price: float | None = None) -> float:
     """Return the bound of the program of split tasks and of the longest task, per hour."""
-    scales = replace(scales_of(Terms(price=price).applied_to(bag), whole=False), shortest=longest_task(bag))
-    money = profit.money_of(scales)
-    solution = HighsSolver().solve(profit.compile_lp(scales, money))
-    return 3600.0 * profit.read_solution(scales, money, solution).bound
+    scaling = replace(scaling_of(Terms(price=price).applied_to(bag), whole=False), shortest=longest_task(bag))
+    money = profit.profit_model(scaling)
+    solution = HighsSolver().solve(profit.compile_lp(scaling, money))
+    return 3600.0 * profit.read_solution(scaling, money, solution).bound
 
 
 def test_an_unfinished_program_has_no_marginal_values():
-    over = Watch()
+    over = CancelToken()
     over.stop()
-    assert solve(TINY, watch=over).worth is None
+    assert solve(TINY, cancel=over).worth is None
     assert solve(TINY).worth is not None
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.pricing.one_more import what_if, with_one_more
+from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.pricing.what_if import what_if
 from lpsched.bag.solve import solve
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.model.table import Table
 
 HOUR = 3600.0
@@ -104,12 +105,12 @@ def test_nothing_is_said_where_nothing_is_asked_or_time_is_up():
     bag = three_tasks()
     assert with_one_more(bag, solve(bag), marginals="lp").one_more is None
     assert with_one_more(bag, solve(bag, objective="makespan")).one_more is None
-    over = Watch()
+    over = CancelToken()
     over.stop()
-    assert with_one_more(bag, solve(bag, watch=over), marginals="proved").one_more is None  # no finished program
-    late = with_one_more(bag, solve(bag), watch=over).one_more
+    assert with_one_more(bag, solve(bag, cancel=over), marginals="proved").one_more is None  # no finished program
+    late = with_one_more(bag, solve(bag), cancel=over).one_more
     assert (dict(late.machine_types), dict(late.task_types)) == ({}, {})
-    with pytest.raises(ValueError, match="marginals is 'all', needs one of lp, top, proved"):
+    with pytest.raises(ValueError, match="marginals is 'all', expected one of lp, top, proved"):
         with_one_more(bag, solve(bag), marginals="all")
 
 

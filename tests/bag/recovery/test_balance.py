@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.files import read_bag
-from lpsched.bag.problem import ask
+from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.recovery import tighten as balancing
 from lpsched.bag.recovery.stages import Recovered
@@ -20,7 +20,7 @@ from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.generate.bags import resampled
 from lpsched.lp.solvers import default_solver
 from tests.support import bags
@@ -66,10 +66,10 @@ def test_a_power_cap_and_a_deadline_are_kept():
 
 def test_what_is_better_not_run_stays_so_and_no_time_is_no_work():
     assert not solve(FEW, price=1e-9, effort="balanced").schedule.groups
-    late, fast = Watch(), solve(FEW, profit_ratio=1.5)
+    late, fast = CancelToken(), solve(FEW, profit_ratio=1.5)
     late.stop()
-    question = ask(FEW, Terms(profit_ratio=1.5), default_solver())
-    stopped = balancing.balance(question, Recovered(fast.schedule, fast.measured), fast.bound, 1e-4, late)
+    problem = build_problem(FEW, Terms(profit_ratio=1.5), default_solver())
+    stopped = balancing.balance(problem, Recovered(fast.schedule, fast.measured), fast.bound, 1e-4, late)
     assert stopped.schedule is fast.schedule
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from lpsched.bag.parts import Prices, Site
-from lpsched.bag.problem import ask
+from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery.stages import examined_schedule, recover
 from lpsched.bag.recovery.tighten import fits_counting, recount
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
 
@@ -21,7 +21,7 @@ SOLVER = default_solver()
 
 def recovered(bag, objective, **options):
     """Return a question and the schedule that is rounded from its relaxation."""
-    asked = ask(bag, Terms(objective=objective, **options), SOLVER)
+    asked = build_problem(bag, Terms(objective=objective, **options), SOLVER)
     relaxation = asked.objective.relax(asked.bag, SOLVER)
     return asked, recover(asked.bag, asked.objective, relaxation, SOLVER)
 
@@ -42,7 +42,7 @@ def test_two_single_machines_end_as_soon_as_they_can(seed):
     seconds = np.round(rng.uniform(1.0, 9.0, (2, 2)), 2).tolist()
     tasks = rng.integers(20, 60, 2).tolist()
     asked, found = recovered(simple_bag(seconds, tasks, [1, 1]), "makespan")
-    better = recount(asked, found, SOLVER, Watch().share(2.0))
+    better = recount(asked, found, SOLVER, CancelToken().share(2.0))
     assert better.measured.makespan_seconds == pytest.approx(least_makespan(seconds, tasks), rel=1e-5)
 
 
@@ -51,7 +51,7 @@ def test_counts_that_cannot_be_shared_evenly_are_changed():
     # the long ones need the short ones of the other type to make room.
     bag = simple_bag([[10.0, 11.0], [1.0, 1.0]], [41, 60], [2, 1])
     asked, found = recovered(bag, "makespan")
-    better = recount(asked, found, SOLVER, Watch().share(3.0))
+    better = recount(asked, found, SOLVER, CancelToken().share(3.0))
     assert not violations(bag, better.schedule)
     assert better.measured.makespan_seconds <= found.measured.makespan_seconds
     # 13 + 13 long ones on the first type, and 15 on the other, is 165 s; all short ones fit beside the first.
@@ -64,7 +64,7 @@ def test_a_type_whose_machines_cannot_share_evenly_gets_less_to_do():
     bag = free.model_copy(update={"site": Site(deadline_seconds=107.0)})
     schedule = Schedule((MachineGroup("m0", 2, (Run("t0", 9),)), MachineGroup("m1", 1, (Run("t0", 7),))))
     found = examined_schedule(bag, schedule)
-    better = recount(ask(bag, Terms(objective="energy"), SOLVER), found, SOLVER, Watch().share(2.0))
+    better = recount(build_problem(bag, Terms(objective="energy"), SOLVER), found, SOLVER, CancelToken().share(2.0))
     assert task_counts(bag, better.schedule) == [{0: 20, 1: 5}]
 
 
@@ -78,7 +78,7 @@ def test_under_a_deadline_nothing_is_lost_or_late(seed, objective):
     bag = free.model_copy(update={"site": Site(deadline_seconds=deadline), "prices": Prices(electricity_per_kwh=0.2)})
     options = {"price": 5.0} if objective == "profit" else {}
     asked, found = recovered(bag, objective, **options)
-    better = recount(asked, found, SOLVER, Watch().share(1.0))
+    better = recount(asked, found, SOLVER, CancelToken().share(1.0))
     assert not violations(asked.bag, better.schedule)
     assert better.measured.makespan_seconds <= deadline
     sign = 1.0 if objective == "profit" else -1.0

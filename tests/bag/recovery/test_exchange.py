@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.arrays import items_of
-from lpsched.bag.recovery.exchange import Exchange, polish
+from lpsched.bag.recovery.exchange import Exchange, local_search
 from lpsched.bag.recovery.plans import Plan, plan_of
 from lpsched.bag.verify import violations
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from tests.support import bags, simple_bag
 
 WEIGHT = 1000.0
@@ -23,7 +23,7 @@ def work_on(bag, rows, **aim) -> Exchange:
     """Return exchanges on machines that run these counts."""
     own = items_for(bag, **(aim or {"per_second": 1.0}))
     kinds = np.repeat(np.arange(len(own.machines)), own.machines)
-    return Exchange(Plan(own, kinds, np.array(rows)), Watch(10.0), np.random.default_rng(0))
+    return Exchange(Plan(own, kinds, np.array(rows)), CancelToken(10.0), np.random.default_rng(0))
 
 
 def never(_: Plan) -> bool:
@@ -34,7 +34,7 @@ def never(_: Plan) -> bool:
 @given(bags(most_tasks=12, most_machines=3, amounts=st.floats(0.5, 20.0)), st.floats(0.5, 60.0))
 def test_exchanges_keep_every_task_and_the_books(bag, limit):
     plan = plan_of(items_for(bag, per_second=1.0), [], limit)
-    work = Exchange(plan, Watch(0.2), np.random.default_rng(0))
+    work = Exchange(plan, CancelToken(0.2), np.random.default_rng(0))
     before = work.merit(limit, WEIGHT)
     work.repair(limit, WEIGHT)
     work.cheapen(limit, WEIGHT)
@@ -49,7 +49,7 @@ def test_exchanges_keep_every_task_and_the_books(bag, limit):
 @given(bags(most_tasks=12, most_machines=3, amounts=st.floats(0.5, 20.0)))
 def test_a_polished_plan_is_a_schedule_and_no_worse(bag):
     plan = plan_of(items_for(bag, income=100.0), [], 5.0)
-    better = polish(plan, 5.0, never, Watch(0.2), np.random.default_rng(0))
+    better = local_search(plan, 5.0, never, CancelToken(0.2), np.random.default_rng(0))
     assert better.score >= plan.score
     assert violations(bag.without_limits(), better.schedule(bag)) == ()
 
@@ -92,10 +92,10 @@ def test_a_plan_that_is_good_enough_is_not_polished_for_long():
     bag = simple_bag([[3.0], [2.0]], [2, 3], [2])
     own = items_for(bag, per_second=1.0)
     plan = Plan(own, np.array([0, 0]), np.array([[1, 2], [1, 1]]))
-    watch = Watch(30.0)
-    better = polish(plan, 6.0, lambda each: each.score >= -6.0, watch, np.random.default_rng(0))
+    cancel = CancelToken(30.0)
+    better = local_search(plan, 6.0, lambda each: each.score >= -6.0, cancel, np.random.default_rng(0))
     assert better.score == -6.0
-    assert watch.left() > 25.0
+    assert cancel.remaining() > 25.0
 
 
 def test_a_plan_after_its_deadline_is_worth_less_than_any_other():
@@ -103,7 +103,7 @@ def test_a_plan_after_its_deadline_is_worth_less_than_any_other():
     own = items_of(bag, per_joule=0.0, wear=False, income=9.0)
     late = Plan(type(own)(**{**vars(own), "latest": 4.0}), np.array([0, 0]), np.array([[2], [0]]))
     assert late.score == -np.inf
-    better = polish(late, 3.0, never, Watch(0.5), np.random.default_rng(0))
+    better = local_search(late, 3.0, never, CancelToken(0.5), np.random.default_rng(0))
     assert better.score == pytest.approx(3.0)
 
 
@@ -112,7 +112,7 @@ def test_a_repair_that_costs_more_than_it_brings_is_not_kept():
     # machine to save 3 s, for 100 J more than the bag brings.
     bag = simple_bag([[2.0, 1.0]], [2], [1, 1], watts=[[1.0, 100.0]])
     plan = Plan(items_for(bag, income=10.0), np.array([0, 1]), np.array([[2], [0]]))
-    work = Exchange(plan.copy(), Watch(1.0), np.random.default_rng(0))
+    work = Exchange(plan.copy(), CancelToken(1.0), np.random.default_rng(0))
     work.repair(1.0, 40 * 1.5)
     assert work.score < plan.score
-    assert polish(plan, 1.0, never, Watch(0.3), np.random.default_rng(0)).score == plan.score == 1.5
+    assert local_search(plan, 1.0, never, CancelToken(0.3), np.random.default_rng(0)).score == plan.score == 1.5

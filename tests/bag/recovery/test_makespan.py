@@ -16,7 +16,7 @@ from lpsched.bag.recovery.plans import largest_load
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.verify import examine
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
 from lpsched.model.table import Table
 from tests.bag.fleets import first_fit, laid_out, least_makespan, random_bag, relaxed
@@ -24,7 +24,7 @@ from tests.support import bags, simple_bag
 
 
 def shortened(bag, schedule, seconds=5.0, seed=0):
-    return shorten(bag, relaxed(bag), schedule, Watch(seconds), np.random.default_rng(seed))
+    return shorten(bag, relaxed(bag), schedule, CancelToken(seconds), np.random.default_rng(seed))
 
 
 def placed(bag):
@@ -74,9 +74,9 @@ def test_whatever_the_bag_the_schedule_stays_sound_and_grows_no_longer(bag):
 
 def test_a_stopped_watch_returns_the_schedule_itself():
     bag = random_bag(0)
-    before, watch = placed(bag), Watch()
-    watch.stop()
-    assert shorten(bag, relaxed(bag), before, watch, np.random.default_rng(0)) is before
+    before, cancel = placed(bag), CancelToken()
+    cancel.stop()
+    assert shorten(bag, relaxed(bag), before, cancel, np.random.default_rng(0)) is before
 
 
 def test_a_search_without_programs_goes_on(monkeypatch):
@@ -92,7 +92,7 @@ def test_the_limit_is_kept():
     bag = simple_bag(rng.uniform(1, 50, (300, 8)).tolist(), [1] * 300, [1] * 8)
     before, relaxation = placed(bag), relaxed(bag)
     start = time.perf_counter()
-    shorten(bag, relaxation, before, Watch(0.5), rng)
+    shorten(bag, relaxation, before, CancelToken(0.5), rng)
     assert time.perf_counter() - start < 1.0
 
 
@@ -134,7 +134,7 @@ def test_prices_that_prove_nothing_still_serve():
     fleet = laid_out(bag)
     relaxation = replace(relaxed(bag), machine_prices=(0.0,) * len(bag.machine_types))
     before = schedule_of(fleet, first_fit(fleet))
-    found = shorten(bag, relaxation, before, Watch(5.0), np.random.default_rng(0))
+    found = shorten(bag, relaxation, before, CancelToken(5.0), np.random.default_rng(0))
     assert measured(bag, found) == pytest.approx(least_makespan(fleet) * fleet.bound_seconds, rel=1e-6)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from lpsched.bag.recovery import makespan as neighbourhoods
 from lpsched.bag.recovery.makespan import around_the_longest, cheapest, resolved
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from tests.bag.fleets import first_fit, is_state, laid_out, least_makespan, random_bag
 from tests.support import simple_bag
 
@@ -19,7 +19,7 @@ def three_machines(seed, tasks=7):
 def test_all_machines_over_all_pairs_worth_it_come_to_the_best(seed):
     fleet = laid_out(random_bag(seed))
     given = first_fit(fleet)
-    found, solved = resolved(fleet, given, np.arange(fleet.size), fleet.makespan(given) - 1, Watch(5.0))
+    found, solved = resolved(fleet, given, np.arange(fleet.size), fleet.makespan(given) - 1, CancelToken(5.0))
     assert is_state(fleet, found)
     assert solved
     assert fleet.makespan(found) == pytest.approx(least_makespan(fleet), rel=1e-6)
@@ -38,7 +38,7 @@ def test_no_better_state_uses_a_dearer_pair(seed):
 def test_a_pair_too_dear_is_used_only_where_it_was_before(seed):
     fleet = three_machines(seed)
     given = first_fit(fleet)
-    found, _ = resolved(fleet, given, np.arange(3), 0.01, Watch(5.0))
+    found, _ = resolved(fleet, given, np.arange(3), 0.01, CancelToken(5.0))
     among = (fleet.reduced_costs <= 0.01) | (given > 0)
     assert not found[~among].any()
     assert fleet.makespan(found) == pytest.approx(least_makespan(fleet, among.astype(np.int64)), rel=1e-6)
@@ -49,7 +49,7 @@ def test_other_machines_keep_their_tasks(seed):
     fleet = three_machines(seed, tasks=12)
     given = np.zeros((12, 3), dtype=np.int64)
     given[np.arange(12), np.arange(12) % 3] = 1
-    found, _ = resolved(fleet, given, np.array([2, 0]), np.inf, Watch(5.0))
+    found, _ = resolved(fleet, given, np.array([2, 0]), np.inf, CancelToken(5.0))
     assert np.array_equal(found[:, 1], given[:, 1])
     assert is_state(fleet, found)
     assert fleet.loads(found)[[0, 2]].max() <= fleet.loads(given)[[0, 2]].max()
@@ -57,9 +57,9 @@ def test_other_machines_keep_their_tasks(seed):
 
 def test_a_stopped_program_leaves_the_state_as_it_is():
     fleet = three_machines(0)
-    given, watch = first_fit(fleet), Watch()
-    watch.stop()
-    found, solved = resolved(fleet, given, np.arange(3), np.inf, watch)
+    given, cancel = first_fit(fleet), CancelToken()
+    cancel.stop()
+    found, solved = resolved(fleet, given, np.arange(3), np.inf, cancel)
     assert not solved
     assert fleet.makespan(found) <= fleet.makespan(given)
     assert is_state(fleet, found)
@@ -69,7 +69,7 @@ def test_a_large_program_is_not_tried(monkeypatch):
     monkeypatch.setattr(neighbourhoods, "MOST_PAIRS", 20)  # 7 tasks on 3 machines are 21 pairs
     fleet = three_machines(0)
     given = first_fit(fleet)
-    found, solved = resolved(fleet, given, np.arange(3), np.inf, Watch())
+    found, solved = resolved(fleet, given, np.arange(3), np.inf, CancelToken())
     assert found is given
     assert not solved
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from lpsched.bag.recovery.makespan import PairSearch, chosen, trade_offs
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from tests.bag.fleets import first_fit, is_state, laid_out, least_makespan, random_bag
 from tests.support import simple_bag
 
 
-class Steps(Watch):
-    """A watch that is over after so many looks, however long they take."""
+class Steps(CancelToken):
+    """A token that is over after so many looks, however long they take."""
 
     def __init__(self, steps):
         super().__init__()
         self.steps = steps
 
-    def is_over(self):
+    def expired(self):
         self.steps -= 1
         return self.steps < 0
 
@@ -88,12 +88,12 @@ def test_a_hundred_tasks_come_within_a_hundredth_of_the_bound():
 
 def test_a_stopped_search_returns_its_start():
     fleet = laid_out(simple_bag([[2.0, 3.0], [4.0, 5.0]], [5, 5], [2, 2]))
-    given, watch = first_fit(fleet), Watch()
-    watch.stop()
-    assert PairSearch(fleet, given, np.random.default_rng(0)).run(watch) is given
+    given, cancel = first_fit(fleet), CancelToken()
+    cancel.stop()
+    assert PairSearch(fleet, given, np.random.default_rng(0)).run(cancel) is given
 
 
 def test_one_machine_has_nobody_to_share_with():
     fleet = laid_out(simple_bag([[2.0]], [5], [1]))
     given = first_fit(fleet)
-    assert PairSearch(fleet, given, np.random.default_rng(0)).run(Watch()) is given
+    assert PairSearch(fleet, given, np.random.default_rng(0)).run(CancelToken()) is given

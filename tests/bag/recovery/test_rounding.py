@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.bag.recovery.rounding import Takes, ease, moves_of, round_shares
+from lpsched.bag.recovery.rounding import Usage, ease, moves_of, round_shares
 from lpsched.errors import SolverError
 
 
@@ -42,7 +42,7 @@ def test_a_task_type_without_a_share_is_an_error():
 
 
 # Tasks of 2 and 3 s on two machine types of one machine each; a second of the second one is dearer.
-TAKES = Takes(np.array([[2.0, 2.0], [3.0, 3.0]]), np.array([0, 1]), 2)
+TAKES = Usage(np.array([[2.0, 2.0], [3.0, 3.0]]), np.array([0, 1]), 2)
 COSTS = np.array([[2.0, 4.0], [3.0, 6.0]])
 
 

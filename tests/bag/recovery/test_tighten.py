@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.problem import ask, prove
-from lpsched.bag.recovery.stages import recover, waiting
+from lpsched.bag.problem import build_problem, prove
+from lpsched.bag.recovery.stages import do_not_run_schedule, recover
 from lpsched.bag.recovery.tighten import tighten
 from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
@@ -31,24 +31,28 @@ GAP = 1e-4
 def fast(bag, objective, **terms):
     """Return the question, and what the fast pipeline answers."""
     solver = default_solver()
-    question = ask(bag, Terms(objective=objective, **terms), solver)
-    proved = prove(question, solver)
+    problem = build_problem(bag, Terms(objective=objective, **terms), solver)
+    proved = prove(problem, solver)
     relaxed = proved.relaxed
-    found = waiting(question.bag) if relaxed is None else recover(question.bag, question.objective, relaxed, solver)
-    return question, proved, found
+    found = (
+        do_not_run_schedule(problem.bag)
+        if relaxed is None
+        else recover(problem.bag, problem.objective, relaxed, solver)
+    )
+    return problem, proved, found
 
 
 def tightened(bag, objective, seconds=2.0, **terms):
     """Return value and bound of the fast pipeline, and the tighter ones."""
-    question, proved, found = fast(bag, objective, **terms)
+    problem, proved, found = fast(bag, objective, **terms)
     if proved.relaxed is None:  # better not run, and that is proved
-        value = question.objective.value(found.measured)
+        value = problem.objective.value(found.measured)
         return (value, proved.bound), (value, proved.bound)
-    rng, watch = np.random.default_rng(0), Watch().share(seconds)
-    bound, better, _ = tighten(question, proved.bound, found, default_solver(), watch, GAP, rng)
-    examined = examine(question.bag, better.schedule, may_wait=question.objective.maximise)
+    rng, cancel = np.random.default_rng(0), CancelToken().share(seconds)
+    bound, better, _ = tighten(problem, proved.bound, found, default_solver(), cancel, GAP, rng)
+    examined = examine(problem.bag, better.schedule, may_wait=problem.objective.maximise)
     assert examined.measured == better.measured
-    value = question.objective.value
+    value = problem.objective.value
     return (value(found.measured), proved.bound), (value(better.measured), bound)
 
 
@@ -210,13 +214,13 @@ def test_a_bag_with_too_many_machines_is_handed_back_as_it_is():
 
 
 def test_a_stop_signal_ends_the_work_with_what_there_is():
-    question, proved, found = fast(medium(3, 10), "profit", profit_ratio=1.5)
-    watch = Watch(60.0, listener=lambda _: watch.stop())
+    problem, proved, found = fast(medium(3, 10), "profit", profit_ratio=1.5)
+    cancel = CancelToken(60.0, listener=lambda _: cancel.stop())
     rng = np.random.default_rng(0)
-    bound, better, _ = tighten(question, proved.bound, found, default_solver(), watch, GAP, rng)
+    bound, better, _ = tighten(problem, proved.bound, found, default_solver(), cancel, GAP, rng)
     assert bound <= proved.bound
     assert better.measured.profit_per_hour >= found.measured.profit_per_hour
-    assert watch.is_stopped
+    assert cancel.is_stopped
 
 
 @pytest.mark.parametrize("fails_after", [0, 3])

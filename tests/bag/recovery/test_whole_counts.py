@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lpsched.bag.parts import Site
-from lpsched.bag.problem import ask
+from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery.tighten import WholeCounts
 from lpsched.bag.search.makespan_intervals import scoring_of
 from lpsched.bag.terms import Terms
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
 
@@ -21,9 +21,9 @@ WATTS = [[90.0, 40.0], [60.0, 80.0], [75.0, 50.0]]
 TASKS, MACHINES = [11, 9, 8], [2, 1]
 
 
-def question(objective, **site):
+def problem(objective, **site):
     bag = simple_bag(SECONDS, TASKS, MACHINES, WATTS, [10.0, 20.0]).model_copy(update={"site": Site(**site)})
-    return ask(bag, Terms(objective=objective), default_solver())
+    return build_problem(bag, Terms(objective=objective), default_solver())
 
 
 def least(objective, deadline=np.inf, headroom=np.inf):
@@ -57,35 +57,35 @@ def cost(asked, counts):
     ],
 )
 def test_the_best_counts_of_all(objective, site, limits):
-    asked = question(objective, **site)
+    asked = problem(objective, **site)
     items = scoring_of(asked).items
     start = np.zeros((3, 2), dtype=np.int64)
     start[:, 0] = TASKS  # far too much for one machine type: a poor start
     program = WholeCounts(items, default_solver(), start, seconds=30.0)
-    counts = program.best(np.zeros(2), Watch())
+    counts = program.best(np.zeros(2), CancelToken())
     assert counts is not None
     assert counts.sum(axis=1).tolist() == TASKS
     assert cost(asked, counts) == pytest.approx(least(objective, **limits), rel=1e-5)
 
 
 def test_slack_is_kept_free():
-    asked = question("energy", deadline_seconds=29.0)
+    asked = problem("energy", deadline_seconds=29.0)
     items = scoring_of(asked).items
     start = np.zeros((3, 2), dtype=np.int64)
     start[:, 0] = TASKS
-    counts = WholeCounts(items, default_solver(), start, seconds=29.0).best(np.array([0.1, 0.0]), Watch())
+    counts = WholeCounts(items, default_solver(), start, seconds=29.0).best(np.array([0.1, 0.0]), CancelToken())
     loads = (counts * items.seconds).sum(axis=0) / items.machines
     assert loads[0] <= 0.9 * 29.0 + 1e-6
     assert loads[1] <= 29.0 + 1e-6
 
 
 def test_no_counts_where_none_fit():
-    asked = question("energy", deadline_seconds=15.0)  # the least makespan is above 20 s
+    asked = problem("energy", deadline_seconds=15.0)  # the least makespan is above 20 s
     assert least("makespan") > 20.0
     items = scoring_of(asked).items
     start = np.zeros((3, 2), dtype=np.int64)
     start[:, 0] = TASKS
-    assert WholeCounts(items, default_solver(), start, seconds=15.0).best(np.zeros(2), Watch()) is None
+    assert WholeCounts(items, default_solver(), start, seconds=15.0).best(np.zeros(2), CancelToken()) is None
 
 
 def test_of_many_pairs_those_that_the_linear_program_uses_or_nearly_uses():
@@ -93,7 +93,7 @@ def test_of_many_pairs_those_that_the_linear_program_uses_or_nearly_uses():
     own = np.arange(40) % 5
     seconds = np.where(own[:, np.newaxis] == np.arange(5), 1.0, 100.0)
     bag = simple_bag(seconds.tolist(), [10] * 40, [2] * 5)
-    items = scoring_of(ask(bag, Terms(objective="makespan"), default_solver())).items
+    items = scoring_of(build_problem(bag, Terms(objective="makespan"), default_solver())).items
     start = np.zeros((40, 5), dtype=np.int64)
     start[:, 0] = 10
     pairs = WholeCounts(items, default_solver(), start, seconds=40.0).pairs

@@ -81,12 +81,12 @@ def test_loads_are_evened_out_at_every_vertex_unless_one_is_told_to_be_fast():
 
 
 def test_an_effort_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
+    with pytest.raises(ValueError, match="effort is 'hard', expected one of fast, balanced, auto, tight"):
         front(TINY, effort="hard")
 
 
 def test_a_front_needs_watts_a_feasible_cap_and_a_feasible_deadline():
-    with pytest.raises(InstanceError, match="watts: found none, needs the watts of every pair that can run"):
+    with pytest.raises(InstanceError, match="watts: got none, expected the watts of every pair that can run"):
         front(TINY.model_copy(update={"watts": None}))
     with pytest.raises(InfeasibleError, match="idle machines alone draw 40 W"):
         front(TINY, power_cap=40.0)
@@ -107,14 +107,14 @@ def test_ties_at_the_ends_are_broken_by_the_other_criterion():
 def test_no_sampled_weight_finds_a_point_below_the_exact_front(name):
     bag = read_bag(INSTANCES / f"{name}.yaml")
     found = frontier(bag, HighsSolver())
-    corners = [(each.energy_joules, each.makespan_seconds) for each in found.corners]
-    spans = np.ptp(np.array(corners), axis=0) + 1.0
+    vertices = [(each.energy_joules, each.makespan_seconds) for each in found.vertices]
+    spans = np.ptp(np.array(vertices), axis=0) + 1.0
     for share in np.linspace(0.001, 0.999, 41):
         weights = formulation.Weights(share / spans[0], (1 - share) / spans[1])
-        scales = formulation.scales_for(bag, weights)
-        solution = HighsSolver().solve(formulation.compile_lp(scales, weights))
-        sampled = formulation.read_solution(scales, weights, solution).bound
-        best = min(weights.joules * e + weights.seconds * t for e, t in corners)
+        scaling = formulation.scaling_for(bag, weights)
+        solution = HighsSolver().solve(formulation.compile_lp(scaling, weights))
+        sampled = formulation.read_solution(scaling, weights, solution).bound
+        best = min(weights.joules * e + weights.seconds * t for e, t in vertices)
         assert best == pytest.approx(sampled, rel=1e-8)
 
 
@@ -158,9 +158,9 @@ class HotLiar:
     name: str = "hot liar"
     colds: int = 0
 
-    def solve(self, program, *, watch=None):
+    def solve(self, program, *, cancel=None):
         self.colds += 1
-        return HighsSolver().solve(program, watch=watch)
+        return HighsSolver().solve(program, cancel=cancel)
 
     def sweep(self, program):
         return HotLiarSweep(self, HighsSolver().sweep(program))
@@ -171,8 +171,8 @@ class HotLiarSweep:
     liar: HotLiar
     honest: Any = field(repr=False)
 
-    def solve(self, costs, *, watch=None):
-        return self.liar.spoil(self.honest.solve(costs, watch=watch))
+    def solve(self, costs, *, cancel=None):
+        return self.liar.spoil(self.honest.solve(costs, cancel=cancel))
 
 
 def other_point(solution):
@@ -201,7 +201,7 @@ def test_a_hot_start_that_lies_is_found_out_and_solved_from_cold(spoil):
     lied, honest = frontier(TINY, liar), frontier(TINY, HighsSolver())
     assert lied.colds == lied.solves == liar.colds == 3
     assert honest.colds == 0
-    for one, two in zip(lied.corners, honest.corners, strict=True):
+    for one, two in zip(lied.vertices, honest.vertices, strict=True):
         assert (one.energy_joules, one.makespan_seconds) == pytest.approx((two.energy_joules, two.makespan_seconds))
 
 
@@ -213,7 +213,7 @@ def test_a_schedule_that_misses_the_deadline_is_left_out():
 
 
 def test_a_front_shows_itself_in_a_notebook():
-    assert "<td>6,600</td>" in front(TINY)._repr_html_()
+    assert "<td>1.833 Wh</td>" in front(TINY)._repr_html_()
 
 
 def test_a_sample_of_weights_finds_some_of_the_vertices_and_nothing_else():
@@ -224,5 +224,5 @@ def test_a_sample_of_weights_finds_some_of_the_vertices_and_nothing_else():
         for proof in result.proofs:
             value = proof.joules_weight * point.energy_joules + proof.seconds_weight * point.makespan_seconds
             assert value >= proof.bound * (1 - 1e-9)
-    with pytest.raises(InstanceError, match="sample: found -1, needs a number from 0 to 100000"):
+    with pytest.raises(InstanceError, match="sample: got -1, expected a number from 0 to 100000"):
         front(TINY, sample=-1)

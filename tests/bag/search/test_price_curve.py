@@ -93,15 +93,15 @@ def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
 @pytest.mark.parametrize(
     ("bag", "options", "message"),
     [
-        (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: found 2.0, needs a ratio above 2, the first"),
-        (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs a profit ratio: a number from 0"),
-        (TINY, {"to_ratio": 0.0}, "to_ratio: found 0.0, needs a ratio above 0, the first"),
-        (TINY, {"points": -1}, "points: found -1, needs a number from 0 to 100000"),
-        (TINY.model_copy(update={"prices": Prices()}), {}, "prices.electricity_per_kwh: found none"),
+        (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: got 2.0, expected a ratio above 2, the first"),
+        (TINY, {"from_ratio": -1.0}, "from_ratio: got -1.0, expected a profit ratio: a number from 0"),
+        (TINY, {"to_ratio": 0.0}, "to_ratio: got 0.0, expected a ratio above 0, the first"),
+        (TINY, {"points": -1}, "points: got -1, expected a number from 0 to 100000"),
+        (TINY.model_copy(update={"prices": Prices()}), {}, "prices.electricity_per_kwh: got none"),
         (
             TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0)}),
             {"to_ratio": 2.0},
-            "prices.electricity_per_kwh: found 0, needs energy that costs something",
+            "prices.electricity_per_kwh: got 0, expected energy that costs something",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_limits_that_nobody_can_keep_are_infeasible():
 def test_a_curve_can_be_pickled_and_shows_itself_in_a_notebook():
     curve = price_curve(TINY)
     assert pickle.loads(pickle.dumps(curve)) == curve  # noqa: S301 - our own
-    assert "<td>do-not-run</td>" in curve._repr_html_()
+    assert "<td>best not to run</td>" in curve._repr_html_()
 
 
 def test_ends_ten_million_times_apart_are_found_too():

@@ -60,16 +60,16 @@ def broken(change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/2'; bring a file of this kind", id="format"),
-        pytest.param(lambda c: c.pop("bound"), "bound: found nothing", id="missing"),
-        pytest.param(lambda c: c.update(bound="much"), "bound: found the text 'much', needs a number", id="no-number"),
-        pytest.param(lambda c: c.update(colocation=1), "colocation: found 1, needs true or false", id="no-bool"),
-        pytest.param(lambda c: c.update(boxes={}), "boxes: found", id="no-list"),
-        pytest.param(lambda c: c["boxes"][0]["steps"][0].update(side="up"), "boxes[0].steps[0].side: found the text 'up'", id="side"),
-        pytest.param(lambda c: c["boxes"][0]["cut"].update(what=[1]), "boxes[0].cut.what: found", id="cut"),
-        pytest.param(lambda c: c["boxes"][1]["prices"].pop("air"), "boxes[1].prices.air: found nothing", id="price"),
-        pytest.param(lambda c: c["boxes"][1].update(price=1), "boxes[1].price: found an unknown key", id="unknown"),
-        pytest.param(lambda c: c.update(outlets_celsius=["x"]), "outlets_celsius[0]: found the text 'x'", id="outlet"),
+        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "expected 'lpsched-proof/2'; bring a file of this kind", id="format"),
+        pytest.param(lambda c: c.pop("bound"), "bound: got nothing", id="missing"),
+        pytest.param(lambda c: c.update(bound="much"), "bound: got the text 'much', expected a number", id="no-number"),
+        pytest.param(lambda c: c.update(colocation=1), "colocation: got 1, expected true or false", id="no-bool"),
+        pytest.param(lambda c: c.update(boxes={}), "boxes: got", id="no-list"),
+        pytest.param(lambda c: c["boxes"][0]["steps"][0].update(side="up"), "boxes[0].steps[0].side: got the text 'up'", id="side"),
+        pytest.param(lambda c: c["boxes"][0]["cut"].update(what=[1]), "boxes[0].cut.what: got", id="cut"),
+        pytest.param(lambda c: c["boxes"][1]["prices"].pop("air"), "boxes[1].prices.air: got nothing", id="price"),
+        pytest.param(lambda c: c["boxes"][1].update(price=1), "boxes[1].price: got an unknown key", id="unknown"),
+        pytest.param(lambda c: c.update(outlets_celsius=["x"]), "outlets_celsius[0]: got the text 'x'", id="outlet"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(change, words):
@@ -81,7 +81,7 @@ def test_all_faults_come_at_once():
         content.update(bound=None, floor="x")
         content["boxes"][2]["steps"][0]["prices"]["tasks"][1] = []
 
-    assert "3 faults" in broken(change)
+    assert "3 errors" in broken(change)
 
 
 def test_what_is_no_proof_at_all_is_refused():

@@ -14,11 +14,13 @@ from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
-    worths = rng.exponential(1.0, len(facility.task_types))
+    task_values = rng.exponential(1.0, len(facility.task_types))
     for j in set(facility.nodes):
         gains = NodeGains(facility, j)
-        lines = gains.lines([fixed(float(each)) for each in worths])
+        lines = gains.lines([fixed(float(each)) for each in task_values])
         prices = [0.05, -0.02, 0.0, 0.01, 0.01]
         for price, found in zip(prices, gains.most(lines, [fixed(each) for each in prices]), strict=True):
-            best = max(worths @ rates(facility, each) - price * watts(facility, each) for each in patterns(facility, j))
+            best = max(
+                task_values @ rates(facility, each) - price * watts(facility, each) for each in patterns(facility, j)
+            )
             assert found / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)

@@ -59,19 +59,21 @@ def test_every_column_costs_what_its_pattern_says_and_none_of_its_node_costs_les
         return
     y = some_multipliers(rng, good)
     types, nodes = len(facility.task_types), len(facility.nodes)
-    worths, _, _, prices = program.prices(y)
+    task_values, _, _, prices = program.prices(y)
     # As the oracle sees them: demand of the right sign, power at the nodes' prices, and nothing on the nodes' time.
-    y[:types], y[types : types + nodes] = -worths * program.market.flow, 0.0
+    y[:types], y[types : types + nodes] = -task_values * program.market.flow, 0.0
     y[types + nodes : types + 2 * nodes] = prices
     priced = program.price(y)
     reduced = priced.columns.reduced_costs(y)
     for v, j in enumerate(facility.nodes):
-        every = [prices[v] * watts(facility, q) / KILO - worths @ rates(facility, q) for q in patterns(facility, j)]
+        every = [
+            prices[v] * watts(facility, q) / KILO - task_values @ rates(facility, q) for q in patterns(facility, j)
+        ]
         own = [cost for cost, run in zip(reduced, priced.labels, strict=True) if run[0] == v]
         assert min([0.0, *own]) == pytest.approx(min(every), abs=1e-9)
     for (v, pattern), cost in zip(priced.labels, reduced, strict=True):
         assert pattern.node_type == facility.nodes[v]
-        assert cost == pytest.approx(prices[v] * pattern.watts / KILO - worths @ pattern.rates, abs=1e-9)
+        assert cost == pytest.approx(prices[v] * pattern.watts / KILO - task_values @ pattern.rates, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -84,8 +86,8 @@ def test_the_engine_and_the_program_with_all_patterns_agree(seed):
         (v, kind.pattern(code))
         for v, j in enumerate(facility.nodes)
         for kind in [market.kinds[j]]
-        for worths in np.random.default_rng(seed).random((60, len(market.flow)))
-        for code in kind.envelope(worths, -1.0, 1.0).codes
+        for task_values in np.random.default_rng(seed).random((60, len(market.flow)))
+        for code in kind.envelope(task_values, -1.0, 1.0).origins
     ]
     unique = list({(v, q.runs): (v, q) for v, q in envelopes}.values())
     whole = HighsSolver().master(program.master().with_columns(market.columns(unique)))

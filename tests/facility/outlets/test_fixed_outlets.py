@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.model import CracUnit, Mixing, SparseMatrix
@@ -93,11 +93,11 @@ def test_a_unit_that_only_busy_nodes_let_cool_forces_them_to_be_busy():
     found = best(facility, 14.0, 18.0)
     assert node_watts(facility_arrays(facility), found) >= 160.0 - 1e-6
     with pytest.raises(NotFoundError, match="no allocation was found in time"):
-        best(facility, 14.0, 18.0, watch=Watch(0.0))
+        best(facility, 14.0, 18.0, cancel=CancelToken(0.0))
 
 
 def test_no_time_still_gives_idle_nodes_and_a_bound_that_holds():
-    found = best(paper_facility(), 24.0, watch=Watch(0.0))
+    found = best(paper_facility(), 24.0, cancel=CancelToken(0.0))
     assert 0.0 <= found.value <= 1.1843137 <= found.bound < np.inf
 
 

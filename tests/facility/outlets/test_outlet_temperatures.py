@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import even_outlets, facility_arrays, heat_map, heat_removed
 from lpsched.facility.outlets.box import BoxSolver
@@ -58,7 +58,7 @@ def test_a_search_that_is_stopped_still_has_a_bound_that_holds(seconds):
     facility = paper_facility(nodes=4, cap=1120.0)
     arrays, heat = parts(facility)
     best = best_outlets(arrays, heat, solver=SOLVER, gap=1e-4)
-    stopped = best_outlets(arrays, heat, solver=SOLVER, gap=1e-7, watch=Watch(seconds))
+    stopped = best_outlets(arrays, heat, solver=SOLVER, gap=1e-7, cancel=CancelToken(seconds))
     assert stopped.point.value <= best.bound
     assert best.point.value <= stopped.bound
     assert stopped.status in {"limit", "optimal"}
@@ -79,11 +79,11 @@ def climbed(outlet):
     arrays, heat = parts(paper_facility())
     market = NodeMarket(arrays)
     ascent = Ascent(BoxSolver(market, heat, SOLVER), heat, Pool(market), SOLVER, gap=1e-6)
-    first = ascent.judge(np.array([outlet]), Watch())
+    first = ascent.evaluate(np.array([outlet]), CancelToken())
     if first is not None:
-        ascent.climb(first, Watch())
+        ascent.climb(first, CancelToken())
     else:
-        ascent.climb_from(np.array([outlet]), np.array([0.2]), Watch())
+        ascent.climb_from(np.array([outlet]), np.array([0.2]), CancelToken())
     return first, ascent
 
 
@@ -100,9 +100,9 @@ def test_an_ascent_that_goes_too_far_comes_back():
     arrays, heat = parts(generate_facility("small", np.random.default_rng(0)))
     market = NodeMarket(arrays)
     ascent = Ascent(BoxSolver(market, heat, SOLVER), heat, Pool(market), SOLVER, gap=1e-5)
-    first = ascent.judge(even_outlets(arrays, heat), Watch())
+    first = ascent.evaluate(even_outlets(arrays, heat), CancelToken())
     assert first is not None
-    ascent.climb(first, Watch())
+    ascent.climb(first, CancelToken())
     assert first.value < 0.345
     assert ascent.best.value > 0.34588
 
@@ -123,7 +123,7 @@ def test_narrowed_ranges_hold_every_allocation_that_earns_enough(seed):
     least = 0.97 * best.value
     largest = boxes.program.largest
     narrowed = Tightening(boxes, largest, least / boxes.market.unit, RecordedBox())
-    box = narrowed.run(list(range(len(arrays.cop))), Watch())
+    box = narrowed.run(list(range(len(arrays.cop))), CancelToken())
     assert box is not None
     for step in [np.zeros(len(arrays.cop)), *rng.uniform(-3.0, 3.0, (10, len(arrays.cop)))]:
         try:
@@ -146,7 +146,7 @@ def test_ranges_are_narrowed_as_far_as_paper_says():
     boxes = BoxSolver(NodeMarket(arrays), heat, SOLVER)
     box = boxes.program.largest
     for _ in range(6):
-        narrowed = Tightening(boxes, box, 1.1 / boxes.market.unit, RecordedBox()).run([0], Watch())
+        narrowed = Tightening(boxes, box, 1.1 / boxes.market.unit, RecordedBox()).run([0], CancelToken())
         assert narrowed is not None
         box = narrowed
     assert box.high == pytest.approx([25.0375], abs=1e-3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.measure.meters.machine import ASKED, Counts, PerfCounters, crash_of, find_counters
+from lpsched.measure.meters.machine import EVENTS, Counts, PerfCounters, crash_of, find_counters
 from lpsched.measure.meters.power import ask
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ GOOD = STARTED + (
     "123456;;cache-misses:u;2400000000;100.00;;\n"
     "9876543210;;instructions:u;2400000000;100.00;1.52;insn per cycle\n"
 )
-COUNTERS = PerfCounters("perf", ASKED[0], ("cache-misses", "instructions"))
+COUNTERS = PerfCounters("perf", EVENTS[0], ("cache-misses", "instructions"))
 
 
 def read(tmp_path: Path, text: str, errors: str = "") -> Counts:
@@ -105,7 +105,7 @@ def test_the_command_counts_and_runs_the_program(tmp_path):
     ("script", "crash"), [("sleep 0.2; kill -KILL $$", "was ended by SIGKILL"), ("sleep 0.1", None)]
 )
 def test_the_perf_of_this_machine_times_a_program_and_its_crash_is_seen(tmp_path, script, crash):
-    counters = PerfCounters("perf", ASKED[0], ())
+    counters = PerfCounters("perf", EVENTS[0], ())
     command = ("/bin/sh", "-c", script)
     answer = ask(counters.wrap(command, tmp_path / "counts"), limit_seconds=10.0, plain=False)
     counts = counters.read(tmp_path / "counts", command, answer.errors)
@@ -130,7 +130,7 @@ class TestHowItIsTried:
     def test_one_that_counts_is_taken_with_the_names_that_it_gives(self, tmp_path):
         perf = self.perf(tmp_path, self.OLD_WORDS)
         found = find_counters(perf)
-        assert found == PerfCounters(perf, ASKED[0], ("cache-misses:u", "instructions:u"))
+        assert found == PerfCounters(perf, EVENTS[0], ("cache-misses:u", "instructions:u"))
         assert found.name == "perf stat cache-misses:u / instructions:u"
 
     def test_what_it_is_asked_runs_through_it(self, tmp_path):

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.online.bound import choices as arrival_choices
 from lpsched.online.bound import choices as arrival_cut_runs
 from lpsched.online.bound import choices as arrival_takes
 from lpsched.online.bound import prices as arrival_softening
-from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.no_waiting import no_wait_reference
 from lpsched.online.bound.offers import ArrivalPrices, offers_of
 from lpsched.online.bound.prices import Looker, NearList, SoftBound, arrival_prices, even_slots, on_slots, proved_by
 from lpsched.online.parts import Period
@@ -121,14 +121,14 @@ def test_over_the_begin_utility_before_the_piece_and_share_after_it_are_taken():
 def test_naive_utility_is_no_bound_where_a_task_of_the_warm_up_can_wait():
     # It arrives at 0 and would end at 10, before the period: naively nothing. Kept until 20 it earns 8.
     day = one_machine((0.0, STEADY), period=Period(20.0, 100.0))
-    assert naive_of(offers_of(day), day.period) == 0.0
+    assert no_wait_reference(offers_of(day), day.period) == 0.0
     assert bound(day, prices(20.0, 120.0)) == pytest.approx(8.0)
 
 
 def test_naive_utility_starts_everything_at_once_where_it_is_fastest():
     # 8 exp(-0.1 * 5) on the column of 5 s, twice, though there is one machine of each type.
     day = simple_day([[10.0, 5.0]], [[1.0, 900.0]], [1, 1], [(0.0, 0, decaying(8.0, 0.1))] * 2)
-    assert naive_of(offers_of(day), day.period) == pytest.approx(16.0 * math.exp(-0.5))
+    assert no_wait_reference(offers_of(day), day.period) == pytest.approx(16.0 * math.exp(-0.5))
 
 
 def best_choices(day, given):
@@ -191,9 +191,9 @@ def test_every_bound_told_on_the_way_is_proved_and_lower_than_the_one_before():
 
 
 def test_a_watch_that_is_over_leaves_the_first_prices():
-    offers, watch = offers_of(mixed_day(1, period=WHOLE)), Watch(0.0)
+    offers, cancel = offers_of(mixed_day(1, period=WHOLE)), CancelToken(0.0)
     start = ArrivalPrices(np.array([0.0, 50.0]), np.array([[0.1], [0.2]]), 0.0)
-    assert arrival_prices(offers, start.edges, start=start, watch=watch).per_second.tolist() == [[0.1], [0.2]]
+    assert arrival_prices(offers, start.edges, start=start, cancel=cancel).per_second.tolist() == [[0.1], [0.2]]
 
 
 def test_prices_on_other_slots_cost_the_same_in_all():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import MissingExtraError
 from lpsched.online.bound import solve as arrivals
 from lpsched.online.bound.offers import ArrivalPrices, offers_of
@@ -46,16 +46,16 @@ def test_the_same_day_has_the_same_bound():
 
 def test_without_time_there_is_a_bound_all_the_same():
     slow, quick = arrival_bound(busy_day()), arrival_bound(busy_day(), time_limit=0.0)
-    stopped = Watch()
+    stopped = CancelToken()
     stopped.stop()
     assert quick.bound > slow.bound
-    assert arrival_bound(busy_day(), watch=stopped).bound == quick.bound
+    assert arrival_bound(busy_day(), cancel=stopped).bound == quick.bound
 
 
 def test_a_sample_of_many_tasks_comes_first_and_its_bounds_are_not_told(monkeypatch):
     monkeypatch.setattr(arrivals, "SAMPLE", 10)
     told = []
-    found = arrival_bound(busy_day(), watch=Watch(listener=lambda progress: told.append(progress.stage)))
+    found = arrival_bound(busy_day(), cancel=CancelToken(listener=lambda progress: told.append(progress.stage)))
     assert found.bound == pytest.approx(arrival_bound(busy_day()).bound, rel=5e-3)
     assert all(each.startswith("bound ") for each in told)
     assert min(float(each.removeprefix("bound ").replace(",", "")) for each in told) >= found.bound - 1.0

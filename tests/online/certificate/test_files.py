@@ -51,15 +51,15 @@ def changed(*path, value, sealed=True):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        pytest.param([], "found a list of 0, needs a mapping", id="no-mapping"),
-        pytest.param({}, "needs the key 'claim'", id="empty"),
+        pytest.param([], "got a list of 0, expected a mapping", id="no-mapping"),
+        pytest.param({}, "expected the key 'claim'", id="empty"),
         pytest.param(
-            changed("format", value="lpsched-certificate/1"), "needs 'lpsched-day-certificate/1'", id="of-a-bag"
+            changed("format", value="lpsched-certificate/1"), "expected 'lpsched-day-certificate/1'", id="of-a-bag"
         ),
         pytest.param(changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"),
-        pytest.param(changed("claim", "objective", value="waiting"), "needs one of utility;", id="objective"),
+        pytest.param(changed("claim", "objective", value="waiting"), "expected one of utility;", id="objective"),
         pytest.param(
-            changed("claim", "bound", value=9.0), "claim.bound: found 9.0, needs an exact decimal", id="no-text"
+            changed("claim", "bound", value=9.0), "claim.bound: got 9.0, expected an exact decimal", id="no-text"
         ),
         pytest.param(changed("multipliers", "edges_seconds", value="0"), "a list of exact decimals", id="no-list"),
         pytest.param(changed("multipliers", "edges_seconds", value=["0", "x"]), "edges_seconds.1", id="no-number"),

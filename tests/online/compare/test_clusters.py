@@ -37,8 +37,8 @@ def bound(monkeypatch):
     asked = []
 
     def given(bound, naive=10.0):
-        def found(clusters, *, time_limit, watch):
-            asked.append((clusters.name, time_limit, watch))
+        def found(clusters, *, time_limit, cancel):
+            asked.append((clusters.name, time_limit, cancel))
             return Given(bound, naive)
 
         monkeypatch.setattr("lpsched.online.bound.solve.arrival_bound", found)
@@ -62,15 +62,15 @@ def test_utility_is_a_share_of_the_bound(bound):
     assert (told["bound"], told["naive_bound"], told["bound_seconds"], told["period"]) == (12.5, 10.0, 0.5, None)
     both, none = told["entries"]
     assert (both["kind"], both["utility"], both["cost"]) == ("schedule", 10.0, None)
-    assert (both["share_of_bound"], both["share_of_naive"]) == (0.8, 1.0)
+    assert (both["gap"], both["share_of_bound"], both["share_of_naive"]) == (0.2, 0.8, 1.0)
     # 20 of 2 x 20 node-seconds, 1 kJ; the second task waits 5 s
     assert (both["utilisation"], both["busy"], both["energy_joules"]) == (0.5, {"c0": 0.5}, 1000.0)
     assert both["wait_seconds"] == {"mean": 2.5, "median": 2.5, "p95": 5.0, "longest": 5.0}
     assert (both["mean_slowdown"], both["completed"], both["dropped"]) == (1.25, 2, 0)
     assert (none["share_of_bound"], none["utilisation"], none["busy"]) == (0.0, None, None)
     assert (none["wait_seconds"], none["mean_slowdown"], none["dropped"]) == (None, None, 2)
-    assert result.rows()[1] == ("both", "10", "80 %", "0.001", "50 %", "2.5", "2", "0", "20", "yes")
-    assert result.rows()[2] == ("none", "0", "0 %", "0", "-", "-", "0", "2", "-", "yes")
+    assert result.rows()[1] == ("both", "10", "20 %", "0.0002778", "50 %", "2.5 s", "2", "0", "20 s")  # 1 / 3,600 kWh
+    assert result.rows()[2] == ("none", "0", "100 %", "0", "-", "-", "0", "2", "-")
     assert len({len(row) for row in (*result.rows(), result.headers())}) == 1
     assert "<td>both</td>" in result._repr_html_()
 
@@ -93,8 +93,8 @@ def test_the_least_cost_is_a_share_of_the_cost(bound):
     own = told["entries"][0]
     assert (own["cost"], own["utility"], own["share_of_bound"], own["share_of_naive"]) == (5.0, -5.0, 0.8, 0.0)
     assert result.headers()[1] == "cost"
-    assert result.rows()[0][:3] == ("no schedule below", "4", "proved")
-    assert result.rows()[1][:4] == ("both", "5", "80 %", "-")
+    assert result.rows()[0][:3] == ("lower bound", "4", "proved")
+    assert result.rows()[1][:4] == ("both", "5", "25 %", "100 %")  # 1 of 4; busy all the time, without watts no energy
 
 
 def test_a_valid_schedule_above_the_bound_is_our_mistake(bound):
@@ -108,11 +108,12 @@ def test_one_that_breaks_a_rule_is_only_told_so(bound, capsys):
     early = ClustersSchedule((PlacedOnNodes(1, "c0", ((1, 1),), 0.0),))
     result = validate_clusters(CLUSTERS, {"early": early})
     assert not result.valid
-    assert result.rows()[1] == ("early", *["-"] * 8, "no")
+    assert result.rows()[1] == ("early", "invalid", "-")
+    assert result.headline() == "No schedule has a valid result."
     shown(result)
     out = " ".join(capsys.readouterr().out.split())
     assert "early before-arrival task 1 starts at 0.0 s, but arrives at 5.0 s" in out
-    assert "of bound: utility / what no schedule passes. If no task ever waited: utility 10." in out
+    assert "If no task ever waited: utility 10 (no-wait reference)." in out
 
 
 def test_the_period_that_counts_is_said(bound, capsys):
@@ -121,4 +122,4 @@ def test_the_period_that_counts_is_said(bound, capsys):
     result = validate_clusters(cut, {"none": NONE})
     assert result.to_dict()["period"]["warm_up_seconds"] == 5.0
     shown(result)
-    assert "counted: 5 to 105 s, prorated." in capsys.readouterr().out
+    assert "Counted: 5 s to 1 min 45 s, prorated." in capsys.readouterr().out

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.evolve.running import Evolving
+from lpsched.evolve.nsga2 import Evolving
 from lpsched.model.table import Table
 from lpsched.online.bound.no_waiting import NoWaitingFront
 from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
@@ -149,9 +149,9 @@ def test_names_of_nobody_are_refused(options):
 
 
 def test_who_is_stopped_runs_nothing_more_and_what_was_kept_goes_on():
-    watch = Watch()
-    watch.stop()
-    (entry,) = compare_day_fronts(DAY, ["max-utility"], watch=watch).entries
+    cancel = CancelToken()
+    cancel.stop()
+    (entry,) = compare_day_fronts(DAY, ["max-utility"], cancel=cancel).entries
     assert entry.violations[0].code == "not-run"
     kept: list[TaskPopulation] = []
     compare_day_fronts(DAY, ["nsga2"], evolving=Evolving(2, keep=kept.append))

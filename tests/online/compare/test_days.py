@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.instances import risk_of
 from lpsched.model.risk import RiskOptions
@@ -113,7 +113,7 @@ def test_a_function_that_fails_is_an_entry_with_the_reason(two_tasks, function, 
     (entry,) = result.entries
     assert [(each.code, each.sentence) for each in entry.violations] == [(code, sentence)]
     assert (entry.name, entry.kind, entry.valid) == (function.__name__, "function", False)
-    assert result.rows()[1][-2] == "no"
+    assert result.rows()[1][1] == "invalid"
 
 
 def test_ctrl_c_in_a_heuristic_is_not_swallowed(two_tasks):
@@ -139,24 +139,24 @@ def test_an_unknown_heuristic_is_refused_before_anything_runs(two_tasks):
     def never(day, rng, *, drop_below=None):  # noqa: ARG001
         pytest.fail("it ran")
 
-    with pytest.raises(InstanceError, match="'sufferage', needs one of min-energy"):
+    with pytest.raises(InstanceError, match="'sufferage', expected one of min-energy"):
         validate_day(two_tasks, heuristics=[never, "sufferage"])
 
 
 @pytest.mark.parametrize("limit", [-1.0, math.nan, math.inf])
 def test_a_limit_that_is_no_utility_is_refused(two_tasks, limit):
-    with pytest.raises(InstanceError, match=r"drop_below: found .*, needs a utility"):
+    with pytest.raises(InstanceError, match=r"drop_below: got .*, expected a utility"):
         validate_day(two_tasks, drop_below=limit)
 
 
 def test_after_a_stop_nothing_more_is_run(two_tasks):
-    watch = Watch()
+    cancel = CancelToken()
 
     def stopping(day, rng, *, drop_below=None):  # noqa: ARG001
-        watch.stop()
+        cancel.stop()
         return DaySchedule(())
 
-    entries = validate_day(two_tasks, heuristics=["mct", stopping, "min-min", "nsga2"], watch=watch).entries
+    entries = validate_day(two_tasks, heuristics=["mct", stopping, "min-min", "nsga2"], cancel=cancel).entries
     codes = [[each.code for each in entry.violations] for entry in entries]
     assert codes == [[], [], ["not-run"], ["not-run"]]
 

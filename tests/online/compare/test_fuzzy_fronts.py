@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from lpsched.evolve.nsga2 import evolve_front
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.risk import RiskOptions
 from lpsched.online.compare.day_fronts import fuzzy_front
 from lpsched.online.evolve import SampledDayScorer
-from lpsched.report.figures.day_fronts import fuzzy_front_picture, variance_picture
+from lpsched.report.figures.day_fronts import fuzzy_front_figure, variance_figure
 from tests.days import decaying, simple_day
 from tests.problems import problem_of
 from tests.support import simple_bag
@@ -72,7 +72,7 @@ def test_a_fuzzy_front_can_be_written_as_json(fuzzy):
 
 
 def test_pictures_name_axes_units_and_fronts(fuzzy, by_percentile):
-    figure = fuzzy_front_picture([replace(by_percentile, name="$<script>"), fuzzy])
+    figure = fuzzy_front_figure([replace(by_percentile, name="$<script>"), fuzzy])
     (axes,) = figure.axes
     assert axes.get_xlabel() == "energy, kJ"
     assert axes.get_ylabel() == "utility"
@@ -82,11 +82,11 @@ def test_pictures_name_axes_units_and_fronts(fuzzy, by_percentile):
     assert labels[3] == f"expected values: {len(fuzzy.points)} schedules"
     marks = {line.get_marker() for line in axes.lines}
     assert len(marks) == 4  # colour never alone
-    assert picture_bytes(figure, ".svg").startswith(b"<?xml")
+    assert figure_bytes(figure, ".svg").startswith(b"<?xml")
 
 
 def test_ellipses_are_as_wide_as_the_standard_deviations(fuzzy):
-    figure = variance_picture(fuzzy)
+    figure = variance_figure(fuzzy)
     axes = figure.axes[0]
     patches: list[Any] = list(axes.patches)
     assert len(patches) == len(fuzzy.points)
@@ -106,7 +106,7 @@ def test_ellipses_are_as_wide_as_the_standard_deviations(fuzzy):
     percents = [text.get_text() for text in axes.texts]
     assert percents
     assert all(text.endswith(" %") for text in percents)
-    assert picture_bytes(figure, ".png").startswith(b"\x89PNG")
+    assert figure_bytes(figure, ".png").startswith(b"\x89PNG")
 
 
 def test_a_bag_has_makespans_in_place_of_utility():
@@ -114,8 +114,8 @@ def test_a_bag_has_makespans_in_place_of_utility():
     fuzzy = fuzzy_front(evolved(bag), RiskOptions(samples=10, cov=0.5), seed=1, name="nsga2")
     assert fuzzy.value_key == "makespan_seconds"
     assert fuzzy.points[0].mean_dropped is None
-    assert fuzzy_front_picture([fuzzy]).axes[0].get_ylabel() == "makespan, seconds"
-    assert variance_picture(fuzzy).axes[0].get_ylabel() == "makespan / longest makespan"
+    assert fuzzy_front_figure([fuzzy]).axes[0].get_ylabel() == "makespan, seconds"
+    assert variance_figure(fuzzy).axes[0].get_ylabel() == "makespan / longest makespan"
 
 
 def test_the_frame_of_a_fuzzy_front_has_a_row_for_each_point(fuzzy):

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
 from lpsched.generate.day import another_day
 from lpsched.online.bound.offers import ArrivalPrices
 from lpsched.online.bound.solve import ArrivalBound
 from lpsched.online.compare import backend, simulations
-from lpsched.online.compare.backend import DayStage, policy_names
+from lpsched.online.compare.backend import DayBackend, policy_names
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import forget, register
 from lpsched.online.schedule import DaySchedule, PlacedTask
@@ -166,7 +166,7 @@ def test_several_processes_give_the_same_answers():
 
 
 def test_what_cannot_be_sent_to_other_processes_is_refused():
-    with pytest.raises(InstanceError, match="use one job, or bring functions of a module"):
+    with pytest.raises(InstanceError, match=r"use one job, or functions of a module$"):
         simulate(two_tasks(), [Policy("mine", lambda *_: []), "fcfs"], jobs=2)
 
 
@@ -216,8 +216,8 @@ def test_a_policy_without_an_answer_is_an_entry_with_the_reason(policy, why):
     assert not simulate(two_tasks(), [policy], options=EVERY_5).answered
 
 
-def invalid_day(day, policy, rng, options, *, watch):
-    happened = SIMULATE(day, policy, rng, options, watch=watch)
+def invalid_day(day, policy, rng, options, *, cancel):
+    happened = SIMULATE(day, policy, rng, options, cancel=cancel)
     early = DaySchedule((PlacedTask(0, "m0", 7, 0.0),))
     return replace(happened, schedule=early)
 
@@ -227,7 +227,7 @@ SIMULATE = simulate_day
 
 def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypatch):
     monkeypatch.setattr(backend, "simulate_day", invalid_day)
-    monkeypatch.setattr(DayStage, "rehearse", lambda *_: None)
+    monkeypatch.setattr(DayBackend, "warm_up", lambda *_: None)
     with pytest.raises(InvalidScheduleError, match="no-such-machine"):
         simulate(two_tasks(), ["fcfs"], options=EVERY_5)
     result = simulate(two_tasks(), [first_machine], options=EVERY_5)
@@ -275,8 +275,8 @@ def test_the_bound_may_be_reached(monkeypatch):
 
 
 def test_whoever_says_stop_has_what_was_done():
-    watch = Watch(listener=lambda progress: watch.stop() if "min-min" in progress.stage else None)
-    result = simulate(drawn_day(), ["fcfs", "min-min", "sufferage"], trials=2, watch=watch)
+    cancel = CancelToken(listener=lambda progress: cancel.stop() if "min-min" in progress.stage else None)
+    result = simulate(drawn_day(), ["fcfs", "min-min", "sufferage"], trials=2, cancel=cancel)
     first, second, third = result.policies
     assert first.answers
     assert second.reasons == ((0, "stopped before its end"),)
@@ -287,7 +287,7 @@ def test_whoever_says_stop_has_what_was_done():
 
 
 def test_a_watch_that_is_over_leaves_nothing():
-    result = simulate(two_tasks(), ["fcfs"], watch=Watch(0.0))
+    result = simulate(two_tasks(), ["fcfs"], cancel=CancelToken(0.0))
     assert not result.answered
     assert result.trials == ()
     assert result.to_dict()["naive_bound"] is None
@@ -297,10 +297,10 @@ def test_a_watch_that_is_over_leaves_nothing():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"policies": []}, "policies: found none, needs at least one"),
+        ({"policies": []}, "policies: got none, expected at least one"),
         ({"policies": ["min-mim"]}, "min-min"),
-        ({"trials": 0}, "trials: found 0, needs a whole number from 1 up"),
-        ({"jobs": 0}, "jobs: found 0"),
+        ({"trials": 0}, "trials: got 0, expected a whole number from 1 up"),
+        ({"jobs": 0}, "jobs: got 0"),
         ({"policies": ["random"], "options": SimulationOptions(machines="polled")}, "machines with queues"),
         ({"trials": 2}, "made_by"),
     ],
@@ -313,8 +313,8 @@ def test_what_cannot_be_asked_is_refused_before_the_work(change, words, monkeypa
 
 
 def test_all_is_every_policy_that_can_be_run_so(monkeypatch):
-    assert DayStage(two_tasks(), SimulationOptions()).all_names() == tuple(policy_names())
-    polled = DayStage(two_tasks(), SimulationOptions(machines="polled")).all_names()
+    assert DayBackend(two_tasks(), SimulationOptions()).all_names() == tuple(policy_names())
+    polled = DayBackend(two_tasks(), SimulationOptions(machines="polled")).all_names()
     assert "min-min" in polled
     assert "round-robin" not in polled
     monkeypatch.setattr(simulations, "work_off", lambda *_, **__: [])  # compiling all would take a minute

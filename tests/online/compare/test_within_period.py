@@ -40,7 +40,7 @@ def test_a_whole_day_leaves_nothing_out():
 def test_what_would_start_when_the_period_is_over_is_left_out():
     assert cut_to(Period(length_seconds=30.0)) == ALL[:3]
     assert cut_to(Period(length_seconds=30.5, edge="completed")) == ALL
-    # however many there are: no more than 1,000 faults are told of one schedule
+    # however many there are: no more than 1,000 errors are told of one schedule
     late = tuple(PlacedTask(0, "m0", 1, 50.0) for _ in range(1500))
     assert cut_to(Period(length_seconds=30.0), (*late, *ALL)) == ALL[:3]
 
@@ -120,7 +120,7 @@ def test_a_front_holds_cut_points_below_the_envelope():
 )
 def test_what_knows_of_no_period_says_so_before_any_work(run, what):
     day = WHOLE.model_copy(update={"period": Period(length_seconds=30.0)})
-    with pytest.raises(InstanceError, match=f"needs a day that counts as a whole: {what} can do no other"):
+    with pytest.raises(InstanceError, match=f"expected a day that counts as a whole: {what} can do no other"):
         run(day)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from lpsched.online import cluster_policies as utility_aware
 from lpsched.online.arrays import ClusterArrays, cluster_arrays
-from lpsched.online.nodes import greedy, openings
+from lpsched.online.nodes import free_slots, greedy
 from lpsched.online.nodes import reservations as profile
 from lpsched.online.nodes.reservations import Profile
 from lpsched.online.nodes.state import ClusterState
 from tests.online.states import drawn_system, read_only
 
-MODULES = (openings, greedy, profile, utility_aware)
+MODULES = (free_slots, greedy, profile, utility_aware)
 
 
 def run_plainly(monkeypatch):

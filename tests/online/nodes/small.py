@@ -32,11 +32,11 @@ def first_come(state, rng):  # noqa: ARG001 - policies have one form
     return draft.placements
 
 
-def run(clusters, place=first_come, *, seed=0, watch=None, policy=None, placeholders=False, **options):
-    """Run clusters under a function, or a policy; with a mapping event at each arrival and each end."""
+def run(clusters, place=first_come, *, seed=0, cancel=None, policy=None, placeholders=False, **options):
+    """Run clusters under a function, or a policy; with a scheduling event at each arrival and each end."""
     policy = policy or ClusterPolicy("by-hand", place, placeholders=placeholders)
     made = ClusterOptions(**{"every_seconds": None} | options)
-    return simulate_clusters(clusters, policy, np.random.default_rng(seed), made, watch=watch)
+    return simulate_clusters(clusters, policy, np.random.default_rng(seed), made, cancel=cancel)
 
 
 def starts(made):

@@ -14,7 +14,7 @@ from tests.parallel import Task, simple_clusters
 
 
 def drafted(clusters, **options):
-    """Return a draft of the first mapping event."""
+    """Return a draft of the first scheduling event."""
     found = []
 
     def look(state, rng):  # noqa: ARG001

@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Progress, Watch
+from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import InstanceError, PolicyError, StalledError
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
 from lpsched.online.parts import Period
 from lpsched.online.simulate import engine as running
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import examine
 from tests.days import decaying
@@ -25,7 +25,7 @@ def test_a_task_takes_as_many_nodes_as_its_cores_need_and_the_next_starts_as_it_
     clusters = flat([(0.0, 5, 10.0), (0.0, 4, 10.0)], cores_per_node=[2])
     made = run(clusters)
     assert starts(made) == {0: (0.0, ((1, 3),)), 1: (10.0, ((1, 2),))}
-    assert made.fates.tolist() == [Fate.RAN, Fate.RAN]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.RAN]
     assert examine(clusters, made.schedule).violations == ()
     assert made.is_whole
 
@@ -147,7 +147,7 @@ def test_nothing_starts_when_the_period_is_over():
     clusters = flat([(0.0, 4, 10.0)] * 4, period=Period(0.0, 25.0))
     made = run(clusters)
     assert times(made) == {0: 0.0, 1: 10.0, 2: 20.0}
-    assert made.fates.tolist()[3] == Fate.WAITING
+    assert made.outcomes.tolist()[3] == TaskOutcome.WAITING
     assert examine(clusters, made.schedule).violations == ()
 
 
@@ -157,7 +157,7 @@ def test_what_would_break_the_energy_constraint_is_not_done_and_counts_as_refuse
     made = run(clusters)
     assert times(made) == {0: 0.0, 1: 10.0}
     assert made.event_at.tolist() == [0.0, 10.0, 20.0]
-    assert made.refused == 3  # once at each event
+    assert made.rejected == 3  # once at each event
 
 
 def test_only_the_part_of_a_run_within_the_period_takes_its_energy():
@@ -213,42 +213,42 @@ def test_tasks_that_would_earn_too_little_if_they_started_now_are_dropped():
     # is dropped, since 10 + 10 - 0 >= 15.
     clusters = flat([(0.0, 4, 10.0), (0.0, 4, 10.0)], utility=decaying(8.0, until=15.0))
     made = run(clusters, lambda state, rng: first_come(state, rng)[:1], drop_below=0.5, placeholders=True)
-    assert made.fates.tolist() == [Fate.RAN, Fate.DROPPED]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.DROPPED]
     assert made.dropped_at[1] == 10.0
     never = ClusterPolicy("never", lambda state, rng: first_come(state, rng)[:1], drops=False)
-    assert run(clusters, policy=never, drop_below=0.5).fates.tolist() == [Fate.RAN, Fate.RAN]
+    assert run(clusters, policy=never, drop_below=0.5).outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.RAN]
 
 
 def test_a_task_that_earns_just_the_threshold_is_not_dropped():
     clusters = flat([(0.0, 4, 10.0)], utility=decaying(0.5))
-    assert run(clusters, drop_below=0.5).fates.tolist() == [Fate.RAN]
-    assert run(clusters, drop_below=0.6).fates.tolist() == [Fate.DROPPED]
+    assert run(clusters, drop_below=0.5).outcomes.tolist() == [TaskOutcome.RAN]
+    assert run(clusters, drop_below=0.6).outcomes.tolist() == [TaskOutcome.DROPPED]
 
 
 def test_dropping_goes_by_the_time_that_was_requested():
     # It would really end after 10 s, and earn 8; as far as anybody knows it ends after 20 s, and earns nothing.
     clusters = flat([(0.0, 4, 10.0, 20.0)], utility=decaying(8.0, until=15.0))
-    assert run(clusters, drop_below=0.5).fates.tolist() == [Fate.DROPPED]
+    assert run(clusters, drop_below=0.5).outcomes.tolist() == [TaskOutcome.DROPPED]
 
 
 def test_a_stopped_watch_stops_the_day():
-    watch = Watch()
-    watch.stop()
-    made = run(flat([(0.0, 4, 10.0)]), watch=watch)
+    cancel = CancelToken()
+    cancel.stop()
+    made = run(flat([(0.0, 4, 10.0)]), cancel=cancel)
     assert not made.is_whole
     assert made.schedule.placed == ()
 
 
 def test_who_watches_is_told_how_far_the_day_is():
     told: list[Progress] = []
-    run(flat([(0.0, 4, 10.0)]), watch=Watch(listener=told.append))
-    assert [each.stage for each in told] == ["by-hand: 0.0 h, 0 mapping events"]
+    run(flat([(0.0, 4, 10.0)]), cancel=CancelToken(listener=told.append))
+    assert [each.stage for each in told] == ["by-hand: 0.0 h, 0 scheduling events"]
 
 
 def test_too_many_events_are_refused(monkeypatch):
     monkeypatch.setattr(running, "MOST_EVENTS", 3)
     clusters = flat([(0.0, 4, 1e5), (0.0, 4, 10.0)], period=Period(0.0, 1e6))
-    with pytest.raises(InstanceError, match=r"3 mapping events by 240\.0 s, and no end"):
+    with pytest.raises(InstanceError, match=r"3 scheduling events by 240\.0 s, and no end"):
         run(clusters, every_seconds=60.0, placeholders=True)
 
 
@@ -314,7 +314,9 @@ def test_a_policy_that_fails_is_named():
 
 
 def test_a_policy_that_places_nothing_all_day_has_stalled():
-    with pytest.raises(StalledError, match=r"'by-hand' placed nothing at 1 mapping events, though some of its 1 tasks"):
+    with pytest.raises(
+        StalledError, match=r"'by-hand' placed nothing at 1 scheduling events, though some of its 1 tasks"
+    ):
         run(flat([(0.0, 2, 10.0)]), lambda state, rng: [])  # noqa: ARG005
     worthless = flat([(0.0, 2, 10.0)], utility=decaying(0.0))
     assert run(worthless, lambda state, rng: []).schedule.placed == ()  # noqa: ARG005
@@ -327,15 +329,15 @@ def test_tasks_that_cost_what_they_wait_all_have_to_run():
     assert times(run(waiting)) == {0: 0.0, 1: 10.0}
     with pytest.raises(StalledError, match="left 1 of 2 tasks waiting, and all have to run"):
         run(waiting, lambda state, rng: [each for each in first_come(state, rng) if each.task == 0])
-    with pytest.raises(InstanceError, match=r"drop_below: found 0\.5 for tasks that cost what they wait"):
+    with pytest.raises(InstanceError, match=r"drop_below: got 0\.5 for tasks that cost what they wait"):
         run(waiting, drop_below=0.5)
-    with pytest.raises(InstanceError, match="policy: found 'greedy' for tasks without utility"):
+    with pytest.raises(InstanceError, match="policy: got 'greedy' for tasks without utility"):
         run(waiting, policy=ClusterPolicy("greedy", first_come, needs_utility=True))
 
 
 def test_a_day_too_short_for_a_mapping_event_is_refused():
     clusters = flat([(0.0, 1, 1.0)], period=Period(20.0, 40.0))
-    with pytest.raises(InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"):
+    with pytest.raises(InstanceError, match=r"every_seconds: got 60.0 s, expected less than the day has, 60.0 s"):
         run(clusters, every_seconds=60.0)
     assert len(run(clusters, every_seconds=59.0).event_at) == 1
 
@@ -344,7 +346,7 @@ def test_runs_too_short_to_tell_their_end_from_their_start_harm_nobody():
     # At 10^17 s the next double is 16 s later: runs of 1 s end as they start.
     clusters = flat([(1e17, 4, 1.0), (1e17, 4, 1.0, 100.0), (1e17, 4, 1.0)])
     made = run(clusters)
-    assert made.fates.tolist() == [Fate.RAN] * 3
+    assert made.outcomes.tolist() == [TaskOutcome.RAN] * 3
     assert examine(clusters, made.schedule).violations == ()
 
 
@@ -381,5 +383,5 @@ def test_a_policy_that_changes_the_profiles_it_sees_harms_only_itself():
 
 def test_tasks_that_come_when_the_period_is_over_wait():
     made = run(flat([(0.0, 1, 10.0), (50.0, 1, 10.0), (60.0, 1, 10.0)], period=Period(0.0, 50.0)))
-    assert made.fates.tolist() == [Fate.RAN, Fate.WAITING, Fate.WAITING]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.WAITING, TaskOutcome.WAITING]
     assert np.isnan(made.dropped_at).all()

@@ -1,4 +1,4 @@
-"""What Max Util, UPT, UPR and UPE place at a mapping event, against their definition, on drawn states."""
+"""What Max Util, UPT, UPR and UPE place at a scheduling event, against their definition, on drawn states."""
 
 from __future__ import annotations
 

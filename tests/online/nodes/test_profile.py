@@ -107,17 +107,17 @@ def test_three_tasks_on_a_million_nodes_leave_a_handful_of_openings():
     profile.insert(2, 60.0, 1e9, ((0, 250_000), (399_999, 400_000)))
     assert profile.earliest(1_000_000, 1.0, 0.0) == 1e9
     assert profile.free_nodes(0.0) == 1
-    assert len(profile.openings.low) <= 8
+    assert len(profile.slots.low) <= 8
 
 
 def test_openings_are_joined_again_when_tasks_are_gone():
     profile = busy(100, *((0, 10 + task, (task, task + 1)) for task in range(0, 100, 2)))
-    assert len(profile.openings.low) == 100
+    assert len(profile.slots.low) == 100
     for task in range(25):
         profile.remove(task)
-    assert len(profile.openings.low) == 1 + 50
+    assert len(profile.slots.low) == 1 + 50
     profile.forget_before(200.0)
-    assert len(profile.openings.low) == 1
+    assert len(profile.slots.low) == 1
     assert profile.free_nodes(200.0) == 100
 
 
@@ -135,7 +135,7 @@ def test_a_task_may_end_earlier_and_free_its_nodes():
 def test_a_task_that_is_shortened_to_nothing_leaves_no_trace():
     profile = busy(2, (4, 10, (0, 2)))
     profile.shorten(0, 4.0)
-    assert len(profile.openings.low) == 1
+    assert len(profile.slots.low) == 1
     profile.remove(0)
     assert profile.earliest(2, 100.0, 0.0) == 0.0
 

@@ -47,11 +47,12 @@ def test_a_trial_without_an_answer_is_left_out_of_the_means():
 def test_the_bound_is_a_mean_and_a_share_of_naive():
     result = simulation(PolicyEntry("a", "policy", (run(0, 50.0, bound=80.0),)))
     assert result.bound.mean == 100.0
-    assert result.rows()[1][:3] == ("bound, proved", "100 ± 254", "70 ± 127 %")  # 12.706 x 20; 0.8 and 0.6
-    assert result.policies[0].row()[3] == "62.5 %"
+    assert result.headers[:4] == ("policy", "utility", "gap", "of no-wait")
+    assert result.rows()[1][:4] == ("bound (proved)", "100 ± 254", "", "70 ± 127 %")  # 12.706 x 20; 0.8 and 0.6
+    assert result.policies[0].row()[2] == "37.5 %"  # 50 of 80
     without = simulation(PolicyEntry("a", "policy", (run(0, 50.0),)), bounds=(TrialBounds(0, 100.0),))
     assert without.bound is None
-    assert [row[0] for row in without.rows()] == ["naive, nothing waits", "a"]
+    assert [row[0] for row in without.rows()] == ["no-wait reference", "a"]
 
 
 def test_the_best_policy_earns_most_and_is_no_offline_schedule():
@@ -60,6 +61,8 @@ def test_the_best_policy_earns_most_and_is_no_offline_schedule():
     failed = PolicyEntry("failed", "policy", (PolicyRun(0, reason="no"),))
     assert simulation(failed, low, high, offline).best is high
     assert simulation(failed).best is None
+    ranked = simulation(failed, low, high, offline).ranked().policies
+    assert [entry.name for entry in ranked] == ["offline", "high", "low", "failed"]
     assert not simulation(failed).answered
 
 
@@ -91,4 +94,4 @@ def test_a_notebook_shows_names_as_they_stand():
 def test_nothing_to_divide_by_is_no_share():
     entry = PolicyEntry("a", "policy", (run(0, 0.0, naive=0.0, bound=0.0),))
     assert entry.mean("share_of_naive") is None
-    assert entry.row()[2:4] == ("-", "-")
+    assert entry.row()[2:4] == ("0 %", "-")  # of nothing possible, nothing is missing

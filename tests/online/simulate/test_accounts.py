@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.online.parts import Period
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.machines import accounts_of
 from lpsched.online.verify.day import examine
 from tests.online.small_days import Seen, flat_day, run, run_plainly, starts
@@ -41,13 +41,13 @@ def test_time_before_the_period_is_cut_into_days_backwards(period, edges, limits
 
 def test_a_time_at_an_edge_is_in_the_later_piece():
     accounts = accounts_of(Period(50.0, 24.0))
-    assert [accounts.piece(now) for now in (0.0, 1.9, 2.0, 26.0, 50.0, 73.0)] == [0, 0, 1, 2, 3, 3]
+    assert [accounts.segment(now) for now in (0.0, 1.9, 2.0, 26.0, 50.0, 73.0)] == [0, 0, 1, 2, 3, 3]
     # the first two hours are no day: what is mapped then may start any time before the end
-    assert [accounts.ends_at(piece) for piece in range(4)] == [74.0, 26.0, 50.0, 74.0]
+    assert [accounts.ends_at(segment) for segment in range(4)] == [74.0, 26.0, 50.0, 74.0]
 
 
 def test_too_many_days_are_refused():
-    with pytest.raises(InstanceError, match="found 1e\\+09 days of its length, needs at most 100,000"):
+    with pytest.raises(InstanceError, match="got 1e\\+09 days of its length, expected at most 100,000"):
         accounts_of(Period(1e9, 1.0))
 
 
@@ -66,7 +66,7 @@ def test_energy_is_charged_when_tasks_get_unmovable_and_prorated_at_the_end_of_a
     first, second = (0.0, 300.0), (300.0, 600.0)
     assert energy == [(*first, 3000.0), *[(*first, 600.0)] * 3, (*second, 2400.0)]
     assert starts(made) == {0: (1, 60.0), 1: (1, 260.0), 2: (1, 360.0)}
-    assert made.refused == 3  # at 120, 180 and 240 s
+    assert made.rejected == 3  # at 120, 180 and 240 s
 
 
 def test_where_tasks_count_when_they_complete_the_day_in_which_they_end_is_charged():
@@ -83,7 +83,7 @@ def test_what_is_mapped_in_the_first_hours_may_start_in_the_day_but_not_overspen
     assert starts(made) == {0: (1, 60.0), 2: (1, 120.0)}
     assert energy[0] == (0.0, 1100.0, math.inf)
     assert energy[1] == (100.0, 1100.0, 0.0)
-    assert made.fates.tolist() == [Fate.RAN, Fate.WAITING, Fate.RAN]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.WAITING, TaskOutcome.RAN]
 
 
 def test_a_task_that_ends_with_a_day_counts_in_that_day_if_tasks_count_when_they_complete():
@@ -98,7 +98,7 @@ def test_a_joule_too_much_is_too_much():
     day = flat_day([10.0, 10.0], [0.0, 0.0], period=Period(0.0, 600.0, energy_constraint_joules=199.0))
     made = run(day)
     assert starts(made) == {0: (1, 60.0)}
-    assert made.refused == 9  # task 1, at each of the events from 60 to 540 s
+    assert made.rejected == 9  # task 1, at each of the events from 60 to 540 s
 
 
 def test_energy_may_be_used_up_to_the_last_joule():
@@ -127,4 +127,4 @@ def test_immediate_mode_charges_the_whole_queue_at_once():
     period = Period(0.0, 600.0, energy_constraint_joules=250.0)
     made = run(flat_day([10.0, 10.0, 10.0, 5.0], [0.0] * 4, period=period), immediate=True)
     assert starts(made) == {0: (1, 0.0), 1: (1, 10.0), 3: (1, 20.0)}
-    assert made.refused == 1
+    assert made.rejected == 1

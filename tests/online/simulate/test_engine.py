@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, MissingExtraError, PolicyError, StalledError
 from lpsched.online.parts import Period
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.state import Assignment, Assignments
 from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day
@@ -30,7 +30,7 @@ def test_an_idle_machine_starts_a_task_at_the_mapping_event_and_the_next_as_it_e
     made = run(flat_day([100.0, 30.0, 30.0], [0.0, 1.0, 2.0]))
     assert starts(made) == {0: (1, 60.0), 1: (1, 160.0), 2: (1, 190.0)}
     assert made.event_at.tolist() == [60.0, 120.0]  # at 180 s the last is pending, nothing waits
-    assert made.fates.tolist() == [Fate.RAN] * 3
+    assert made.outcomes.tolist() == [TaskOutcome.RAN] * 3
     assert np.isnan(made.dropped_at).all()
     assert made.is_whole
 
@@ -85,13 +85,13 @@ def test_immediate_mode_maps_each_task_as_it_comes_for_good():
 
 
 def test_a_policy_of_immediate_mode_needs_queues():
-    with pytest.raises(InstanceError, match="'by-hand', which maps each task as it comes, needs machines with"):
+    with pytest.raises(InstanceError, match="'by-hand', which maps each task as it comes, expected machines with"):
         run(flat_day([1.0], [0.0]), immediate=True, machines="polled")
 
 
 def test_a_day_too_short_for_a_mapping_event_is_refused():
     day = flat_day([1.0], [0.0], period=Period(20.0, 40.0))
-    with pytest.raises(InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"):
+    with pytest.raises(InstanceError, match=r"every_seconds: got 60.0 s, expected less than the day has, 60.0 s"):
         run(day)
     assert len(run(day, every_seconds=59.0).event_at) == 1
     assert len(run(day, every_arrivals=1).event_at) == 1
@@ -101,7 +101,7 @@ def test_a_day_too_short_for_a_mapping_event_is_refused():
 def test_what_is_not_mapped_in_immediate_mode_is_never_asked_about_again():
     seen = Seen(lambda state, rng: [] if state.tasks[0] == 0 else first_come(state, rng))
     made = run(flat_day([1.0, 1.0], [0.0, 5.0]), seen, immediate=True)
-    assert made.fates.tolist() == [Fate.WAITING, Fate.RAN]
+    assert made.outcomes.tolist() == [TaskOutcome.WAITING, TaskOutcome.RAN]
     assert len(seen.states) == 2
 
 
@@ -109,8 +109,8 @@ def test_nothing_starts_at_the_end_of_the_period_or_later():
     # The period ends at 160 s: 0 runs 60 to 110, 1 from 110 to 170; 2 would start at 170.
     made = run(flat_day([50.0, 60.0, 10.0], [0.0] * 3, period=Period(0.0, 160.0)))
     assert starts(made) == {0: (1, 60.0), 1: (1, 110.0)}
-    assert made.fates[2] == Fate.WAITING
-    assert made.refused == 2  # at 60 s and at 120 s
+    assert made.outcomes[2] == TaskOutcome.WAITING
+    assert made.rejected == 2  # at 60 s and at 120 s
     # exactly at the end is too late
     assert starts(run(flat_day([100.0, 1.0], [0.0] * 2, period=Period(0.0, 160.0)))) == {0: (1, 60.0)}
 
@@ -118,7 +118,7 @@ def test_nothing_starts_at_the_end_of_the_period_or_later():
 def test_tasks_that_arrive_after_the_period_are_never_seen():
     seen = Seen()
     made = run(flat_day([1.0, 1.0], [0.0, 500.0], period=Period(0.0, 120.0)), seen)
-    assert made.fates.tolist() == [Fate.RAN, Fate.WAITING]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.WAITING]
     assert made.event_at.tolist() == [60.0]  # none at 120 s, when the period is over
     for late in (120.0, 500.0):
         day = flat_day([1.0, 1.0], [0.0, late], period=Period(0.0, 120.0))
@@ -183,7 +183,7 @@ def test_what_lpsched_itself_refuses_within_a_policy_is_told_as_it_is():
 def test_a_policy_that_does_nothing_ends_in_an_error_that_says_what_to_do():
     day = flat_day([1.0, 1.0], [0.0, 0.0], period=Period(0.0, 600.0))
     said = (
-        "policy 'by-hand' mapped nothing at 9 mapping events, though some of its 2 tasks fitted, "
+        "policy 'by-hand' mapped nothing at 9 scheduling events, though some of its 2 tasks fitted, "
         "the first at 60.0 s; let it return assignments of some of state.tasks"
     )
     with pytest.raises(StalledError, match=f"^{re.escape(said)}$"):
@@ -191,7 +191,7 @@ def test_a_policy_that_does_nothing_ends_in_an_error_that_says_what_to_do():
 
 
 def test_a_policy_that_does_nothing_ends_where_a_day_has_no_end():
-    with pytest.raises(StalledError, match="mapped nothing at 1 mapping events"):
+    with pytest.raises(StalledError, match="mapped nothing at 1 scheduling events"):
         run(flat_day([1.0, 1.0], [0.0, 0.0]), lambda *_: [])
 
 
@@ -213,7 +213,7 @@ def test_a_day_without_an_end_is_over_when_idle_machines_stay_idle():
     # 0 runs 60 to 160 s. The policy never maps 1; at 180 s the machine is idle and nothing was mapped.
     made = run(flat_day([100.0, 5.0], [0.0, 0.0]), lambda state, _: [(0, 0, 0)] if 0 in state.tasks else [])
     assert made.event_at.tolist() == [60.0, 120.0, 180.0]
-    assert made.fates.tolist() == [Fate.RAN, Fate.WAITING]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.WAITING]
 
 
 def test_what_a_policy_sees_cannot_be_changed_but_for_its_memory():
@@ -251,31 +251,31 @@ def test_memory_is_empty_when_a_day_begins_and_kept_while_it_runs():
 
 @pytest.mark.parametrize("immediate", [False, True])
 def test_a_stopped_watch_ends_the_day_with_what_has_become_unmovable(immediate):
-    watch = Watch()
+    cancel = CancelToken()
 
     def choose(state, rng):
         if state.now >= 120.0:
-            watch.stop()
+            cancel.stop()
         return first_come(state, rng)
 
     day = flat_day([100.0] * 5, [0.0, 0.0, 0.0, 130.0, 200.0])
-    made = run(day, choose, watch=watch, immediate=immediate)
+    made = run(day, choose, cancel=cancel, immediate=immediate)
     assert not made.is_whole
     assert examine(day, made.schedule).violations == ()
-    # at 120 s 0 runs and 1 pends; 2 was queued, then the watch was over; in immediate mode all three have a place
+    # at 120 s 0 runs and 1 pends; 2 was queued, then the token was over; in immediate mode all three have a place
     assert sorted(starts(made)) == ([0, 1, 2, 3] if immediate else [0, 1])
 
 
 def test_those_who_watch_hear_of_it():
     heard = []
-    run(flat_day([1.0], [0.0]), watch=Watch(listener=lambda progress: heard.append(progress.stage)))
-    assert heard == ["by-hand: 0.0 h, 0 mapping events"]
+    run(flat_day([1.0], [0.0]), cancel=CancelToken(listener=lambda progress: heard.append(progress.stage)))
+    assert heard == ["by-hand: 0.0 h, 0 scheduling events"]
 
 
 def test_a_million_machines_are_followed_and_more_than_ten_million_refused():
     made = run(flat_day([5.0] * 3, [0.0] * 3, machines=1_000_000), lambda state, _: [(int(t), 999_999 - int(t), 0) for t in state.tasks])  # fmt: skip
     assert starts(made) == {n: (1_000_000 - n, 60.0) for n in range(3)}
-    with pytest.raises(InstanceError, match="found 10,000,001 machines, needs at most 10,000,000 in all"):
+    with pytest.raises(InstanceError, match="got 10,000,001 machines, expected at most 10,000,000 in all"):
         run(flat_day([5.0], [0.0], machines=10_000_001))
 
 

@@ -11,7 +11,7 @@ import pytest
 from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import Period
-from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.filters import best_order, orders_of
 from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import decaying, simple_day
@@ -90,7 +90,7 @@ def test_a_day_without_energy_constraint_and_first_hours_have_no_filter():
 
 
 def test_a_filter_needs_an_end_over_which_energy_is_spread():
-    with pytest.raises(InstanceError, match=r"the energy filter: 1 fault\n  period.length_seconds: found a period"):
+    with pytest.raises(InstanceError, match=r"the energy filter: 1 error\n  period.length_seconds: got a period"):
         run(flat_day([1.0], [0.0], period=Period(0.0, None, energy_constraint_joules=5.0)), energy_filter=1.0)
 
 
@@ -115,7 +115,7 @@ def test_tasks_that_cannot_earn_enough_anywhere_are_dropped_in_batch_mode():
     # At 120 s, when 1 runs until 110 s is over, 3 (come at 70 s) could end at 170 s: 100 s after arrival.
     tasks = [(0.0, 0, by_deadline(110.0)), (0.0, 0, by_deadline(110.5)), (70.0, 0, by_deadline(100.0))]
     made = run(simple_day([[50.0]], [[1.0]], [1], tasks), drop_below=0.5)
-    assert made.fates.tolist() == [Fate.DROPPED, Fate.RAN, Fate.DROPPED]
+    assert made.outcomes.tolist() == [TaskOutcome.DROPPED, TaskOutcome.RAN, TaskOutcome.DROPPED]
     assert made.dropped_at[[0, 2]].tolist() == [60.0, 120.0]
     assert np.isnan(made.dropped_at[1])
     assert made.event_at.tolist() == [60.0, 120.0]
@@ -124,7 +124,7 @@ def test_tasks_that_cannot_earn_enough_anywhere_are_dropped_in_batch_mode():
 def test_a_task_that_earns_just_the_threshold_is_kept():
     tasks = [(0.0, 0, decaying(0.5)), (0.0, 0, decaying(0.4999))]
     made = run(simple_day([[5.0]], [[1.0]], [1], tasks), drop_below=0.5)
-    assert made.fates.tolist() == [Fate.RAN, Fate.DROPPED]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.DROPPED]
 
 
 def test_the_most_a_task_could_earn_is_looked_for_on_every_machine_behind_its_unmovable_tasks():
@@ -132,28 +132,28 @@ def test_the_most_a_task_could_earn_is_looked_for_on_every_machine_behind_its_un
     # 2 arrives at 61 s; at 120 s both are free. Only the fast one, 130 s, is before its deadline of 131 s.
     tasks = [(0.0, 0, decaying(1.0)), (0.0, 0, decaying(1.0)), (61.0, 0, by_deadline(70.0))]
     day = simple_day([[100.0, 10.0]], [[1.0, 1.0]], [1, 1], tasks)
-    assert run(day, drop_below=0.5).fates[2] == Fate.RAN
+    assert run(day, drop_below=0.5).outcomes[2] == TaskOutcome.RAN
     slow = simple_day([[100.0, 70.0]], [[1.0, 1.0]], [1, 1], tasks)
-    assert run(slow, drop_below=0.5).fates[2] == Fate.DROPPED
+    assert run(slow, drop_below=0.5).outcomes[2] == TaskOutcome.DROPPED
 
 
 def test_the_filter_does_not_matter_for_dropping():
     period = Period(0.0, 600.0, energy_constraint_joules=1.0)
     made = run(flat_day([5.0], [0.0], period=period), drop_below=0.5, energy_filter=1.0)
-    assert made.fates.tolist() == [Fate.WAITING]
+    assert made.outcomes.tolist() == [TaskOutcome.WAITING]
 
 
 def test_a_task_of_immediate_mode_that_earns_just_the_threshold_is_kept():
     tasks = [(0.0, 0, decaying(0.5)), (0.0, 0, decaying(0.4999))]
     made = run(simple_day([[5.0]], [[1.0]], [1], tasks), drop_below=0.5, immediate=True)
-    assert made.fates.tolist() == [Fate.RAN, Fate.DROPPED]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.DROPPED]
 
 
 def test_in_immediate_mode_a_task_is_dropped_for_what_it_would_earn_where_it_is_put():
     # 10 s each on one machine: 0 ends at 10 s; 1 would end 20 s after arrival, too late; 2 then ends at 20 s.
     tasks = [(0.0, 0, by_deadline(11.0)), (0.0, 0, by_deadline(20.0)), (0.0, 0, by_deadline(21.0))]
     made = run(simple_day([[10.0]], [[1.0]], [1], tasks), immediate=True, drop_below=0.5)
-    assert made.fates.tolist() == [Fate.RAN, Fate.DROPPED, Fate.RAN]
+    assert made.outcomes.tolist() == [TaskOutcome.RAN, TaskOutcome.DROPPED, TaskOutcome.RAN]
     assert starts(made)[2] == (1, 10.0)
     assert made.dropped_at[1] == 0.0
 

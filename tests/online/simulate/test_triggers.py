@@ -1,4 +1,4 @@
-"""When mapping events are."""
+"""When scheduling events are."""
 
 from __future__ import annotations
 
@@ -87,33 +87,33 @@ def test_steps_too_short_for_doubles_still_lead_on():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "issue"),
     [
-        ({"machines": "pooled"}, "machines: found the text 'pooled', needs 'queued' or 'polled'"),
-        ({"machines": []}, "machines: found a list of 0"),
-        ({"every_seconds": 0.0}, "every_seconds: found 0.0, needs a number of seconds from 0.001"),
-        ({"every_seconds": math.nan}, "every_seconds: found NaN"),
-        ({"every_seconds": True}, "every_seconds: found true"),
-        ({"every_seconds": None}, "every_seconds: found nothing, needs a number of seconds, or of arrivals"),
-        ({"every_arrivals": 0}, "every_arrivals: found 0, needs a whole number from 1 up"),
-        ({"every_arrivals": 1.5}, "every_arrivals: found 1.5"),
-        ({"drop_below": -1.0}, "drop_below: found -1.0, needs a utility from 0 up"),
-        ({"drop_below": math.inf}, "drop_below: found infinity"),
-        ({"energy_filter": 0.0}, "energy_filter: found 0.0, needs a number above 0, 'adaptive', or nothing"),
-        ({"energy_filter": "strict"}, "energy_filter: found the text 'strict'"),
-        ({"energy_filter": []}, "energy_filter: found a list of 0"),
-        ({"permute": 8}, "permute: found 8, needs a whole number from 0 to 7"),
-        ({"permute": True}, "permute: found true"),
+        ({"machines": "pooled"}, "machines: got the text 'pooled', expected 'queued' or 'polled'"),
+        ({"machines": []}, "machines: got a list of 0"),
+        ({"every_seconds": 0.0}, "every_seconds: got 0.0, expected a number of seconds from 0.001"),
+        ({"every_seconds": math.nan}, "every_seconds: got NaN"),
+        ({"every_seconds": True}, "every_seconds: got true"),
+        ({"every_seconds": None}, "every_seconds: got nothing, expected a number of seconds, or of arrivals"),
+        ({"every_arrivals": 0}, "every_arrivals: got 0, expected a whole number from 1 up"),
+        ({"every_arrivals": 1.5}, "every_arrivals: got 1.5"),
+        ({"drop_below": -1.0}, "drop_below: got -1.0, expected a utility from 0 up"),
+        ({"drop_below": math.inf}, "drop_below: got infinity"),
+        ({"energy_filter": 0.0}, "energy_filter: got 0.0, expected a number above 0, 'adaptive', or nothing"),
+        ({"energy_filter": "strict"}, "energy_filter: got the text 'strict'"),
+        ({"energy_filter": []}, "energy_filter: got a list of 0"),
+        ({"permute": 8}, "permute: got 8, expected a whole number from 0 to 7"),
+        ({"permute": True}, "permute: got true"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_be_are_refused(options, fault):
-    with pytest.raises(InstanceError) as refused:
+def test_options_that_cannot_be_are_refused(options, issue):
+    with pytest.raises(InstanceError) as rejected:
         SimulationOptions(**options)
-    assert f"\n  {fault}" in str(refused.value)
+    assert f"\n  {issue}" in str(rejected.value)
 
 
 def test_all_faults_of_options_are_told_at_once():
-    with pytest.raises(InstanceError, match="options of a simulation: 3 faults"):
+    with pytest.raises(InstanceError, match="options of a simulation: 3 errors"):
         SimulationOptions(every_seconds=-1, drop_below=-1, permute=-1)
 
 
@@ -150,5 +150,5 @@ def last_first(state, rng):
 def test_a_policy_that_waits_for_ever_is_stopped(monkeypatch):
     monkeypatch.setattr(running_module, "MOST_EVENTS", 100)
     day = flat_day([10.0], [0.0], period=Period(0.0, 1e6))
-    with pytest.raises(InstanceError, match=r"found 100 mapping events by 6060\.0 s, and no end"):
+    with pytest.raises(InstanceError, match=r"got 100 scheduling events by 6060\.0 s, and no end"):
         run(day, lambda state, rng: [])  # noqa: ARG005

@@ -359,10 +359,10 @@ def test_details_tell_the_naive_figure_and_the_busy_node_seconds():
     found = ClustersAccount(CLUSTERS, ClustersSchedule(VALID)).details()
     assert found.if_none_waits == pytest.approx(10.0 + 3.0 * math.exp(-0.5), rel=1e-15)
     assert found.busy_node_seconds == {"c0": 47.0, "c1": 24.0}
-    assert [(each.told, each.earned) for each in found.utility_by_told] == [
+    assert [(each.told, each.earned) for each in found.utility_by_declaration] == [
         ("u0", 8.0), ("u1", pytest.approx(3.0 * math.exp(-1.0))), ("u2", 2.0)
     ]  # fmt: skip
-    assert [each.if_none_waits for each in found.utility_by_told] == [
+    assert [each.if_none_waits for each in found.utility_by_declaration] == [
         8.0, pytest.approx(3.0 * math.exp(-0.5)), 2.0
     ]  # fmt: skip
     # Of each task's 10 s from its arrival on, the period from 5 to 7 s has a fifth.
@@ -416,7 +416,7 @@ def test_waiting_costs_as_the_measure_says(waiting, cost, least):
     assert (account.measured.completed, account.measured.dropped) == (3, 0)
     assert account.measured.energy_joules is None
     found = account.details()
-    assert found.utility_by_told == ()
+    assert found.utility_by_declaration == ()
     assert found.if_none_waits == pytest.approx(-least)
     assert account.traces([4.0, 28.0])[0][1] == pytest.approx(-cost)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.no_waiting import no_wait_reference
 from lpsched.online.bound.offers import offers_of
 from lpsched.online.day import Levels, day_from_dict
 from lpsched.online.parts import Period
@@ -312,13 +312,13 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
     schedule = DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P0"), PlacedTask(1, "cpu", 2, 5.0)))
     found = examine(day, schedule).details()
     high, low = Levels("high", "soon", "A"), Levels("low", "soon", "A")
-    assert [(each.told, each.earned) for each in found.utility_by_told] == [
+    assert [(each.told, each.earned) for each in found.utility_by_declaration] == [
         (high, 2.0), ("deadline", 8.0), (low, 0.0), ("slow", 0.0)
     ]  # fmt: skip
     # At once where it is fastest: task 0 from 0 to 10 s, a half; tasks 1 and 2 from 2.5 to 32.5 s, of which
     # 27.5 s count (the steady time of 0.8 x 30 s is over by then); task 3 arrives when all is over.
     low_at_once = day.utility_of(2).at(30.0) * 27.5 / 30.0
-    assert [each.if_none_waits for each in found.utility_by_told] == pytest.approx(
+    assert [each.if_none_waits for each in found.utility_by_declaration] == pytest.approx(
         [2.0, 8.0 * 27.5 / 30.0, low_at_once, 0.0]
     )
     assert found.busy_seconds == {("cpu", 2): 30.0, ("gpu", 1): 5.0}
@@ -326,9 +326,11 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
 
 def test_details_of_a_whole_day_name_its_naive_bound():
     found = examine(DAY, DaySchedule(VALID)).details()
-    assert math.fsum(each.earned for each in found.utility_by_told) == measure(DAY, DaySchedule(VALID)).utility
+    assert math.fsum(each.earned for each in found.utility_by_declaration) == measure(DAY, DaySchedule(VALID)).utility
     # 8 on the m1 after 4 s, 3 exp(-0.4), 2
-    assert math.fsum(each.if_none_waits for each in found.utility_by_told) == pytest.approx(10.0 + 3.0 * math.exp(-0.4))
+    assert math.fsum(each.if_none_waits for each in found.utility_by_declaration) == pytest.approx(
+        10.0 + 3.0 * math.exp(-0.4)
+    )
     assert found.busy_seconds == {("m0", 1): 16.0, ("m1", 2): 4.0}
 
 
@@ -352,7 +354,7 @@ def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
     assert (
         examine(day.model_copy(update={"period": Period(length_seconds=1e20)}), DaySchedule(()))
         .details()
-        .utility_by_told[0]
+        .utility_by_declaration[0]
         .if_none_waits
         == 0.0
     )
@@ -380,8 +382,8 @@ def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data)
         since = end - day.arriving.arrival_seconds[placed.task]
         low += share * day.utility_of(placed.task).at(since * (1 + 1e-9))
         high += share * day.utility_of(placed.task).at(since * (1 - 1e-9))
-    naive = math.fsum(each.if_none_waits for each in examine(day, DaySchedule(())).details().utility_by_told)
-    assert naive == pytest.approx(naive_of(offers_of(day), period), rel=1e-12)
+    naive = math.fsum(each.if_none_waits for each in examine(day, DaySchedule(())).details().utility_by_declaration)
+    assert naive == pytest.approx(no_wait_reference(offers_of(day), period), rel=1e-12)
     most = period.energy_constraint_joules
     assume(most is None or not math.isclose(energy, most, rel_tol=1e-8))
     found = examine(day, schedule)

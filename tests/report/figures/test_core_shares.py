@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lpsched.facility.parts import CoreAllocation, CoreFraction
-from lpsched.report.figures.facility import core_shares_picture, shown_nodes
+from lpsched.report.figures.facility import core_shares_figure, shown_nodes
 from tests.report.rooms import plain_room, small_room
 
 
@@ -30,7 +30,7 @@ def read_legend(figure) -> list[str]:
 
 def test_bars_are_the_fractions_with_the_most_memory_intensive_at_the_bottom():
     facility, _, cores = small_room()
-    figure = core_shares_picture(facility, {"ours": cores})
+    figure = core_shares_figure(facility, {"ours": cores})
     places = bars(figure.axes[0])
     # The quad is node 1; then come the duals, nodes 0 and 2: 4 + 2 + 2 cores.
     assert list(places.values()) == [
@@ -47,34 +47,34 @@ def test_bars_are_the_fractions_with_the_most_memory_intensive_at_the_bottom():
 
 def test_cores_of_one_node_stand_together():
     facility, _, cores = small_room()
-    at = sorted(bars(core_shares_picture(facility, {"ours": cores}).axes[0]))
+    at = sorted(bars(core_shares_figure(facility, {"ours": cores}).axes[0]))
     steps = [round(right - left, 6) for left, right in pairwise(at)]
     assert [step > 1.0 for step in steps] == [False, False, False, True, False, True, False]
 
 
 def test_numbers_in_the_bars_are_those_of_the_legend():
     facility, _, cores = small_room()
-    texts = [text.get_text() for text in core_shares_picture(facility, {"ours": cores}).axes[0].texts]
+    texts = [text.get_text() for text in core_shares_figure(facility, {"ours": cores}).axes[0].texts]
     assert texts == ["2", "1", "3", "1", "3", "3"]
 
 
 def test_the_legend_goes_from_the_most_memory_intensive_to_the_least_and_to_idle():
     facility, _, cores = small_room()
-    figure = core_shares_picture(facility, {"ours": cores})
+    figure = core_shares_figure(facility, {"ours": cores})
     assert read_legend(figure) == ["1  scan (heavy)", "2  join (medium)", "3  count (light)", "idle"]
 
 
 def test_a_long_legend_is_read_line_by_line():
     facility, _, cores = plain_room(tasks=40, cores=16)
     expected = [f"{i + 1}  task {i}" for i in range(16)]
-    assert read_legend(core_shares_picture(facility, {"ours": cores})) == [*expected, "idle"]
+    assert read_legend(core_shares_figure(facility, {"ours": cores})) == [*expected, "idle"]
 
 
 def test_what_cannot_be_seen_is_neither_drawn_nor_in_the_legend():
     facility, _, _ = small_room()
     node = ((CoreFraction("scan", 0.0009), CoreFraction("join", 0.5)), ())
     cores = CoreAllocation((18.0, 19.0), (node, ((), (), (), ()), ((), ())))
-    figure = core_shares_picture(facility, {"ours": cores})
+    figure = core_shares_figure(facility, {"ours": cores})
     assert read_legend(figure) == ["2  join (medium)", "idle"]
     assert [each for place in bars(figure.axes[0]).values() for each in place] == [("2  join (medium)", 0.0, 0.5)]
 
@@ -83,14 +83,14 @@ def test_parts_of_one_task_type_on_a_core_are_one_bar():
     facility, _, _ = small_room()
     parts = tuple(CoreFraction("scan", 0.0008) for _ in range(2))  # 0.0016 together, which can be seen
     cores = CoreAllocation((18.0, 19.0), ((parts, ()), ((), (), (), ()), ((), ())))
-    figure = core_shares_picture(facility, {"ours": cores})
+    figure = core_shares_figure(facility, {"ours": cores})
     assert [each for place in bars(figure.axes[0]).values() for each in place] == [("1  scan (heavy)", 0.0, 0.0016)]
 
 
 def test_several_allocations_are_drawn_below_each_other_on_the_same_nodes():
     facility, _, cores = small_room()
     idle = replace(cores, nodes=(((), ()), ((), (), (), ()), ((), ())))
-    figure = core_shares_picture(facility, {"with $co$-location": cores, "idle": idle}, nodes=(2, 0))
+    figure = core_shares_figure(facility, {"with $co$-location": cores, "idle": idle}, nodes=(2, 0))
     top, bottom = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == [r"with \$co\$-location", "idle"]
     for axes in figure.axes:
@@ -103,7 +103,7 @@ def test_several_allocations_are_drawn_below_each_other_on_the_same_nodes():
 
 def test_of_a_huge_node_the_first_cores_are_shown_and_the_label_says_so():
     facility, _, cores = plain_room(cores=1024, tasks=40)
-    (axes,) = core_shares_picture(facility, {"ours": cores}).axes
+    (axes,) = core_shares_figure(facility, {"ours": cores}).axes
     assert len(bars(axes)) == 16
     assert read_legend(axes.figure) == [*(f"{i + 1}  task {i}" for i in range(16)), "idle"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["node 0\nkind 0\n16 of 1,024 cores"]

@@ -8,18 +8,18 @@ import pytest
 from lpsched.bag.result import Point
 from lpsched.errors import MissingExtraError
 from lpsched.evolve.fronts import FrontEntry
-from lpsched.io.pictures import picture_bytes
-from lpsched.report.figures.fronts import front_picture, front_spots
-from lpsched.report.figures.style import JOULES, SECONDS, fitting
+from lpsched.io.figure_files import figure_bytes
+from lpsched.report.figures.fronts import front_figure, front_tooltips
+from lpsched.report.figures.style import ENERGIES, JOULES, SECONDS, fitting
 from tests.report.fronts import EVOLVED, EXACT, compared
 
 
 def drawn(result):
-    (axes,) = front_picture(result).axes
+    (axes,) = front_figure(result).axes
     return axes
 
 
-def spots(axes, label):
+def points(axes, label):
     line = next(each for each in axes.lines if each.get_label() == label)
     return [tuple(map(float, pair)) for pair in line.get_xydata()]
 
@@ -27,27 +27,28 @@ def spots(axes, label):
 def test_the_exact_front_is_a_line_that_goes_on_straight_up_and_to_the_right():
     axes = drawn(compared(EVOLVED))
     (_, right), (_, top) = axes.get_xlim(), axes.get_ylim()
-    # In megajoules and minutes: 600 s are 10, 240 s are 4.
-    assert spots(axes, "exact front, proved") == [(2.0, top), (2.0, 10.0), (4.0, 4.0), (right, 4.0)]
-    assert (right > 6.0, top > 15.0) == (True, True)
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("energy, MJ", "makespan, minutes")
+    # In Wh, of 3,600 J, and minutes: 600 s are 10, 240 s are 4.
+    least, most = 2e6 / 3600, 4e6 / 3600
+    assert points(axes, "exact front, proved") == [(least, top), (least, 10.0), (most, 4.0), (right, 4.0)]
+    assert (right > 6e6 / 3600, top > 15.0) == (True, True)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("energy, Wh", "makespan, minutes")
 
 
 def test_below_the_front_is_shaded_and_said_to_have_no_schedule():
     axes = drawn(EXACT)
     (shade,) = axes.collections
     path = shade.get_paths()[0]
-    assert path.contains_point((2.9, 7.0))  # the front is at 7.3 there
-    assert not path.contains_point((2.9, 7.5))
-    assert path.contains_point((1.95, 10.5))  # left of the least energy
+    assert path.contains_point((2.9e6 / 3600, 7.0))  # the front is at 7.3 there
+    assert not path.contains_point((2.9e6 / 3600, 7.5))
+    assert path.contains_point((1.95e6 / 3600, 10.5))  # left of the least energy
     assert "no schedule is here" in [text.get_text() for text in axes.texts]
 
 
 def test_our_schedules_and_the_methods_are_marks_of_their_own_shape_and_colour():
     axes = drawn(compared(EVOLVED, FrontEntry("my $x$", (Point(5e6, 600.0),)), FrontEntry("failed")))
-    assert spots(axes, "our schedules") == [(2.1, pytest.approx(620 / 60))]
-    assert spots(axes, "nsga2") == [(3.0, 15.0), (6.0, 5.0)]
-    assert spots(axes, r"my \$x\$") == [(5.0, 10.0)]
+    assert points(axes, "our schedules") == [(2.1e6 / 3600, pytest.approx(620 / 60))]
+    assert points(axes, "nsga2") == [(3e6 / 3600, 15.0), (6e6 / 3600, 5.0)]
+    assert points(axes, r"my \$x\$") == [(5e6 / 3600, 10.0)]
     marks = [
         (line.get_marker(), line.get_markeredgecolor())
         for line in axes.lines
@@ -60,7 +61,7 @@ def test_our_schedules_and_the_methods_are_marks_of_their_own_shape_and_colour()
 def test_many_points_are_thinned_and_far_ones_make_the_axis_logarithmic():
     many = tuple(Point(2e6 + 1e3 * place, 900.0 - 0.1 * place) for place in range(5000))
     axes = drawn(compared(FrontEntry("a", many), FrontEntry("b", (Point(5e6, 240.0 * 31),))))
-    assert len(spots(axes, "a")) == 400
+    assert len(points(axes, "a")) == 400
     assert axes.get_yscale() == "log"
     assert drawn(EXACT).get_yscale() == "linear"
 
@@ -70,7 +71,7 @@ def test_a_front_of_one_point_can_be_drawn():
     one = replace(EXACT, vertices=(point,), measured=(point,))
     axes = drawn(one)
     assert axes.get_xlim()[0] < 1.0 < axes.get_xlim()[1]
-    assert picture_bytes(front_picture(one), ".svg").startswith(b"<?xml")
+    assert figure_bytes(front_figure(one), ".svg").startswith(b"<?xml")
 
 
 def test_a_bag_whose_tasks_take_no_energy_can_be_drawn():
@@ -87,7 +88,9 @@ def test_a_bag_whose_tasks_take_no_energy_can_be_drawn():
         (SECONDS, 7200.0, "hours"),
         (JOULES, 1.9e3, "J"),
         (JOULES, 2e3, "kJ"),
-        (JOULES, 5e20, "TJ"),
+        (ENERGIES, 7199.0, "J"),
+        (ENERGIES, 7200.0, "Wh"),  # two of them
+        (ENERGIES, 5e20, "GWh"),
     ],
 )
 def test_units_fit_the_largest_number(units, largest, name):
@@ -97,21 +100,21 @@ def test_units_fit_the_largest_number(units, largest, name):
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"lpsched\[report\]"):
-        front_picture(EXACT)
+        front_figure(EXACT)
 
 
-def test_spots_tell_corners_our_schedules_and_methods_in_the_units_of_the_picture():
-    found = front_spots(compared(EVOLVED, FrontEntry("failed")))
-    assert [(spot.x, spot.y, spot.label) for spot in found] == [
-        (2.0, 10.0, "corner of the linear program: 2 MJ, 10 minutes"),
-        (4.0, 4.0, "corner of the linear program: 4 MJ, 4 minutes"),
-        (2.1, pytest.approx(620 / 60), "our schedule: 2.1 MJ, 10.333 minutes"),
-        (3.0, 15.0, "nsga2: 3 MJ, 15 minutes"),
-        (6.0, 5.0, "nsga2: 6 MJ, 5 minutes"),
+def test_tooltips_name_vertices_our_schedules_and_methods_in_the_units_of_the_figure():
+    found = front_tooltips(compared(EVOLVED, FrontEntry("failed")))
+    assert [(each.x, each.y, each.label) for each in found] == [
+        (2e6 / 3600, 10.0, "vertex of the linear program: 555.5 Wh, 10 minutes"),  # rounded down
+        (4e6 / 3600, 4.0, "vertex of the linear program: 1,111 Wh, 4 minutes"),
+        (2.1e6 / 3600, pytest.approx(620 / 60), "our schedule: 583.3 Wh, 10.33 minutes"),
+        (3e6 / 3600, 15.0, "nsga2: 833.3 Wh, 15 minutes"),
+        (6e6 / 3600, 5.0, "nsga2: 1,667 Wh, 5 minutes"),
     ]
-    assert {spot.axes for spot in found} == {0}
+    assert {each.axes for each in found} == {0}
 
 
-def test_spots_of_a_long_front_are_thinned():
+def test_tooltips_of_a_long_front_are_thinned():
     long = replace(EXACT, vertices=tuple(Point(2e6 + k, 600.0 - 0.1 * k) for k in range(3000)))
-    assert len(front_spots(long)) == 125 + 1  # half of 250 for each of two kinds
+    assert len(front_tooltips(long)) == 125 + 1  # half of 250 for each of two kinds

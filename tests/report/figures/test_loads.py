@@ -7,9 +7,9 @@ import pytest
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.table import Table
-from lpsched.report.figures.schedule import bag_loads, loads_picture, loads_spots
+from lpsched.report.figures.schedule import bag_loads, loads_figure, loads_tooltips
 from tests.report.bags import BAG, SCHEDULE
 
 
@@ -36,19 +36,19 @@ def test_waiting_after_the_last_task_is_idle_energy_too():
 
 
 def test_machines_are_bars_from_the_one_that_is_done_last():
-    times, energy = loads_picture(BAG, SCHEDULE).axes
+    times, energy = loads_figure(BAG, SCHEDULE).axes
     # In minutes: 300 s are 5, 200 s are 3.33, 420 s are 7.
     assert widths(times) == pytest.approx([5.0, 5.0, 10 / 3, 7.0])
     tops = [bar.get_y() for each in times.containers for bar in each]
     assert [round(top) for top in tops] == [0, 0, 0, 1]
-    assert widths(energy) == pytest.approx([26.0, 52.0, 4.6, 0.0])  # kJ busy, then idle
-    assert (times.get_xlabel(), energy.get_xlabel()) == ("time, minutes", "energy, kJ")
+    assert widths(energy) == pytest.approx([26 / 3.6, 52 / 3.6, 4.6 / 3.6, 0.0])  # Wh busy, then idle
+    assert (times.get_xlabel(), energy.get_xlabel()) == ("time, minutes", "energy, Wh")
     assert [label.get_text() for label in times.get_yticklabels()] == ["cpu (3)", r"\$gpu\$ (1)"]
     assert makespans(times) == {"makespan: 7 minutes": pytest.approx(7.0)}
 
 
 def test_the_first_machine_type_is_on_top():
-    times, _ = loads_picture(BAG, SCHEDULE).axes
+    times, _ = loads_figure(BAG, SCHEDULE).axes
     bottom, top = times.get_ylim()
     assert top < bottom
 
@@ -62,7 +62,7 @@ def many(machines: int) -> tuple[Bag, Schedule]:
 
 
 def test_a_million_machines_are_steps_and_without_watts_there_is_no_energy():
-    (times,) = loads_picture(*many(10**6)).axes
+    (times,) = loads_figure(*many(10**6)).axes
     (steps,) = [patch for patch in times.patches if hasattr(patch, "get_data")]
     values, edges, _ = steps.get_data()
     assert list(values) == [60.0, 30.0]
@@ -83,21 +83,21 @@ def test_a_hundred_machine_types_are_sixty_and_the_rest_is_counted():
 
 
 def test_a_schedule_of_nothing_says_so():
-    times, _ = loads_picture(BAG, NOTHING).axes
+    times, _ = loads_figure(BAG, NOTHING).axes
     assert "nothing runs" in [text.get_text() for text in times.texts]
-    assert b"<?xml" in picture_bytes(times.figure, ".svg")
+    assert b"<?xml" in figure_bytes(times.figure, ".svg")
 
 
-def test_spots_tell_of_each_machine_type_what_it_does():
-    found = loads_spots(BAG, SCHEDULE)
+def test_tooltips_describe_each_machine_type():
+    found = loads_tooltips(BAG, SCHEDULE)
     assert [(spot.y, spot.axes) for spot in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    told = "cpu: 3 machines, done after 3.333 to 5 minutes; 26 kJ busy, 4.6 kJ idle"
-    assert found[0].label == told
+    text = "cpu: 3 machines, done after 3.333 to 5 minutes; 7.222 Wh busy, 1.278 Wh idle"
+    assert found[0].label == text
     assert found[0].x == pytest.approx(5.0)
-    assert found[1].x == pytest.approx(30.6)
-    assert found[2].label == "$gpu$: 1 machine, done after 7 minutes; 52 kJ busy, 0 kJ idle"
+    assert found[1].x == pytest.approx(30.6 / 3.6)
+    assert found[2].label == "$gpu$: 1 machine, done after 7 minutes; 14.44 Wh busy, 0 Wh idle"
 
 
-def test_spots_without_watts_tell_no_energy():
-    (spot,) = loads_spots(*many(10))
+def test_tooltips_without_watts_have_no_energy():
+    (spot,) = loads_tooltips(*many(10))
     assert spot.label == "cpu: 10 machines, done after 30 to 60 seconds"

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from lpsched.errors import MissingExtraError
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.provenance import Estimate
-from lpsched.report.figures.facility import MethodReward, reward_bars_picture
-from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_picture
+from lpsched.report.figures.facility import MethodReward, reward_bars_figure
+from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_figure
 
 METHODS = (
     MethodReward("greedy", Estimate(0.4, 0.02), Estimate(0.5, 0.01)),
@@ -24,7 +24,7 @@ CURVES = (
 
 @pytest.fixture
 def bars():
-    (axes,) = reward_bars_picture(METHODS, bound=Estimate(0.56, 0.005)).axes
+    (axes,) = reward_bars_figure(METHODS, bound=Estimate(0.56, 0.005)).axes
     return axes
 
 
@@ -70,13 +70,13 @@ def test_bars_begin_at_0_and_are_told_in_percent(bars):
 
 
 def test_bars_need_neither_bound_nor_rr_nor_intervals():
-    (axes,) = reward_bars_picture([MethodReward("ours", Estimate(0.0))]).axes
+    (axes,) = reward_bars_figure([MethodReward("ours", Estimate(0.0))]).axes
     assert list(heights(axes)) == ["co-located reward rate (CRR)"]
     assert not axes.lines
 
 
 def test_a_method_that_answers_once_is_a_point_and_one_that_gets_better_a_line_of_steps():
-    (axes,) = reward_over_time_picture(CURVES, bound=0.56).axes
+    (axes,) = reward_over_time_figure(CURVES, bound=0.56).axes
     greedy, gacl, ours, bound = axes.lines
     assert greedy.get_xydata().tolist() == [[2.0, 0.4]]
     assert gacl.get_xydata().tolist() == [[5.0, 0.2], [50.0, 0.3], [700.0, 0.45]]
@@ -98,7 +98,7 @@ def test_a_method_that_answers_once_is_a_point_and_one_that_gets_better_a_line_o
 )
 def test_times_have_names_and_the_axis_holds_all_of_them(seconds, names):
     curve = RewardCurve("one", tuple((at, 0.5) for at in seconds))
-    (axes,) = reward_over_time_picture([curve]).axes
+    (axes,) = reward_over_time_figure([curve]).axes
     assert axes.get_xscale() == "log"
     low, high = axes.get_xlim()
     assert low < max(min(seconds), 1e-3)  # a logarithm has no 0
@@ -109,13 +109,13 @@ def test_times_have_names_and_the_axis_holds_all_of_them(seconds, names):
 
 def test_both_pictures_can_be_written():
     for figure in (
-        reward_bars_picture(METHODS, bound=Estimate(0.56)),
-        reward_over_time_picture(CURVES, bound=0.56, unit="reward/second"),
+        reward_bars_figure(METHODS, bound=Estimate(0.56)),
+        reward_over_time_figure(CURVES, bound=0.56, unit="reward/second"),
     ):
-        assert picture_bytes(figure, ".svg") == picture_bytes(figure, ".svg")
+        assert figure_bytes(figure, ".svg") == figure_bytes(figure, ".svg")
 
 
-@pytest.mark.parametrize("draw", [lambda: reward_bars_picture(METHODS), lambda: reward_over_time_picture(CURVES)])
+@pytest.mark.parametrize("draw", [lambda: reward_bars_figure(METHODS), lambda: reward_over_time_figure(CURVES)])
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"lpsched\[report\]"):

@@ -8,8 +8,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from lpsched.errors import MissingExtraError
 from lpsched.facility.solve import facility as solve
-from lpsched.io.pictures import drawing_style, picture_bytes
-from lpsched.report.figures.facility import PowerRow, power_rows, room_picture
+from lpsched.io.figure_files import drawing_style, figure_bytes
+from lpsched.report.figures.facility import PowerRow, power_rows, room_figure
 from tests.paper_facility import paper_facility
 from tests.report.rooms import awkward_room, plain_room, small_room
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.rotate_tests(3)
 
 @pytest.fixture(scope="module")
 def drawn() -> Any:
-    return room_picture(*small_room())
+    return room_figure(*small_room())
 
 
 def segments(axes):
@@ -41,12 +41,12 @@ def test_the_redline_of_every_node_is_drawn_above_it(drawn):
 
 
 def test_nodes_side_by_side_with_one_redline_share_its_line():
-    inlets, *_ = room_picture(*plain_room(nodes=4)).axes
+    inlets, *_ = room_figure(*plain_room(nodes=4)).axes
     assert segments(inlets) == [[[-0.5, 25.0], [3.5, 25.0]]]
 
 
 def test_where_there_are_many_node_types_the_last_ones_share_a_mark():
-    inlets, *_ = room_picture(*plain_room(nodes=24, kinds=12)).axes
+    inlets, *_ = room_figure(*plain_room(nodes=24, kinds=12)).axes
     shown: dict[Any, Any] = {line.get_label(): line.get_xydata() for line in inlets.lines}
     assert list(shown) == [*(f"kind {j}" for j in range(7)), "5 other types"]
     assert shown["kind 3"][:, 0].tolist() == [3.0, 15.0]
@@ -118,7 +118,7 @@ def test_bars_of_power_are_stacked_from_0_and_the_cap_is_a_line(drawn):
 
 
 def test_much_power_is_told_in_kilowatts():
-    power: Any = room_picture(*plain_room(nodes=1000)).axes[2]
+    power: Any = room_figure(*plain_room(nodes=1000)).axes[2]
     # 1,000 nodes of 12.5 W and 5 W for cooling, below 100 kW.
     assert power.get_xlabel() == "power, kW"
     assert power.get_title(loc="left") == "Power: 12.51 kW of the cap of 100 kW"
@@ -128,7 +128,7 @@ def test_much_power_is_told_in_kilowatts():
 def test_a_real_answer_is_drawn_with_its_own_numbers():
     facility = paper_facility()
     result = solve(facility)
-    axes: list[Any] = room_picture(facility, result.measured, result.cores).axes
+    axes: list[Any] = room_figure(facility, result.measured, result.cores).axes
     inlets, outlets, power, shares = axes
     # On paper: outlet 25 C, inlet 25.5 C at the redline, 200 W of the node (120 W overhead), 280 W in all.
     assert inlets.lines[0].get_ydata() == pytest.approx([25.5])
@@ -155,7 +155,7 @@ def busy_time(axes):
     ],
 )
 def test_every_room_can_be_drawn_without_a_warning(room):
-    figure = room_picture(*room)
+    figure = room_figure(*room)
     with drawing_style():
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
@@ -170,7 +170,7 @@ def test_every_room_can_be_drawn_without_a_warning(room):
 
 @pytest.mark.slow
 def test_five_thousand_nodes_make_no_huge_file():
-    content = picture_bytes(room_picture(*plain_room(nodes=5000, kinds=12, cores=4)), ".svg")
+    content = figure_bytes(room_figure(*plain_room(nodes=5000, kinds=12, cores=4)), ".svg")
     assert len(content) < 500_000
     assert content.count(b"<use") < 2_000  # no dot for each node,
     assert content.count(b"<path") < 2_000  # and no line for each redline, but pixels
@@ -178,7 +178,7 @@ def test_five_thousand_nodes_make_no_huge_file():
 
 
 def test_awkward_names_are_never_taken_for_formulas():
-    figure = room_picture(*awkward_room())
+    figure = room_figure(*awkward_room())
     figure.draw_without_rendering()
     shown = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
     assert {r"1  \$x_1\$", r"2  <script>alert(...script>"} <= shown
@@ -189,5 +189,5 @@ def test_awkward_names_are_never_taken_for_formulas():
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"a picture needs an optional package; .*lpsched\[report\]"):
-        room_picture(*small_room())
+    with pytest.raises(MissingExtraError, match=r"a figure needs an optional package; .*lpsched\[report\]"):
+        room_figure(*small_room())

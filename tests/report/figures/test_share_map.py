@@ -6,9 +6,9 @@ import pytest
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
-from lpsched.io.pictures import picture_bytes
+from lpsched.io.figure_files import figure_bytes
 from lpsched.model.table import Table
-from lpsched.report.figures.schedule import share_map, share_spots, shares_of
+from lpsched.report.figures.schedule import share_map, share_tooltips, shares_of
 from tests.report.bags import BAG, SCHEDULE
 
 
@@ -94,12 +94,12 @@ def test_of_more_types_the_largest_are_drawn_and_the_rest_is_counted():
 def test_a_schedule_of_nothing_is_an_empty_map():
     axes = map_of(BAG, NOTHING)
     assert not axes.texts
-    assert b"<?xml" in picture_bytes(axes.figure, ".svg")
+    assert b"<?xml" in figure_bytes(axes.figure, ".svg")
 
 
 def test_spots_tell_how_many_tasks_run_in_a_cell():
-    found = share_spots(BAG, SCHEDULE)
+    found = share_tooltips(BAG, SCHEDULE)
     assert [(spot.x, spot.y) for spot in found] == [(0.5, 0.5), (1.5, 0.5), (0.5, 1.5)]
     assert found[1].label == "render on $gpu$: 6 of 8 tasks (75 %)"
-    assert len(share_spots(*wide(300, 130))) == 240
+    assert len(share_tooltips(*wide(300, 130))) == 240
     assert shares_of(BAG, SCHEDULE).words(1, 1) == "<zip> on $gpu$: cannot run"

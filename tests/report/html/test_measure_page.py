@@ -19,12 +19,12 @@ def whole():
     return Reader(measure_page(made_measurements(TWO, clocks=(), groups=(), counters=False, failed=())))
 
 
-def test_a_page_has_a_section_for_all_that_was_measured_and_a_picture_for_each_application(whole):
-    assert whole.faults == []
+def test_a_page_has_a_section_for_all_that_was_measured_and_a_figure_for_each_application(whole):
+    assert whole.issues == []
     assert whole.of("h2") == [
         "Times, powers and memory intensity",
         "Alone and together",
-        "Who slows whom",
+        "Slowdown beside others",
         "What running together saves",
         "How it was measured",
         "Every setting",
@@ -35,7 +35,7 @@ def test_a_page_has_a_section_for_all_that_was_measured_and_a_picture_for_each_a
     assert sum(tag == "figure" for tag, _ in whole.tags) == 4
 
 
-def test_every_mark_that_tells_more_is_in_its_picture(whole):
+def test_every_mark_that_tells_more_is_in_its_figure(whole):
     inside = sum("data-left" in attributes for tag, attributes in whole.tags if tag == "li")
     # of two applications two panels of alone, beside I, beside III; four pairs on the map; three savings
     assert inside == 2 * 2 * 3 + 4 + 3

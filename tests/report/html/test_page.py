@@ -2,17 +2,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from lpsched.report.figures.facility import room_picture
-from lpsched.report.figures.style import blank_picture
-from lpsched.report.html.facility import room_in_words, room_page
-from lpsched.report.html.page import Paragraph, Picture, Section, Table, page, style
+from lpsched.facility.files import read_facility
+from lpsched.facility.solve import facility
+from lpsched.report.figures.facility import room_figure
+from lpsched.report.figures.style import blank_figure
+from lpsched.report.html.facility import facility_page, room_in_words, room_section
+from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, page, style
+from lpsched.units import number, upper_text
 from tests.report.html_reader import Reader
 from tests.report.rooms import AWKWARD_NAMES, awkward_room, small_room
 
 pytestmark = pytest.mark.rotate_tests(4)
+
+INSTANCES = Path(__file__).parents[3] / "instances"
 
 
 def example(*, name="room <1>"):
@@ -20,14 +27,14 @@ def example(*, name="room <1>"):
     parts = (
         Paragraph("1 < 2 & 3"),
         Table(("what", "W"), rows, numbers=True),
-        Picture(blank_picture(1.0), name, "<as> it is"),
+        PageFigure(blank_figure(1.0), name, "<as> it is"),
     )
     return page(name, "All is <well>.", [Section(f"About {name}", parts)], footer="made by us")
 
 
 def test_a_page_holds_what_it_is_given_in_its_order():
     read = Reader(example())
-    assert not read.faults
+    assert not read.issues
     assert [text for text in read.texts[:4] if text[0] not in {"style", "a"}] == [
         ("title", "room <1>"),
         ("h1", "room <1>"),
@@ -64,7 +71,10 @@ def test_a_table_of_numbers_is_set_to_the_right_and_one_of_texts_is_not():
     rows = (("a", "b"),)
     tables = (Table(("", ""), rows), Table(("", ""), rows, numbers=True))
     tags = Reader(page("", "", [Section("", tables)])).tags
-    assert [attributes for tag, attributes in tags if tag == "div"] == [{"class": "table"}, {"class": "table numbers"}]
+    assert [attributes for tag, attributes in tags if tag == "div"] == [
+        {"class": "table names"},
+        {"class": "table numbers names"},
+    ]
     assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in style()
 
 
@@ -75,8 +85,8 @@ def test_a_number_and_its_unit_stay_together_and_a_long_table_scrolls():
     assert read.of("td")[:3] == ["a name", "1\u00a0W", "words that may well be broken"]
     assert read.of("td")[90:93] == ["a name", "1 W", "words that may well be broken"]
     assert [attributes for tag, attributes in read.tags if tag == "div"] == [
-        {"class": "table numbers"},
-        {"class": "table long"},
+        {"class": "table numbers names"},
+        {"class": "table names long"},
     ]
 
 
@@ -113,13 +123,14 @@ def test_a_picture_is_inline_and_has_a_description():
 @pytest.fixture(scope="module")
 def awkward_page():
     facility, measured, cores = awkward_room()
-    facts = [(name, "1 W", name) for name in AWKWARD_NAMES]
-    return room_page(facility, measured, cores, lead=AWKWARD_NAMES[5], facts=facts, footer=AWKWARD_NAMES[1])
+    facts = Table(("", "", ""), tuple((name, "1 W", name) for name in AWKWARD_NAMES))
+    sections = [Section("The answer", (facts,)), room_section(facility, measured, cores)]
+    return page(facility.name, AWKWARD_NAMES[5], sections, footer=AWKWARD_NAMES[1])
 
 
 def test_names_appear_exactly_as_they_stand_and_do_nothing(awkward_page):
     read = Reader(awkward_page)
-    assert not read.faults
+    assert not read.issues
     assert {tag for tag, _ in read.tags} <= {
         *(
             "html",
@@ -162,8 +173,8 @@ def test_a_page_needs_nothing_from_elsewhere(awkward_page):
 
 def test_ids_are_unique_in_a_page_of_several_pictures():
     facility, measured, cores = small_room()
-    room = Section("The room", (Picture(room_picture(facility, measured, cores), "a room"),))
-    again = Section("Again", (Picture(blank_picture(1.0), "nothing"), Picture(blank_picture(1.0), "nothing")))
+    room = Section("The room", (PageFigure(room_figure(facility, measured, cores), "a room"),))
+    again = Section("Again", (PageFigure(blank_figure(1.0), "nothing"), PageFigure(blank_figure(1.0), "nothing")))
     text = page(facility.name, "", [room, again])
     ids = [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
     assert len(ids) > 3
@@ -171,20 +182,38 @@ def test_ids_are_unique_in_a_page_of_several_pictures():
 
 
 def test_the_same_room_gives_the_same_page():
-    first, second = (room_page(*small_room(), lead="lead", facts=[("a", "b", "c")]) for _ in range(2))
+    first, second = (page("a room", "", [room_section(*small_room())]) for _ in range(2))
     assert first == second
 
 
 def test_the_page_of_a_room_tells_its_units_in_a_table():
-    read = Reader(room_page(*small_room(), lead="It is cool.", facts=[("power", "70 W", "measured")]))
-    assert read.of("h2") == ["The answer", "The room"]
-    assert read.of("td") == ["power", "70 W", "measured", "left", "18", "8", "right", "19", "6"]
+    read = Reader(page("a room", "It is cool.", [room_section(*small_room())]))
+    assert read.of("th") == ["CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power"]
+    rows = ["left", "18", "21", "30\u00a0W", "8\u00a0W", "right", "19", "22", "26\u00a0W", "6\u00a0W"]
+    assert read.of("td") == rows
 
 
-def test_the_picture_is_told_in_words():
+def test_the_figure_is_described_in_words():
     facility, measured, _ = small_room()
     # 56 W of the nodes and 14 W for cooling.
     assert room_in_words(facility, measured) == (
-        "3 nodes draw in air of 21 to 23.5 celsius. 70 of at most 200 watts are drawn, 14 of them for cooling. "
+        "3 nodes draw in air of 21 to 23.5 °C. 70 W of at most 200 W are drawn, 14 W of it for cooling. "
         "Bars show how the cores of a few nodes divide their time between task types."
     )
+
+
+def test_the_page_of_a_facility_has_what_the_terminal_has():
+    tiny = read_facility(INSTANCES / "facility-tiny.yaml")
+    result = facility(tiny)
+    text = facility_page(tiny, result)
+    read = Reader(text)
+    assert read.issues == []
+    for column in ("CRAC unit", "node type", "task type"):
+        assert column in read.of("th")
+    cells = read.of("td")
+    assert number(result.worth.kilowatt) in cells
+    assert number(result.worth.redline_kelvin) in cells
+    summary = read.of("p")[0]
+    assert f"at most {upper_text(result.bound)} is possible, proved" in summary
+    fixed = facility_page(tiny, replace(result, fixed_outlets=True))
+    assert "is possible at these outlet temperatures, proved" in Reader(fixed).of("p")[0]

@@ -5,27 +5,40 @@ import re
 
 import pytest
 
-from lpsched.report.figures.style import blank_picture
-from lpsched.report.html.page import FollowingTable, Mark, Picture, Reading, Section, Slider, Stretch, page, written
+from lpsched.report.figures.style import blank_figure
+from lpsched.report.html.page import (
+    FollowingTable,
+    Mark,
+    PageFigure,
+    Reading,
+    Scale,
+    Section,
+    Segment,
+    Slider,
+    page,
+    written,
+)
 from tests.report.html_reader import Reader
 
 HOSTILE = "</script><!--&\u2028"
-HALF = Stretch(1.0, 3.0, ())
+HALF = Segment(1.0, 3.0, ())
 
 
-def slider(*, name="a", picture="there", begins_at=1.5):
-    """Return a slider of two stretches that share a reading: it costs 5 J all along."""
-    stretches = tuple(
-        Stretch(
+def slider(*, name="a", figure="there", begins_at=1.5):
+    """Return a slider of two segments that share a reading: it costs 5 J all along."""
+    segments = tuple(
+        Segment(
             start,
             start + 1.0,
             (Reading(start, start + 1.0, "USD"), Reading(5.0, 5.0, "J")),
             (((Reading(name, name),),),),
-            (Mark(picture, (0.0, 1.0), (0.0, 1.0), name),),
+            (Mark(figure, (0.0, 1.0), (0.0, 1.0), name),),
         )
         for start in (1.0, 2.0)
     )
-    return Slider(name, name, begins_at, ("price", name), stretches, (FollowingTable(name, ("", name), (name,)),))
+    return Slider(
+        (Scale(name),), name, begins_at, ("price", name), segments, (FollowingTable(name, ("", name), (name,)),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,23 +68,23 @@ def test_a_reading_ends_exactly_where_its_stretch_ends():
 
 def test_a_breakpoint_belongs_to_the_stretch_that_it_begins_and_the_end_to_the_last():
     moved = slider()
-    assert [moved.stretch_at(x).start for x in (1.0, 1.999, 2.0, 3.0)] == [1.0, 1.0, 2.0, 2.0]
+    assert [moved.segment_at(x).start for x in (1.0, 1.999, 2.0, 3.0)] == [1.0, 1.0, 2.0, 2.0]
 
 
 @pytest.mark.parametrize(
-    "stretches",
+    "segments",
     [
         (),
-        (Stretch(1.0, 1.0, ()),),
-        (Stretch(0.0, 1.0, ()), Stretch(2.0, 3.0, ())),
-        (Stretch(2.0, 3.0, ()),),  # it begins at 1
-        (Stretch(0.0, 3.0, (Reading(1.0, 1.0),)),),  # no label
-        (Stretch(0.0, 3.0, (), ((),)),),  # no table
+        (Segment(1.0, 1.0, ()),),
+        (Segment(0.0, 1.0, ()), Segment(2.0, 3.0, ())),
+        (Segment(2.0, 3.0, ()),),  # it begins at 1
+        (Segment(0.0, 3.0, (Reading(1.0, 1.0),)),),  # no label
+        (Segment(0.0, 3.0, (), ((),)),),  # no table
     ],
 )
-def test_a_slider_with_holes_or_without_a_label_is_our_own_mistake(stretches):
+def test_a_slider_with_holes_or_without_a_label_is_our_own_mistake(segments):
     with pytest.raises((AssertionError, ValueError)):
-        Slider("x", "", 1.0, (), stretches)
+        Slider((Scale("x"),), "", 1.0, (), segments)
 
 
 def data(text):
@@ -80,30 +93,31 @@ def data(text):
 
 
 def test_the_numbers_for_the_browser_name_every_reading_once_and_exactly():
-    _, told = data(page("t", "", [Section("s", (slider(begins_at=1.1),))]))
-    assert told["begins"] == 1.1
-    assert told["formats"] == [["USD", 6, False], ["J", 6, False]]
-    assert told["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
+    _, found = data(page("t", "", [Section("s", (slider(begins_at=1.1),))]))
+    assert found["begins"] == 1.1
+    assert (found["today"], found["scales"], found["totals"]) == (None, [["a", "a", 1.0]], [[]])
+    assert found["formats"] == [["USD", 4, False], ["J", 4, False]]
+    assert found["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
     marks = [["there", 0, [0.0, 1.0], [0.0, 1.0], "a"]]
-    assert told["stretches"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]
+    assert found["segments"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]
 
 
 def test_no_name_ends_the_element_that_holds_the_numbers():
     text = page("t", "", [Section("s", (slider(name=HOSTILE),))])
-    found, told = data(text)
-    assert not set("<>&\u2028") & set(found)
-    assert told["readings"][2] == HOSTILE
-    assert not Reader(text).faults
+    written_data, found = data(text)
+    assert not set("<>&\u2028") & set(written_data)
+    assert found["readings"][2] == HOSTILE
+    assert not Reader(text).issues
     assert text.count("</script") == 2  # the numbers, and what the page can do
 
 
 def test_a_slider_and_the_pictures_in_which_it_moves_marks_stand_together():
-    drawn = [Section(name, (Picture(blank_picture(1.0), "", name=name),)) for name in ("here", "there", "away")]
+    drawn = [Section(name, (PageFigure(blank_figure(1.0), "", name=name),)) for name in ("here", "there", "away")]
     for text, inside in (
         (page("t", "", [Section("s", (slider(),)), *drawn]), ["s", "here", "there"]),
-        (page("t", "", [Section("s", (slider(picture="nowhere"),)), *drawn]), None),
+        (page("t", "", [Section("s", (slider(figure="nowhere"),)), *drawn]), None),
         (page("t", "", [*drawn, Section("s", (slider(),))]), None),  # it is above: nothing to follow
     ):
-        assert not Reader(text).faults
+        assert not Reader(text).issues
         box = re.search(r'<div class="followed">\n(.*?)\n</section>\n</div>', text, flags=re.DOTALL)
         assert (re.findall(r"<h2[^>]*>(.*?)</h2>", box[1]) if box else None) == inside

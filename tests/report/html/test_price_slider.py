@@ -1,4 +1,4 @@
-"""The slider of a bag says, word for word, what `lpsched solve` says at that price, where neither searches."""
+"""The slider of a bag shows, letter by letter, the answer of `lpsched solve` at that price, where neither searches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
 from lpsched.report.figures.fronts import Frame
+from lpsched.report.figures.prices import ratio_of
 from lpsched.report.html import bag as module
 from lpsched.report.html.bag import price_slider
 from lpsched.report.html.bag_sections import busy_shares
-from lpsched.report.html.page import written
-from lpsched.units import number
+from lpsched.report.html.page import line_at, written
+from lpsched.units import duration, energy_text, gap_text, number, power_text
 
 pytestmark = pytest.mark.rotate_tests(3)
 
@@ -29,26 +30,30 @@ IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
 
 
 def slider_of(bag, **curve):
-    stretches = price_stretches(bag, price_curve(bag, **curve))
-    return price_slider(bag, stretches, begins_at=0.0)
+    found = price_curve(bag, **curve)
+    return price_slider(bag, price_stretches(bag, found), gamma=ratio_of(found))
 
 
 def words_at(slider, x):
-    here = slider.stretch_at(x)
+    here = slider.segment_at(x)
     readings = [written(reading, here, x) for reading in here.readings]
     tables = [[[written(cell, here, x) for cell in row] for row in rows] for rows in here.tables]
     return dict(zip(slider.labels, readings, strict=True)), tables
 
 
 def words_of(result):
-    """Return what `lpsched solve` prints, by the slider's labels; its rows of machine types and task types."""
-    facts = {name: text for name, text, _ in result.facts()}
-    measured = result.measured
-    watts = None
-    if measured.energy_joules is not None and measured.makespan_seconds is not None:
-        watts = measured.energy_joules / measured.makespan_seconds
-    told = {name: facts.get(name, "-") for name in ("bound", "value", "gap", "regime", "makespan", "energy")}
-    told["average power"] = "-" if watts is None else f"{number(watts)} watts"
+    """Return the answer of `solve` by the slider's labels; its rows of machine types and task types."""
+    seconds, joules = result.measured.makespan_seconds, result.measured.energy_joules
+    per_bag = None if seconds is None else result.value * seconds / 3600
+    told = {
+        "profit (verified)": f"{number(result.value)} {result.unit}",
+        "at most (proved)": f"{result.bound_text()} {result.unit}",
+        "gap": gap_text(result.gap),
+        "profit per bag": "-" if per_bag is None else f"{number(per_bag)} USD",
+        "makespan": duration(seconds),
+        "energy": energy_text(joules),
+        "average power": power_text(None if seconds is None else joules / seconds),
+    }
     used: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
     for group in result.schedule.groups:
@@ -75,7 +80,7 @@ def test_the_slider_says_what_solve_says(bag, ratios):
     for ratio in ratios:
         result = solve(bag, profit_ratio=ratio, effort="balanced")
         told, machines, tasks = words_of(result)
-        said, (machine_rows, task_rows) = words_at(slider, ratio)
+        said, (_, _, machine_rows, task_rows) = words_at(slider, ratio * slider.scales[-1].size)
         assert {name: said[name] for name in told} == told
         assert [[row[1], row[2], row[4]] for row in machine_rows] == machines
         assert [row[-1] for row in task_rows] == tasks
@@ -86,16 +91,23 @@ def test_the_slider_says_what_solve_says(bag, ratios):
 
 def test_it_begins_at_the_price_asked_for():
     stretches = price_stretches(TINY, price_curve(TINY), to_price=0.02)
-    slider = price_slider(TINY, stretches, begins_at=0.0132)
-    assert slider.begins_at == 2.0  # ratio 1 is 0.0066 USD
-    assert price_slider(TINY, stretches, begins_at=7.0).begins_at == slider.stretches[-1].stop
+    slider = price_slider(TINY, stretches, today=0.0132, gamma=0.0066)
+    assert (slider.begins_at, slider.today) == (0.0132, 0.0132)
+    assert [(each.label, each.size) for each in slider.scales] == [
+        ("price, USD", 1.0),
+        ("% of today's price", 0.000132),
+        ("profit ratio", 0.0066),
+    ]
+    beyond = price_slider(TINY, stretches, today=7.0)
+    assert (beyond.begins_at, beyond.today) == (slider.segments[-1].stop, None)
+    assert price_slider(TINY, stretches, even=0.01).begins_at == pytest.approx(0.012)
 
 
 def test_where_energy_is_free_the_slider_moves_over_prices():
     slider = slider_of(TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0, currency="EUR")}))
-    assert slider.label == "price, EUR"
+    assert [each.label for each in slider.scales] == ["price, EUR"]
     said, _ = words_at(slider, 0.25)
-    assert (said["price"], said["value"]) == ("0.25 EUR", "75 EUR/hour")  # 0.25 in 12 s
+    assert said["profit (verified)"] == "75 EUR/hour"  # 0.25 in 12 s
 
 
 def test_machines_are_busy_for_their_share_of_the_makespan():
@@ -104,18 +116,18 @@ def test_machines_are_busy_for_their_share_of_the_makespan():
     assert busy_shares(TINY, result.schedule) == {"fast": 0.0, "slow": 1.0}
     late = replace(result.schedule, makespan_seconds=60.0)
     assert busy_shares(TINY, late) == {"fast": 0.0, "slow": 0.5}
-    _, (machines, _) = words_at(slider_of(TINY), 1.1)
+    _, (_, _, machines, _) = words_at(slider_of(TINY), 1.1 * 0.0066)  # a ratio of 1 is 0.0066 USD
     assert [row[3] for row in machines] == ["0 %", "100 %"]
 
 
 def test_a_mark_is_where_the_schedule_is_and_none_where_nothing_runs():
     stretches = price_stretches(TINY, price_curve(TINY))
     frame = Frame(front(TINY))
-    slider = price_slider(TINY, stretches, begins_at=0.0, frame=frame, panels=2)
-    waiting, *_, fast = slider.stretches
-    assert [(mark.picture, mark.axes) for mark in waiting.marks] == [("curve", 0), ("curve", 1)]
+    slider = price_slider(TINY, stretches, frame=frame, panels=2)
+    waiting, *_, fast = slider.segments
+    assert [(mark.figure, mark.axes) for mark in waiting.marks] == [("curve", 0), ("curve", 1)]
     last = fast.marks[-1]
-    assert (last.picture, last.x, last.y) == ("front", (8.4, 8.4), (12.0, 12.0))  # kilojoules and seconds
+    assert (last.figure, last.x, last.y) == ("front", (8.4 / 3.6,) * 2, (12.0, 12.0))  # Wh and seconds
     assert fast.marks[0].y == (stretches[-1].value_at_from, stretches[-1].value_at_to)
 
 
@@ -125,8 +137,53 @@ def test_of_very_many_task_types_the_largest_follow(monkeypatch):
     )
     stretches = price_stretches(bag, price_curve(bag))
     monkeypatch.setattr(module, "MOST_CELLS", len(stretches) * 11)  # five for a machine type: room for one
-    shown = price_slider(bag, stretches, begins_at=0.0).tables[1]
-    assert (shown.title, shown.names) == ("The 1 largest task types", ("print",))
+    shown = price_slider(bag, stretches).tables[3]
+    assert (shown.title, shown.names) == ("The 1 largest task type", ("print",))
     monkeypatch.setattr(module, "MOST_CELLS", len(stretches) * 10)
-    none = price_slider(bag, stretches, begins_at=0.0)
-    assert [table.title for table in none.tables] == ["Machine types"]
+    none = price_slider(bag, stretches)
+    assert [table.title for table in none.tables] == ["Money", "Which task runs where", "Machine types"]
+
+
+def test_the_money_at_a_price_adds_up_to_the_profit():
+    # 0.5 USD of overhead, and 1 USD for each busy hour of 'slow'. At 2 USD all on 'fast' and 'slow', in 12 s with 8,400 J
+    # for 1 USD/kWh: 2 - 0.5 - 8400 / 3.6e6 - wear.
+    machines = (TINY.machine_types[0], TINY.machine_types[1].model_copy(update={"wear_per_busy_hour": 1.0}))
+    prices = Prices(electricity_per_kwh=1.0, overhead_per_bag=0.5)
+    slider = slider_of(TINY.model_copy(update={"machine_types": machines, "prices": prices}))
+    here = slider.segment_at(2.0)
+    money = [[line_at(2.0, here, cell.ends) for cell in row] for row in here.tables[0]]
+    assert slider.tables[0].names == ("revenue", "electricity", "wear", "depreciation", "overhead", "profit")
+    assert [row[1] for row in money[:2]] == pytest.approx([2.0, -8400 / 3.6e6])
+    assert money[4][1] == pytest.approx(-0.5)
+    assert money[2][1] == pytest.approx(-2 * 12 / 3600)  # both of 'slow' are busy to the end
+    for column in (0, 1):
+        assert sum(row[column] for row in money[:5]) == pytest.approx(money[5][column])
+    assert money[5][0] == pytest.approx(money[5][1] * 3600 / 12)  # bag after bag, each in 12 s
+
+
+def test_waiting_has_costs_but_no_revenue():
+    slider = slider_of(TINY)
+    said, (money, heat, _, _) = words_at(slider, 0.001)
+    assert said["regime"] == "best not to run"
+    assert [row[0] for row in money] == ["0", "-0.144", "0", "0", "0", "-0.144"]  # idle watts for an hour
+    assert {row[1] for row in money} == {"-"}
+    assert {cell for row in heat for cell in row} == {"0"}
+
+
+def test_the_heat_map_counts_the_tasks_of_the_schedule_and_joins_small_types(monkeypatch):
+    result = solve(TINY, price=0.02, effort="balanced")
+    slider = slider_of(TINY, effort="balanced")
+    counts: Counter[tuple[str, str]] = Counter()
+    for group in result.schedule.groups:
+        for run in group.runs:
+            counts[run.task_type, group.machine_type] += group.machines * run.count
+    _, (_, heat, _, _) = words_at(slider, 0.02)
+    table = slider.tables[1]
+    assert table.headers == ("task type", "fast", "slow")
+    assert heat == [[f"{counts[task, machine]:,}" for machine in table.headers[1:]] for task in table.names]
+    assert [sum(map(int, row)) for row in heat] == list(table.totals)
+    monkeypatch.setattr(module, "MOST_ROWS", 0)
+    joined = slider_of(TINY, effort="balanced")
+    assert (joined.tables[1].names, joined.tables[1].totals) == (("2 other task types",), (12.0,))
+    _, (_, (row,), _, _) = words_at(joined, 0.02)
+    assert row == [str(sum(int(each[column]) for each in heat)) for column in (0, 1)]

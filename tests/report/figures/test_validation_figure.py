@@ -11,7 +11,7 @@ from lpsched.facility.result import FacilityValidation
 from lpsched.facility.result import Judged as FacilityEntry
 from lpsched.model.violation import Violation
 from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
-from lpsched.report.figures.comparisons import validation_picture, validation_spots, verdicts_of
+from lpsched.report.figures.comparisons import validation_figure, validation_tooltips, verdicts_of
 from tests.report.bags import PROVENANCE
 
 OnlineEntry: Any = ScheduleEntry  # of whatever measures
@@ -31,7 +31,7 @@ BAG = Validation(
 
 
 def drawn(result):
-    (axes,) = validation_picture(result).axes
+    (axes,) = validation_figure(result).axes
     return axes
 
 
@@ -57,7 +57,7 @@ def test_each_schedule_is_a_mark_with_a_line_to_the_bound_and_words():
 
 
 def test_the_marks_are_named_once():
-    (legend,) = validation_picture(BAG).legends
+    (legend,) = validation_figure(BAG).legends
     assert [text.get_text() for text in legend.get_texts()] == ["bound, proved", "what a schedule achieves"]
 
 
@@ -88,13 +88,13 @@ def test_without_any_valid_schedule_the_bound_is_drawn(entries):
 
 
 def test_spots_tell_the_valid_ones():
-    found = validation_spots(BAG)
+    found = validation_tooltips(BAG)
     assert [(spot.x, spot.y) for spot in found] == [(102.0, 0), (150.0, 1)]
     assert found[1].label == "far $x$: 150, 50 % from the bound; bound 100"
 
 
 class Measured:
-    """What days, clusters and facilities measure, as far as the picture looks."""
+    """What days, clusters and facilities measure, as far as the figure looks."""
 
     def __init__(self, amount):
         self.utility = self.reward_rate = amount

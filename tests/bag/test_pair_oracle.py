@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag import front
-from lpsched.bag.column_generation import ChoiceOracle, Pairs, pairs_of
+from lpsched.bag.column_generation import PairOracle, Pairs, pairs_of
 from lpsched.lp.highs import HighsSolver
 from tests.bag.middling import middling
 
@@ -21,14 +21,14 @@ BAGS = {
 def pairs(kind: str, seed: int = 0) -> tuple[Pairs, float]:
     """Return the pairs of the least energy, and the price of T seconds."""
     bag = middling(seed, types=40, machines=5, **BAGS[kind])
-    scales = front.scales_for(bag, front.ENERGY)
-    costs, budget = front.costs_of(scales, front.ENERGY)
-    return pairs_of(scales, costs), budget
+    scaling = front.scaling_for(bag, front.ENERGY)
+    costs, budget = front.costs_of(scaling, front.ENERGY)
+    return pairs_of(scaling, costs), budget
 
 
 def written_out(all_pairs: Pairs, budget: float) -> float:
     """Return the optimum of the program with every pair in it."""
-    oracle = ChoiceOracle(all_pairs, budget)
+    oracle = PairOracle(all_pairs, budget)
     rows, columns = np.nonzero(np.isfinite(all_pairs.costs))
     program = oracle.master(50.0).with_columns(oracle.columns(rows, columns))
     return HighsSolver().solve(program).value
@@ -38,7 +38,7 @@ def written_out(all_pairs: Pairs, budget: float) -> float:
 def test_the_bound_holds_at_any_multipliers_and_is_the_optimum_at_the_best(kind):
     own, budget = pairs(kind)
     best = written_out(own, budget)
-    oracle, rng = ChoiceOracle(own, budget), np.random.default_rng(1)
+    oracle, rng = PairOracle(own, budget), np.random.default_rng(1)
     for _ in range(50):
         multipliers = rng.normal(size=own.size + len(own.supply))
         assert oracle.price(multipliers).bound <= best * (1 + 1e-9)
@@ -50,7 +50,7 @@ def test_the_bound_holds_at_any_multipliers_and_is_the_optimum_at_the_best(kind)
 @pytest.mark.parametrize("kind", BAGS)
 def test_a_column_has_the_reduced_cost_of_its_pair(kind):
     own, budget = pairs(kind)
-    oracle, rng = ChoiceOracle(own, budget), np.random.default_rng(2)
+    oracle, rng = PairOracle(own, budget), np.random.default_rng(2)
     prices = rng.random(len(own.supply))
     prices *= budget / float(own.supply @ prices)
     priced = oracle.price(np.append(np.zeros(own.size), -prices))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag import column_generation as choosing
-from lpsched.bag import front
+from lpsched.bag import column_generation, front
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.column_generation import least_by_columns, rate_by_columns
 from lpsched.bag.search.frontier import best_rate, least_cost
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from tests.bag.middling import middling
 
@@ -25,8 +24,8 @@ WEIGHTS = [front.MAKESPAN, front.ENERGY, front.Weights(1.0, 2_000.0)]
 def test_weights_give_the_optimum_of_the_whole_program(kind, weights, seed):
     bag = middling(seed, **kind)
     chosen = least_by_columns(bag, weights, HighsSolver())
-    scales, solution = least_cost(bag, weights, HighsSolver())
-    whole = front.read_solution(scales, weights, solution)
+    scaling, solution = least_cost(bag, weights, HighsSolver())
+    whole = front.read_solution(scaling, weights, solution)
 
     def cost(point):
         return weights.joules * point.energy_joules + weights.seconds * point.makespan_seconds
@@ -64,8 +63,8 @@ def test_a_stopped_search_still_proves_something_true(steps):
     bag = middling(3)
     left = [steps]
 
-    class Stopping(Watch):
-        def is_over(self):
+    class Stopping(CancelToken):
+        def expired(self):
             left[0] -= 1
             return left[0] < 0
 
@@ -82,7 +81,7 @@ def test_a_stopped_search_still_proves_something_true(steps):
 def test_too_many_pairs_for_columns_are_answered_by_soft_prices_alone(monkeypatch):
     bag = middling(1, types=2_000)
     best = least_by_columns(bag, front.MAKESPAN, HighsSolver()).makespan_seconds
-    monkeypatch.setattr(choosing, "MOST_EXACT", 0)
+    monkeypatch.setattr(column_generation, "MOST_EXACT", 0)
     chosen = least_by_columns(bag, front.MAKESPAN, HighsSolver())
     prices = Multipliers(chosen.machine_prices)
     assert best <= chosen.makespan_seconds <= best * (1 + 3e-4)
@@ -91,7 +90,7 @@ def test_too_many_pairs_for_columns_are_answered_by_soft_prices_alone(monkeypatc
 
 def test_huge_is_many_pairs_with_few_machine_types_and_no_deadline():
     bag = middling(0, types=4_000)
-    assert choosing.is_huge(bag)
-    assert not choosing.is_huge(middling(0))
+    assert column_generation.is_huge(bag)
+    assert not column_generation.is_huge(middling(0))
     late = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": 1e9})})
-    assert not choosing.is_huge(late)
+    assert not column_generation.is_huge(late)

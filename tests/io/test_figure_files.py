@@ -7,13 +7,13 @@ import matplotlib as mpl
 import pytest
 
 from lpsched.errors import MissingExtraError, OutputError
-from lpsched.io.pictures import ENDINGS, drawing_style, inline_svg, picture_bytes, write_picture
-from lpsched.report.figures.style import blank_picture
+from lpsched.io.figure_files import ENDINGS, drawing_style, figure_bytes, inline_svg, write_figure
+from lpsched.report.figures.style import blank_figure
 
 
-def small_picture(text="text"):
+def small_figure(text="text"):
     with drawing_style():
-        figure = blank_picture(2.0)
+        figure = blank_figure(2.0)
         axes = figure.subplots()
         axes.bar([0, 1], [1, 2], hatch="//", label=text)
         axes.set_xlim(0, 1)  # cuts a bar, so that there is a clip, whose name Matplotlib draws
@@ -27,56 +27,58 @@ def small_picture(text="text"):
 )
 def test_the_ending_says_what_is_written(tmp_path, ending, begin):
     path = tmp_path / f"room{ending}"
-    write_picture(small_picture(), path)
+    write_figure(small_figure(), path)
     assert path.read_bytes().startswith(begin)
 
 
 @pytest.mark.parametrize("name", ["room.jpg", "room", "png", "room.svgz"])
 def test_another_ending_is_refused_and_nothing_written(tmp_path, name):
     with pytest.raises(OutputError) as caught:
-        write_picture(small_picture(), tmp_path / name)
-    assert str(caught.value) == (f"cannot write {tmp_path / name}: needs the ending .png or .svg or .pdf; choose one")
+        write_figure(small_figure(), tmp_path / name)
+    assert str(caught.value) == (
+        f"cannot write {tmp_path / name}: expected the ending .png or .svg or .pdf; choose one"
+    )
     assert not list(tmp_path.iterdir())
 
 
 def test_bytes_of_another_ending_are_refused():
-    with pytest.raises(OutputError, match=r"cannot write a picture as '\.gif': needs \.png or \.svg or \.pdf"):
-        picture_bytes(small_picture(), ".gif")
+    with pytest.raises(OutputError, match=r"cannot write a figure as '\.gif': expected \.png or \.svg or \.pdf"):
+        figure_bytes(small_figure(), ".gif")
 
 
 def test_a_picture_that_cannot_be_drawn_leaves_the_old_file(tmp_path):
     path = tmp_path / "room.png"
     path.write_bytes(b"old")
-    figure = small_picture()
+    figure = small_figure()
     figure.axes[0].set_title("$\\nonsense$")  # a formula that is none, so that drawing fails
     with pytest.raises(ValueError, match="nonsense"):
-        write_picture(figure, path)
+        write_figure(figure, path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(OutputError, match="No such file or directory"):
-        write_picture(small_picture(), tmp_path / "missing" / "room.png")
+        write_figure(small_figure(), tmp_path / "missing" / "room.png")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_same_picture_has_the_same_bytes_whatever_the_users_settings_are(ending):
-    first = picture_bytes(small_picture(), ending)
+    first = figure_bytes(small_figure(), ending)
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "black", "savefig.dpi": 30}):
-        assert picture_bytes(small_picture(), ending) == first
+        assert figure_bytes(small_figure(), ending) == first
 
 
 def test_the_users_settings_are_left_as_they_were():
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": "mine"}):
         before = dict(mpl.rcParams)
-        picture_bytes(small_picture(), ".svg")
+        figure_bytes(small_figure(), ".svg")
         assert dict(mpl.rcParams) == before
 
 
-def test_no_date_gets_into_a_picture():
+def test_no_date_gets_into_a_figure():
     for ending in ENDINGS:
-        content = picture_bytes(small_picture(), ending)
+        content = figure_bytes(small_figure(), ending)
         assert b"CreationDate" not in content
         assert b"dc:date" not in content
 
@@ -84,20 +86,20 @@ def test_no_date_gets_into_a_picture():
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as caught:
-        blank_picture(1.0)
-    assert str(caught.value) == "a picture needs an optional package; install it: pip install 'lpsched[report]'"
+        blank_figure(1.0)
+    assert str(caught.value) == "a figure needs an optional package; install it: pip install 'lpsched[report]'"
 
 
 def test_drawing_needs_no_window_and_no_current_figure():
     before = "matplotlib.pyplot" in sys.modules
-    picture_bytes(small_picture(), ".png")
+    figure_bytes(small_figure(), ".png")
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
 def test_an_inline_picture_stands_on_its_own_and_shares_no_id():
     # A text with comments, ids and links of its own: only outlines of its letters may remain.
     awkward = '--> id="x" <use href="#y"/> http://example.org'
-    left, right = (inline_svg(small_picture(awkward), prefix=prefix) for prefix in ("left", "right"))
+    left, right = (inline_svg(small_figure(awkward), prefix=prefix) for prefix in ("left", "right"))
     assert left.startswith("<svg")
     assert left.endswith("</svg>")
     for forbidden in ("http", "<!--", "-->", "<?xml", "<!DOCTYPE", "xmlns", "example"):
@@ -113,7 +115,7 @@ def test_an_inline_picture_stands_on_its_own_and_shares_no_id():
 
 
 def test_clips_are_named_by_counting_and_every_one_that_is_used_is_there():
-    svg = picture_bytes(small_picture(), ".svg").decode()
+    svg = figure_bytes(small_figure(), ".svg").decode()
     clips = re.findall(r'<clipPath id="([^"]*)"', svg)
     assert clips == [f"clip{place}" for place in range(len(clips))] != []
     used = set(re.findall(r'clip-path="url\(#([^)]*)\)"', svg))

@@ -1,11 +1,11 @@
-"""All corners of a convex chain, and nothing else."""
+"""All vertices of a convex chain, and nothing else."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.bag.search.frontier import Corner, corners
+from lpsched.bag.search.frontier import Vertex, vertices
 
 
 def chain_of(points):
@@ -14,14 +14,14 @@ def chain_of(points):
     def best(first, second):
         calls.append((first, second))
         x, y = min(points, key=lambda point: first * point[0] + second * point[1])
-        return Corner(x, y, None)
+        return Vertex(x, y, None)
 
-    found, edges = corners(best, best(1, 0), best(0, 1))
+    found, edges = vertices(best, best(1, 0), best(0, 1))
     return [(each.first, each.second) for each in found], edges, len(calls)
 
 
 def lower_hull(points):
-    """Return the corners by the definition: no other point, and no line between two others, lies below-left."""
+    """Return the vertices by the definition: no other point, and no line between two others, lies below-left."""
     kept: list[tuple[int, int]] = []
     for x, y in sorted(set(points)):
         if kept and y >= kept[-1][1]:
@@ -35,7 +35,7 @@ def lower_hull(points):
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40))
-def test_every_corner_is_found_and_nothing_else(points):
+def test_every_vertex_is_found_and_nothing_else(points):
     found, edges, calls = chain_of(points)
     assert found == lower_hull(points)
     assert calls <= 2 * len(found) + 1
@@ -49,8 +49,8 @@ def test_an_end_that_only_ties_is_replaced_by_the_lexicographic_one():
 
     def best(first, second):
         if (first, second) in answers:
-            return Corner(*answers[first, second], None)
-        return Corner(*min(points, key=lambda point: first * point[0] + second * point[1]), None)
+            return Vertex(*answers[first, second], None)
+        return Vertex(*min(points, key=lambda point: first * point[0] + second * point[1]), None)
 
-    found, _ = corners(best, best(1, 0), best(0, 1))
+    found, _ = vertices(best, best(1, 0), best(0, 1))
     assert [(each.first, each.second) for each in found] == [(0.0, 4.0), (5.0, 1.0)]

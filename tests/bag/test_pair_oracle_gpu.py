@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.column_generation import Pairs
-from lpsched.cancellation import Watch
+from lpsched.cancellation import CancelToken
 from lpsched.errors import LpschedError
 from lpsched.lp.program import Device, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, climb
@@ -41,7 +41,7 @@ def test_prices_found_on_the_gpu_prove_as_much(cooling):
     xp, own = gpu(), random_pairs()
     proofs = []
     for module in (np, xp):
-        soft = climb(own.single(module), cooling, budget=1.0, watch=Watch())
+        soft = climb(own.single(module), cooling, budget=1.0, cancel=CancelToken())
         prices = soft.prices / float(own.supply @ soft.prices)
         proofs.append(float(own.cheapest(prices)[0].sum()))
     assert proofs[1] == pytest.approx(proofs[0], rel=1e-3)

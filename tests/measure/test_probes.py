@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lpsched.measure import companions
-from lpsched.measure.companions import PIECE_BYTES, SHARES, command, compute, last_level_cache_bytes, main, memory
+from lpsched.measure import probes
 from lpsched.measure.meters.machine import physical_cores
+from lpsched.measure.probes import BLOCK_BYTES, SHARES, command, compute, last_level_cache_bytes, main, memory
 from tests.measure.hostile import wait_until
 
 CLEAR = 7  # more pairs for one side than for the other
@@ -83,7 +83,7 @@ def test_twice_the_work_is_twice_the_roots(monkeypatch):
 
 
 def test_a_companion_is_a_program_that_tells_its_processor_time():
-    ran = subprocess.run([*command("compute"), "--work", "0.01", "--tell"], capture_output=True, check=True)
+    ran = subprocess.run([*command("compute"), "--work", "0.01", "--seconds"], capture_output=True, check=True)
     assert ran.stdout == b""
     assert 0 < float(ran.stderr) < 60
 
@@ -95,7 +95,7 @@ def test_an_unknown_companion_is_refused(capsys):
 
 
 def test_a_companion_loads_nothing_of_lpsched():
-    code = f"import sys, runpy; sys.argv = ['x', 'compute', '--work', '0']; runpy.run_path({companions.__file__!r}, "
+    code = f"import sys, runpy; sys.argv = ['x', 'compute', '--work', '0']; runpy.run_path({probes.__file__!r}, "
     code += "run_name='__main__'); sys.exit(any(name.startswith('lpsched') for name in sys.modules))"
     assert subprocess.run([*command("compute")[:1], "-P", "-c", code], check=False).returncode == 0
 
@@ -110,8 +110,8 @@ def test_memory_slows_itself_more_than_compute_slows_it(tmp_path):
     cores = physical_cores(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("one core only: nothing can run beside anything")
-    rows = round(SHARES[1] * last_level_cache_bytes() / 2 / PIECE_BYTES)
-    arrays = [np.ones((rows, PIECE_BYTES // 8)) for _ in range(2)]
+    rows = round(SHARES[1] * last_level_cache_bytes() / 2 / BLOCK_BYTES)
+    arrays = [np.ones((rows, BLOCK_BYTES // 8)) for _ in range(2)]
     ratios, ahead, turn = [], 0, 0
     with (
         pinned(cores[0][0]),
@@ -157,7 +157,7 @@ class Neighbour:
         wall, own, steps = time.perf_counter(), time.thread_time(), [int(self.steps[0])]
         for part in np.array_split(np.arange(len(here)), 4):
             copied = slice(part[0], part[-1] + 1)
-            companions.copy(here[copied], there[copied], 1)
+            probes.copy(here[copied], there[copied], 1)
             steps.append(int(self.steps[0]))
         own, wall = time.thread_time() - own, time.perf_counter() - wall
         return own if own > 0.9 * wall and all(a < b for a, b in pairwise(steps)) else None
@@ -167,7 +167,7 @@ class Neighbour:
 def beside(kind, processor, file):
     file.write_bytes(bytes(8))
     steps = np.memmap(file, np.int64)
-    command = [sys.executable, "-c", COUNTING, companions.__file__, kind, str(file)]
+    command = [sys.executable, "-c", COUNTING, probes.__file__, kind, str(file)]
     with subprocess.Popen(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}) as process:
         try:
             os.sched_setaffinity(process.pid, {processor})

@@ -1,23 +1,20 @@
-"""The mapping state of an event, which the compiled loops of `pairs.py` and `turns.py` change.
+"""The mapping state of a scheduling event, which the compiled loops of `pairs.py` and `turns.py` change.
 
     i, c, m     task type, column, machine; b is a waiting task, by its place in the state
     start, end  of b on the machine m of column c: ready_m, and ready_m + seconds_ic
-    fits        c may be used by i, its machine starts before the day ends, and the joules that count today,
-                joules_ic times the share of the run before the day's end, are within what is left of the
-                day's energy after what this event mapped already
+    fits        i may use c, its machine starts before the day ends, and the joules that count today (joules_ic times
+                the share of the run before the day's end) are within the energy that earlier decisions leave
     score       weight U(end) / per_ic / scale - cost_ic, or minus the end: see `online/policies.py`
-    needed      a machine whose next task would get unmovable by `until`, if a task that waits can run there
+    needed      a machine whose next task would become unmovable by `until`, if a waiting task can run there
 
-Of the machines of one type only the one that is ready first, of several the lowest, is looked at: it serves
-every task best. A heap for each type finds it.
+Of the machines of one type only the one that is ready first (of several the lowest) matters; a heap for each type finds
+it.
 
-No score rises as machines get busier and energy gets less. So an old score is an upper bound, and tasks are looked at
-again only as they come to the top of a heap. A first upper bound needs one exponential for a task: the utility at the
-earliest end of all, over the least `per`, minus the least cost. There is one exception: a run that would have taken too
-much energy may fit if it begins later, when less of it is within the day. When this happens all bounds are made anew.
-
-A loop may stop when no machine is needed any more: all it could still decide will be decided anew by the
-next event. The order in which equals are taken: see `online/policies.py`.
+No score rises as machines get busier and energy is spent, so an old score is an upper bound, and tasks are scored again
+only at the top of a heap. The first upper bound is the utility at the earliest end of all, over the least `per`, minus
+the least cost. One exception: a run that took too much energy may fit if it begins later, when less of it is within the
+day; then all bounds are made anew. A loop may stop when no machine is needed: the rest is decided anew at the next
+event.
 """
 
 from __future__ import annotations
@@ -28,15 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.state import Assignments
+from lpsched.online.simulate.state import Assignments, State
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.simulate.state import State
 
-
-# The state as tuples of arrays, for the compiled loops that map: what is, how pairs score, what changes.
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 utility = compiled_utility()
 
@@ -52,11 +46,11 @@ class Pairs(NamedTuple):  # tuples, because that is what compiled functions take
     column_type: Integers  # C
 
 
-class Present(NamedTuple):
-    """What the loops need to know of a `State`, whose letters these are."""
+class StateView(NamedTuple):
+    """The parts of a `State` that the loops need."""
 
     pairs: Pairs
-    worths: Curves
+    curves: Curves
     until: float
     energy_left: float
     polled: bool
@@ -80,7 +74,7 @@ class ScoreTables(NamedTuple):
     least: float  # what scores less is not mapped
 
 
-class Board(NamedTuple):
+class MappingState(NamedTuple):
     """What changes while a loop maps."""
 
     ready: Floats  # m
@@ -99,25 +93,25 @@ class Board(NamedTuple):
     done: Integers  # 1
 
 
-def present_of(state: State, usable: Mask | None = None) -> Present:
+def view_of(state: State, usable: Mask | None = None) -> StateView:
     """Return what the loops need of a state; `usable` narrows down where tasks may run."""
     system, usable = state.system, state.allowed if usable is None else usable
     of_system = (usable, system.seconds, system.joules, system.first_column, system.column_type)
     of_state = state.arrivals, state.types, state.functions, state.available, system.machine_type
     pairs = Pairs._make((float(state.ends_at), *map(frozen, of_system)))
-    worths = Curves._make(map(frozen, system.curves))
+    curves = Curves._make(map(frozen, system.curves))
     numbers = float(state.until), float(state.energy_left), bool(state.polled)
-    return Present._make((pairs, worths, *numbers, *map(frozen, (*of_state, state.ready, state.pending_at))))
+    return StateView._make((pairs, curves, *numbers, *map(frozen, (*of_state, state.ready, state.pending_at))))
 
 
-def assignments_of(state: State, board: Board) -> Assignments:
+def assignments_of(state: State, mapping: MappingState) -> Assignments:
     """Return what a loop has mapped."""
-    count = int(board.done[0])
-    return Assignments(state.tasks[board.tasks[:count]], board.machines[:count], board.columns[:count])
+    count = int(mapping.done[0])
+    return Assignments(state.tasks[mapping.tasks[:count]], mapping.machines[:count], mapping.columns[:count])
 
 
 def frozen(array: Array) -> Array:
-    """Return a read-only view: the loops are compiled for these, whoever made the state."""
+    """Return a read-only view: the loops are compiled for these."""
     if array.flags.writeable or not array.flags.c_contiguous:
         view = np.ascontiguousarray(array).view()
         view.flags.writeable = False
@@ -127,7 +121,7 @@ def frozen(array: Array) -> Array:
 
 @compiled
 def of_fastest_types(usable: Mask, seconds: Floats, first_column: Integers, types: Integers, count: int) -> Mask:
-    """Return where tasks may run if each is limited to so many machine types, those where it is fastest."""
+    """Return where tasks may run if each is limited to the `count` machine types where it is fastest."""
     kept = np.zeros(usable.shape, dtype=np.bool_)
     done = np.zeros(len(usable), dtype=np.bool_)
     for i in types:
@@ -166,40 +160,46 @@ def sink(heap: Integers, first: int, size: int, place: int, keys: Floats) -> Non
 
 
 @compiled_inside
-def set_up(present: Present) -> Board:
-    """Return the board as the event begins."""
-    types, count = len(present.pairs.first_column) - 1, len(present.available)
+def pile(heap: Integers, first: int, size: int, keys: Floats) -> None:
+    """Make a heap of entries in any order."""
+    for place in range(size // 2 - 1, -1, -1):
+        sink(heap, first, size, place, keys)
+
+
+@compiled_inside
+def set_up(view: StateView) -> MappingState:
+    """Return the mapping state at the begin of an event."""
+    types, count = len(view.pairs.first_column) - 1, len(view.available)
     first, size = np.zeros(types, dtype=np.int64), np.zeros(types, dtype=np.int64)
     short = np.zeros(types, dtype=np.int64)
-    heap = present.available.copy()  # by rising number, hence type by type
+    heap = view.available.copy()  # by rising number, hence type by type
     for place in range(count):
         m = heap[place]
-        j = present.machine_type[m]
+        j = view.machine_type[m]
         if size[j] == 0:
             first[j] = place
         size[j] += 1
-        if present.polled or present.pending_at[m] <= present.until:
+        if view.polled or view.pending_at[m] <= view.until:
             short[j] += 1
-    ready = present.ready.copy()
+    ready = view.ready.copy()
     start = np.full(types, math.inf)
     for j in range(types):
-        for place in range(size[j] // 2 - 1, -1, -1):
-            sink(heap, first[j], size[j], place, ready)
+        pile(heap, first[j], size[j], ready)
         if size[j] > 0:
             start[j] = ready[heap[first[j]]]
-    waiting = np.zeros(len(present.pairs.usable), dtype=np.int64)
-    for b in range(len(present.types)):
-        waiting[present.types[b]] += 1
-    next_at, left, wanting = present.pending_at.copy(), np.array([present.energy_left]), np.zeros(types, dtype=np.int64)
-    made, done = np.empty((3, len(present.types)), dtype=np.int64), np.zeros(1, dtype=np.int64)
-    return Board(
+    waiting = np.zeros(len(view.pairs.usable), dtype=np.int64)
+    for b in range(len(view.types)):
+        waiting[view.types[b]] += 1
+    next_at, left, wanting = view.pending_at.copy(), np.array([view.energy_left]), np.zeros(types, dtype=np.int64)
+    made, done = np.empty((3, len(view.types)), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    return MappingState(
         ready, next_at, left, heap, first, size, start, short, wanting, waiting, made[0], made[1], made[2], done
     )
 
 
 @compiled_inside
 def wanted_on(pairs: Pairs, waiting: Integers, i: int, j: int) -> bool:
-    """Tell whether a task of type i waits and may use a machine of type j."""
+    """Return whether a task of type i waits and may use a machine of type j."""
     if waiting[i] > 0:
         for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
             if pairs.usable[i, c]:
@@ -208,16 +208,16 @@ def wanted_on(pairs: Pairs, waiting: Integers, i: int, j: int) -> bool:
 
 
 @compiled_inside
-def is_needed(pairs: Pairs, board: Board) -> bool:
-    """Tell whether a machine needs another task by the next event, and one that waits can run there."""
-    for j in range(len(board.size)):
-        if board.short[j] == 0:
+def is_needed(pairs: Pairs, mapping: MappingState) -> bool:
+    """Return whether a machine needs another task by the next event, and a waiting one can run there."""
+    for j in range(len(mapping.size)):
+        if mapping.short[j] == 0:
             continue
-        if wanted_on(pairs, board.waiting, board.wanting[j], j):
+        if wanted_on(pairs, mapping.waiting, mapping.wanting[j], j):
             return True
-        for i in range(len(board.waiting)):
-            if wanted_on(pairs, board.waiting, i, j):
-                board.wanting[j] = i
+        for i in range(len(mapping.waiting)):
+            if wanted_on(pairs, mapping.waiting, i, j):
+                mapping.wanting[j] = i
                 return True
     return False
 
@@ -230,37 +230,37 @@ def counted(joules: float, seconds: float, start: float, ends_at: float) -> floa
 
 @compiled_inside
 def fits(pairs: Pairs, left: float, i: int, c: int, start: float) -> bool:
-    """Tell whether a run may be there, starts today, and takes no more than the energy that is left."""
+    """Return whether a run is allowed, starts today, and takes no more than the energy that is left."""
     if not pairs.usable[i, c] or start >= pairs.ends_at:
         return False
     return counted(pairs.joules[i, c], pairs.seconds[i, c], start, pairs.ends_at) <= left
 
 
 @compiled_inside
-def take(present: Present, board: Board, b: int, m: int, c: int) -> None:
-    """Map a task; whoever uses the heap puts it in order."""
-    pairs, i, start, place = present.pairs, present.types[b], board.ready[m], board.done[0]
+def take(view: StateView, mapping: MappingState, b: int, m: int, c: int) -> None:
+    """Map a task; the caller keeps the heap in order."""
+    pairs, i, start, place = view.pairs, view.types[b], mapping.ready[m], mapping.done[0]
     j, seconds = pairs.column_type[c], pairs.seconds[i, c]
-    board.tasks[place], board.machines[place], board.columns[place] = b, m, c
-    board.done[0] += 1
-    board.waiting[i] -= 1
-    board.left[0] -= counted(pairs.joules[i, c], seconds, start, pairs.ends_at)
-    if present.polled or (board.next_at[m] <= present.until and start > present.until):
-        board.short[j] -= 1
-    board.next_at[m] = start
-    board.ready[m] = start + seconds
+    mapping.tasks[place], mapping.machines[place], mapping.columns[place] = b, m, c
+    mapping.done[0] += 1
+    mapping.waiting[i] -= 1
+    mapping.left[0] -= counted(pairs.joules[i, c], seconds, start, pairs.ends_at)
+    if view.polled or (mapping.next_at[m] <= view.until and start > view.until):
+        mapping.short[j] -= 1
+    mapping.next_at[m] = start
+    mapping.ready[m] = start + seconds
 
 
 @compiled_inside
-def take_first(present: Present, board: Board, b: int, c: int) -> None:
+def take_first(view: StateView, mapping: MappingState, b: int, c: int) -> None:
     """Map a task to the machine of its column's type that is ready first."""
-    j = present.pairs.column_type[c]
-    first = board.first[j]
-    take(present, board, b, board.heap[first], c)
-    if present.polled:
-        board.size[j] -= 1
-        board.heap[first] = board.heap[first + board.size[j]]
-    board.start[j] = math.inf
-    if board.size[j] > 0:
-        sink(board.heap, first, board.size[j], 0, board.ready)
-        board.start[j] = board.ready[board.heap[first]]
+    j = view.pairs.column_type[c]
+    first = mapping.first[j]
+    take(view, mapping, b, mapping.heap[first], c)
+    if view.polled:
+        mapping.size[j] -= 1
+        mapping.heap[first] = mapping.heap[first + mapping.size[j]]
+    mapping.start[j] = math.inf
+    if mapping.size[j] > 0:
+        sink(mapping.heap, first, mapping.size[j], 0, mapping.ready)
+        mapping.start[j] = mapping.ready[mapping.heap[first]]

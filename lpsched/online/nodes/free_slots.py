@@ -1,4 +1,4 @@
-"""The earliest free slots for parallel tasks. Compiled."""
+"""Free slots of the nodes of a cluster, and the earliest start of parallel tasks in them. Compiled."""
 
 from __future__ import annotations
 
@@ -8,47 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
+from lpsched.online.simulate.mapping import pile, sink
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
-# Heaps, sorting and searching: small loops, which compile in a fraction of the time of NumPy's. Compiled.
-@compiled_inside
-def sink(heap: Integers, size: int, place: int, keys: Floats) -> None:
-    """Let an entry of a heap sink to where it belongs: the least key is on top, then the least entry."""
-    moving = heap[place]
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        low, other = heap[child], child + 1
-        if other < size:
-            high = heap[other]
-            if keys[high] < keys[low] or (keys[high] == keys[low] and high < low):
-                child, low = other, high
-        if keys[moving] < keys[low] or (keys[moving] == keys[low] and moving < low):
-            break
-        heap[place] = low
-        place = child
-    heap[place] = moving
-
-
-@compiled_inside
-def pile(heap: Integers, size: int, keys: Floats) -> None:
-    """Make a heap of entries in any order."""
-    for place in range(size // 2 - 1, -1, -1):
-        sink(heap, size, place, keys)
-
-
+# Sorting and searching by small loops, which compile in a fraction of the time of NumPy's.
 @compiled_inside
 def sorted_by(keys: Floats) -> Integers:
     """Return 0, 1, 2 ... by rising key; equals keep their order."""
     size = len(keys)
     heap, order = np.arange(size), np.empty(size, dtype=np.int64)
-    pile(heap, size, keys)
+    pile(heap, 0, size, keys)
     for place in range(size):
         order[place] = heap[0]
         heap[0] = heap[size - 1 - place]
-        sink(heap, size - 1 - place, 0, keys)
+        sink(heap, 0, size - 1 - place, 0, keys)
     return order
 
 
@@ -65,21 +41,19 @@ def first_above(values: Integers, limit: int) -> int:
     return low
 
 
-# The free time of a cluster's nodes as rectangles: openings. Compiled.
-#
-#    opening   nodes low to high (excluded), each of them free from `begin` to `end`, and busy just before and
-#              just after; an end may be infinite. The openings of one node never touch each other.
+# The free time of a cluster's nodes as rectangles: slots.
+#    slot      nodes low to high (excluded), each of them free from `begin` to `end`, and busy just before and just
+#              after; an end may be infinite. The slots of one node never touch each other.
 #    n, d      nodes and seconds that a task needs
-#    fits      an opening from which a task may start at s: begin <= s and s + d <= end, in doubles
+#    fits      a slot from which a task may start at s: begin <= s and s + d <= end, in doubles
+# A task takes whole slots and cuts at most one, so that there are hardly more slots than ranges of nodes in use. No
+# loop here counts nodes or seconds. Nothing is changed in place: each change returns new slots, and a copy costs
+# nothing.
 #
-# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole openings and
-# cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop here counts nodes or
-# seconds. Nothing is changed in place: each change returns new openings, and a copy costs nothing.
-#
-# Earliest start: the number of nodes that fit rises only where an opening begins, hence the earliest start is
-# one of these times, or the first that is asked for. Openings come in the order of their begins, and go in
-# the order of their ends, each once: two orders, sorted once for all questions until something changes.
-class Openings(NamedTuple):  # a tuple, because that is what compiled functions take apart
+# Earliest start: the number of nodes that fit rises only where a slot begins, hence the earliest start is one of these
+# times, or the first that is allowed. Slots come in the order of their begins, and go in the order of their ends, each
+# once: two orders, sorted once for all queries until something changes.
+class FreeSlots(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """Free nodes; those that are free at the same time come by rising node."""
 
     low: Integers
@@ -92,16 +66,16 @@ Orders: TypeAlias = "tuple[Integers, Integers]"
 
 
 @compiled
-def orders_of(openings: Openings) -> Orders:
-    """Return the openings sorted by their begins, and by their ends."""
-    return sorted_by(openings.begin), sorted_by(openings.end)
+def orders_of(slots: FreeSlots) -> Orders:
+    """Return the slots sorted by their begins, and by their ends."""
+    return sorted_by(slots.begin), sorted_by(slots.end)
 
 
 @compiled
-def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]) -> float:
-    """Return the first start, between two limits, at which so many nodes fit; infinite if there is none."""
+def earliest(slots: FreeSlots, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]) -> float:
+    """Return the first start, between two limits, at which enough nodes fit; infinite if there is none."""
     not_before, before = limits
-    low, high, begin, end = openings
+    low, high, begin, end = slots
     by_begin, by_end = orders
     count, coming, going, found = len(low), 0, 0, 0
     while coming < count:
@@ -124,21 +98,21 @@ def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, lim
 
 
 @compiled_inside
-def empty(most: int) -> Openings:
-    """Return room for so many openings."""
-    return Openings(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most), np.empty(most))
+def empty(most: int) -> FreeSlots:
+    """Return room for `most` slots."""
+    return FreeSlots(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most), np.empty(most))
 
 
 @compiled_inside
-def first(openings: Openings, count: int) -> Openings:
-    """Return so many openings of all."""
-    low, high, begin, end = openings
-    return Openings(low[:count], high[:count], begin[:count], end[:count])
+def first(slots: FreeSlots, count: int) -> FreeSlots:
+    """Return the first `count` slots."""
+    low, high, begin, end = slots
+    return FreeSlots(low[:count], high[:count], begin[:count], end[:count])
 
 
 @compiled_inside
-def put(into: Openings, size: int, nodes: tuple[int, int], begin: float, end: float) -> int:
-    """Add an opening unless it is empty; return how many there are then."""
+def put(into: FreeSlots, size: int, nodes: tuple[int, int], begin: float, end: float) -> int:
+    """Add a slot unless it is empty; return how many there are then."""
     if nodes[0] < nodes[1] and begin < end:
         into.low[size], into.high[size] = nodes
         into.begin[size], into.end[size] = begin, end
@@ -147,25 +121,25 @@ def put(into: Openings, size: int, nodes: tuple[int, int], begin: float, end: fl
 
 
 @compiled
-def overlapping(openings: Openings, start: float, until: float, ranges: Integers) -> tuple[int, int]:
-    """Return how many nodes of rising ranges are free from one time to another, and in how many pieces."""
-    lows, highs, nodes, pieces = ranges[0], ranges[1], 0, 0
-    for i in range(len(openings.low)):
-        if openings.begin[i] <= start and until <= openings.end[i]:
-            r = first_above(highs, openings.low[i])
-            while r < len(lows) and lows[r] < openings.high[i]:
-                nodes += min(openings.high[i], highs[r]) - max(openings.low[i], lows[r])
-                pieces += 1
+def overlapping(slots: FreeSlots, start: float, until: float, ranges: Integers) -> tuple[int, int]:
+    """Return how many nodes of rising ranges are free from one time to another, and in how many segments."""
+    lows, highs, nodes, segments = ranges[0], ranges[1], 0, 0
+    for i in range(len(slots.low)):
+        if slots.begin[i] <= start and until <= slots.end[i]:
+            r = first_above(highs, slots.low[i])
+            while r < len(lows) and lows[r] < slots.high[i]:
+                nodes += min(slots.high[i], highs[r]) - max(slots.low[i], lows[r])
+                segments += 1
                 r += 1
-    return nodes, pieces
+    return nodes, segments
 
 
 @compiled
-def taken(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
+def taken(slots: FreeSlots, start: float, until: float, ranges: Integers) -> FreeSlots:
     """Return what is left when ranges of free nodes (2 x R: low, high) are busy from one time to another."""
-    low, high, begin, end = openings
+    low, high, begin, end = slots
     lows, highs, size = ranges[0], ranges[1], 0
-    left = empty(len(low) + 3 * overlapping(openings, start, until, ranges)[1])
+    left = empty(len(low) + 3 * overlapping(slots, start, until, ranges)[1])
     for i in range(len(low)):
         rest = low[i]
         if begin[i] <= start and until <= end[i]:
@@ -182,11 +156,11 @@ def taken(openings: Openings, start: float, until: float, ranges: Integers) -> O
 
 
 @compiled_inside
-def cut_out(openings: Openings, times: Floats, time: float, ranges: Integers) -> tuple[Openings, Openings]:
-    """Part openings into those beside the ranges, or without this time, and those that have both."""
-    low, high, begin, end = openings
+def cut_out(slots: FreeSlots, times: Floats, time: float, ranges: Integers) -> tuple[FreeSlots, FreeSlots]:
+    """Split slots into those beside the ranges, or without this time, and those that have both."""
+    low, high, begin, end = slots
     lows, highs, rests, insides = ranges[0], ranges[1], 0, 0
-    most = len(low) + len(lows)  # in each piece a range begins, or an opening does
+    most = len(low) + len(lows)  # in each segment a range begins, or a slot does
     beside, within = empty(len(low) + most), empty(most)
     for i in range(len(low)):
         rest = low[i]
@@ -203,20 +177,20 @@ def cut_out(openings: Openings, times: Floats, time: float, ranges: Integers) ->
 
 
 @compiled_inside
-def at_node(pieces: Openings, order: Integers, place: int, node: int, upto: int) -> tuple[int, int]:
-    """Return which piece has a node (-1: none), and up to where that is so; `place` is the next piece."""
+def at_node(segments: FreeSlots, order: Integers, place: int, node: int, upto: int) -> tuple[int, int]:
+    """Return which segment has a node (-1: none), and up to where that is so; `place` is the next segment."""
     if place == len(order):
         return -1, upto
     i = order[place]
-    if pieces.low[i] > node:
-        return -1, min(upto, pieces.low[i])
-    return i, min(upto, pieces.high[i])
+    if segments.low[i] > node:
+        return -1, min(upto, segments.low[i])
+    return i, min(upto, segments.high[i])
 
 
 @compiled
-def freed(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
+def freed(slots: FreeSlots, start: float, until: float, ranges: Integers) -> FreeSlots:
     """Return what is free when ranges of nodes are no longer busy from one time to another, joined with what was."""
-    rest, before = cut_out(openings, openings.end, start, ranges)
+    rest, before = cut_out(slots, slots.end, start, ranges)
     rest, after = cut_out(rest, rest.begin, until, ranges)
     orders = sorted_by(before.low.astype(np.float64)), sorted_by(after.low.astype(np.float64))
     made = empty(len(rest.low) + 2 * (len(before.low) + len(after.low)) + ranges.shape[1])
@@ -237,10 +211,10 @@ def freed(openings: Openings, start: float, until: float, ranges: Integers) -> O
 
 
 @compiled
-def joined(openings: Openings, since: float) -> Openings:
-    """Return the openings from a time on, and those of neighbours that are free alike as one."""
-    low, high, end = openings.low, openings.high, openings.end
-    begin = np.maximum(openings.begin, since)
+def joined(slots: FreeSlots, since: float) -> FreeSlots:
+    """Return the slots from a time on, adjacent ones with the same times as one."""
+    low, high, end = slots.low, slots.high, slots.end
+    begin = np.maximum(slots.begin, since)
     order = sorted_by(low.astype(np.float64))
     lows, gone = low[order], end <= since
     made, size = empty(len(low)), 0
@@ -261,19 +235,13 @@ def joined(openings: Openings, since: float) -> Openings:
     return first(made, size)
 
 
-# Which of the free nodes a task takes. Compiled.
-#
-#     [s, e)   when the task runs; an opening fits if begin <= s and e <= end
-#     voids    that it leaves in an opening: one before it if begin < s, one after it if e < end < infinity
-#     size     of the opening, end - begin
-#
-# Fewest voids first, then the smallest opening, then the lowest node. (The source says: fewest voids, then
-# the smallest voids to put the task into.)
-#
+# Which of the free nodes a task takes, to run in [s, e): fewest voids first, then the smallest slot (end - begin), then
+# the lowest node. Voids of a slot: one before the task if begin < s, one after it if e < end < infinity. (The source
+# says: fewest voids, then the smallest voids to put the task into.)
 # Source: Machovec et al. (2016), section III.F and figure 5.
 @compiled_inside
 def joined_ranges(ranges: Integers) -> Integers:
-    """Return ranges of nodes (2 x R) by rising node, and neighbours as one."""
+    """Return ranges of nodes (2 x R) by rising node, adjacent ones as one."""
     order = sorted_by(ranges[0].astype(np.float64))
     made, size = np.empty_like(ranges), 0
     for i in order:
@@ -286,9 +254,9 @@ def joined_ranges(ranges: Integers) -> Integers:
 
 
 @compiled
-def chosen(openings: Openings, nodes: int, start: float, until: float) -> Integers:
+def chosen(slots: FreeSlots, nodes: int, start: float, until: float) -> Integers:
     """Return the ranges of nodes (2 x R: low, high; rising) that a task takes; all that are free, if fewer are."""
-    low, high, begin, end = openings
+    low, high, begin, end = slots
     sizes, heap = np.zeros(len(low)), np.empty(len(low), dtype=np.int64)
     ranges, made = np.empty((2, len(low)), dtype=np.int64), 0
     for voids in range(3):
@@ -300,7 +268,7 @@ def chosen(openings: Openings, nodes: int, start: float, until: float) -> Intege
                     sizes[i] = end[i] - begin[i]
                     heap[size] = i
                     size += 1
-        pile(heap, size, sizes)
+        pile(heap, 0, size, sizes)
         while size > 0 and nodes > 0:
             i = heap[0]  # of equals the lowest node: see `Openings`
             ranges[0, made], ranges[1, made] = low[i], min(high[i], low[i] + nodes)
@@ -308,5 +276,5 @@ def chosen(openings: Openings, nodes: int, start: float, until: float) -> Intege
             made += 1
             size -= 1
             heap[0] = heap[size]
-            sink(heap, size, 0, sizes)
+            sink(heap, 0, size, 0, sizes)
     return joined_ranges(ranges[:, :made].copy())

@@ -1,4 +1,4 @@
-"""Every bad input is refused at the door, with where, what was found, what is needed, what to do."""
+"""Every bad input is rejected with its location, what was got, what is expected, and a hint."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ RENDER = {"name": "render", "count": 40}
 ZIP = {"name": "zip", "count": 5}
 
 
-def faults_of(raw) -> list[str]:
+def issues_of(raw) -> list[str]:
     with pytest.raises(InstanceError) as caught:
         bag_from_dict(raw)
-    return [str(fault) for fault in caught.value.faults]
+    return [str(issue) for issue in caught.value.issues]
 
 
 def test_the_sound_bag_is_sound():
     bag = bag_from_dict(SOUND)
     assert bag.seconds.row(0) == [8.0, 1.0, 2.0]
     assert bag.seconds.row(1) == [3.0, None, None]
-    assert repr(bag) == "Bag('sound': 45 tasks on 3 machines; 2 task types, 2 machine types)"
+    assert repr(bag) == "<Bag 'sound': 45 tasks on 3 machines (2 task types, 2 machine types)>"
 
 
-A_COUNT = "needs a whole number from 1 to 10^15"
-A_NAME = "needs a name: 1 to 200 printable characters, no blank at either end"
+A_COUNT = "expected a whole number from 1 to 10^15"
+A_NAME = "expected a name: 1 to 200 printable characters, no blank at either end"
 
 
 def tasks(**change):
@@ -36,21 +36,21 @@ def tasks(**change):
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "issue"),
     [
-        pytest.param(tasks(name="a\ud800"), f"task_types[0].name: found 'a\\ud800', with control or invisible characters, {A_NAME}; remove them", id="name-surrogate"),
-        pytest.param(tasks(count=10**400), f"task_types[0].count: found a whole number near 10^400, {A_COUNT}; scale the instance down", id="endless-count"),
-        pytest.param({"seconds": {"file": "x.csv"}}, "seconds.file: found the text 'x.csv', needs the table itself; read the bag from a file", id="file-without-a-file"),
+        pytest.param(tasks(name="a\ud800"), f"task_types[0].name: got 'a\\ud800', with control or invisible characters, {A_NAME}; remove them", id="name-surrogate"),
+        pytest.param(tasks(count=10**400), f"task_types[0].count: got a whole number near 10^400, {A_COUNT}; scale the instance down", id="endless-count"),
+        pytest.param({"seconds": {"file": "x.csv"}}, "seconds.file: got the text 'x.csv', expected the table itself; read the bag from a file", id="file-without-a-file"),
     ],
 )  # fmt: skip
-def test_each_fault_is_told_in_full(change, fault):
-    assert fault in faults_of(sound(**change))
+def test_each_fault_is_told_in_full(change, issue):
+    assert issue in issues_of(sound(**change))
 
 
 @pytest.mark.parametrize("raw", [None, 5, "text", [], [SOUND]])
 def test_what_is_no_mapping_is_refused(raw):
-    (fault,) = faults_of(raw)
-    assert "needs a mapping that begins with 'format: lpsched-bag/1'; see 'lpsched new bag'" in fault
+    (issue,) = issues_of(raw)
+    assert "expected a mapping that begins with 'format: lpsched-bag/1'; see 'lpsched new bag'" in issue
 
 
 def test_all_faults_are_told_at_once_and_in_file_order():
@@ -61,7 +61,7 @@ def test_all_faults_are_told_at_once_and_in_file_order():
         "machine_types": [CPU | {"count": 0, "idle_watts": -1}],
         "task_types": [RENDER, ZIP | {"count": 1.5}, RENDER],
     }
-    places = [fault.split(": ")[0] for fault in faults_of(raw)]
+    places = [issue.split(": ")[0] for issue in issues_of(raw)]
     assert places == [
         "seconds.render.cpu",
         "seconds.zip.cpu",
@@ -77,8 +77,8 @@ def test_all_faults_are_told_at_once_and_in_file_order():
 
 
 def test_a_list_with_nameless_types_still_tells_its_own_faults():
-    faults = faults_of(sound(machine_types=[{"count": 0}, "x"]))
-    assert [fault.split(": ")[0] for fault in faults] == [
+    issues = issues_of(sound(machine_types=[{"count": 0}, "x"]))
+    assert [issue.split(": ")[0] for issue in issues] == [
         "machine_types[0].count",
         "machine_types[0].name",  # a missing key comes after those that are there
         "machine_types[1]",
@@ -95,7 +95,7 @@ def test_a_table_of_junk_gives_a_bounded_number_of_faults():
         "seconds": [["x"] * width] * height,
         "watts": {f"unknown{i}": {} for i in range(3000)},
     }
-    assert len(faults_of(raw)) == 2000
+    assert len(issues_of(raw)) == 2000
 
 
 @pytest.mark.rotate(2)
@@ -114,9 +114,9 @@ def test_a_table_of_junk_gives_a_bounded_number_of_faults():
 )
 def test_junk_without_end_gives_faults_with_an_end(change, where):
     # Anything quadratic in 100,000 would not end either.
-    faults = faults_of(sound(**change))
-    assert any(fault.startswith(f"{where}: ") for fault in faults)
-    assert len(faults) <= 2001
+    issues = issues_of(sound(**change))
+    assert any(issue.startswith(f"{where}: ") for issue in issues)
+    assert len(issues) <= 2001
 
 
 def test_a_name_may_have_200_characters():

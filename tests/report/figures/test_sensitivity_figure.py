@@ -14,10 +14,10 @@ from lpsched.bag.pricing.result import (
 )
 from lpsched.bag.relaxation import Regime
 from lpsched.model.fields import FrozenDict
-from lpsched.report.figures.prices import sensitivity_picture, sensitivity_spots, shown_machines
+from lpsched.report.figures.prices import sensitivity_figure, sensitivity_tooltips, shown_machines
 from tests.report.bags import PROVENANCE
 
-BOUND = "no schedule earns more, proved"
+BOUND = "LP bound: no schedule earns more, proved"
 ELECTRICITY = ElectricityNeed(
     price_per_kwh=0.5,
     earns_up_to=0.9,
@@ -56,7 +56,7 @@ ALL = Sensitivity(
 
 
 def drawn(result):
-    return sensitivity_picture(result).axes
+    return sensitivity_figure(result).axes
 
 
 def spots(axes, label):
@@ -67,9 +67,9 @@ def spots(axes, label):
 def test_the_bound_falls_over_the_price_of_electricity_and_both_stops_are_named():
     first, *_ = drawn(ALL)
     assert spots(first, BOUND) == [(0.0, 10.0), (1.0, 0.0), (2.0, -4.0)]
-    assert spots(first, "as it is") == [(0.5, 5.0)]
+    assert spots(first, "today") == [(0.5, 5.0)]
     assert spots(first, "no schedule earns from 1 USD/kWh")[0][0] == pytest.approx(1.0)
-    assert spots(first, "waiting is best from 2 USD/kWh")[0][0] == pytest.approx(2.0)
+    assert spots(first, "best not to run from 2 USD/kWh")[0][0] == pytest.approx(2.0)
     assert [patch.get_x() for patch in first.patches] == [0.0, 1.0, 2.0]
     assert [patch.get_width() for patch in first.patches] == pytest.approx([1.0, 1.0, 0.24])  # a little beyond
     assert first.get_xlabel() == "electricity, USD/kWh"
@@ -81,8 +81,8 @@ def test_machine_types_of_which_more_pay_stand_by_what_one_more_adds_on_one_scal
     assert (gpu.get_title(loc="left"), cpu.get_title(loc="left")) == ("gpu", r"\$cpu\$")
     assert spots(cpu, BOUND) == [(3.0, 5.0), (5.0, 8.0), (9.0, 9.0)]  # 8 + 4 * 0.25
     assert gpu.get_ylim() == cpu.get_ylim()
-    assert cpu.get_xlabel() == "machines; worthwhile: 4 to 6 more"
-    assert gpu.get_xlabel() == "machines; worthwhile: 0 to 1 more"
+    assert cpu.get_xlabel() == "machines\nworthwhile: 4 to 6 more"
+    assert gpu.get_xlabel() == "machines\nworthwhile: 0 to 1 more"
 
 
 def test_a_verified_schedule_with_more_machines_is_a_diamond_within_the_scale():
@@ -97,10 +97,10 @@ def test_machines_alone_and_electricity_alone_can_be_drawn():
     assert len(drawn(replace(ALL, machines=(NEVER,)))) == 1
 
 
-def test_without_a_price_there_is_no_picture():
+def test_without_a_price_there_is_no_figure():
     nothing = replace(ALL, electricity=None, machines=(), bound=None)
-    assert sensitivity_picture(nothing) is None
-    assert sensitivity_spots(nothing) == ()
+    assert sensitivity_figure(nothing) is None
+    assert sensitivity_tooltips(nothing) == ()
 
 
 def test_electricity_that_no_price_stops_can_be_drawn():
@@ -115,17 +115,17 @@ def test_electricity_that_no_price_stops_can_be_drawn():
     assert first.get_xlim() == (0.0, 1.0)
 
 
-def test_where_waiting_is_best_the_line_goes_on_to_the_present_price():
+def test_where_waiting_is_best_the_line_goes_on_to_todays_price():
     waits = replace(ALL, electricity=replace(ELECTRICITY, price_per_kwh=3.0), bound=-6.0)
     first, *_ = drawn(waits)
     assert spots(first, BOUND)[-2:] == [(2.0, -4.0), (3.0, -6.0)]
-    assert spots(first, "as it is") == [(3.0, -6.0)]
+    assert spots(first, "today") == [(3.0, -6.0)]
 
 
-def test_a_present_price_far_beyond_all_breakpoints_does_not_squeeze_the_line():
+def test_a_price_today_far_beyond_all_breakpoints_does_not_squeeze_the_line():
     def ends(price):
         first, *_ = drawn(replace(ALL, electricity=replace(ELECTRICITY, price_per_kwh=price)))
-        return first.get_xlim()[1], "as it is" in [line.get_label() for line in first.lines]
+        return first.get_xlim()[1], "today" in [line.get_label() for line in first.lines]
 
     assert ends(5.0) == (pytest.approx(5.6), True)
     assert ends(7.0) == (pytest.approx(2.24), False)  # more than three times 2
@@ -137,10 +137,10 @@ def test_of_many_machine_types_twelve_are_drawn():
     assert len(shown_machines(replace(ALL, machines=several))) == 12
 
 
-def test_spots_tell_breakpoints_in_the_panel_that_shows_them():
-    found = sensitivity_spots(ALL)
+def test_tooltips_stand_at_breakpoints_in_the_panel_that_shows_them():
+    found = sensitivity_tooltips(ALL)
     assert [(spot.x, spot.axes) for spot in found] == [(0.0, 0), (1.0, 0), (2.0, 0), (3.0, 1), (3.0, 2), (5.0, 2)]
     assert found[1].label == "electricity at 1 USD/kWh: at most 0 USD/hour"
-    assert found[5].label == "5 of $cpu$: at most 8 USD/hour; one more adds 0.25 USD/hour to the bound"
-    alone = sensitivity_spots(replace(ALL, electricity=None))
+    assert found[5].label == "5 of $cpu$: at most 8 USD/hour; marginal value of one more 0.25 USD/hour"
+    alone = sensitivity_tooltips(replace(ALL, electricity=None))
     assert [spot.axes for spot in alone] == [0, 1, 1]

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.io.pictures import drawing_style
-from lpsched.report.figures import style as pictures
-from lpsched.report.figures.style import blank_picture, tick_text, write_numbers
+from lpsched.io.figure_files import drawing_style
+from lpsched.report.figures import style as figures
+from lpsched.report.figures.style import blank_figure, tick_text, write_numbers
 
 COLOURS = ("BLUE", "VERMILION", "GREEN", "PURPLE", "ORANGE", "SKY", "YELLOW", "INK")
-FOLDER = Path(pictures.__file__).parent
+FOLDER = Path(figures.__file__).parent
 ROOT = FOLDER.parents[2]
 OWN = {"style.py", "prices.py"}  # the palette itself, and the pale shades of bands
 
 
-def test_no_picture_has_a_colour_of_its_own():
+def test_no_figure_has_a_colour_of_its_own():
     found = {
         path.name: re.findall(r'"#[0-9a-fA-F]{6}"', path.read_text(encoding="utf-8"))
         for path in FOLDER.glob("*.py")
@@ -29,10 +29,10 @@ def brightness(colour: str) -> float:
     return 0.3 * red + 0.59 * green + 0.11 * blue
 
 
-def test_the_two_lines_of_a_curve_are_told_apart_by_their_strokes_because_grey_does_not():
+def test_the_two_lines_of_a_curve_differ_by_their_strokes_because_grey_does_not():
     # Why colour is never alone: blue and vermilion, bound and schedules, are nearly the same grey.
-    assert abs(brightness(pictures.BLUE) - brightness(pictures.VERMILION)) < 0.15
-    assert len({getattr(pictures, name) for name in COLOURS}) == len(COLOURS)
+    assert abs(brightness(figures.BLUE) - brightness(figures.VERMILION)) < 0.15
+    assert len({getattr(figures, name) for name in COLOURS}) == len(COLOURS)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_ticks_are_written_with_thousands_and_as_many_digits_as_steps_need(value
 
 def test_an_axis_writes_its_ticks_plainly():
     with drawing_style():
-        axes = blank_picture(2.0).subplots()
+        axes = blank_figure(2.0).subplots()
         axes.set_xlim(0.0, 40_000.0)
         axes.set_xticks([0.0, 12_500.0, 25_000.0])
         write_numbers(axes.xaxis)
@@ -65,7 +65,7 @@ def test_an_axis_writes_its_ticks_plainly():
 PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 
 
-def test_every_picture_of_the_page_is_there():
+def test_every_figure_of_the_page_is_there():
     shown = re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", PAGE)
     assert len(shown) == 8
     assert [name for name in shown if not (ROOT / "docs" / name).exists()] == []

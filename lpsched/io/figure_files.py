@@ -1,8 +1,8 @@
 """Figures as files: PNG, SVG and PDF by Matplotlib, the same bytes for the same figure.
 
-Matplotlib is optional, and whoever draws begins with `load_matplotlib`. It keeps its settings in one place
-for the whole program; `drawing_style` changes them while a picture is drawn or written, and puts them back,
-so that neither the user's own settings get into our pictures, nor ours into theirs.
+Matplotlib is optional: `load_matplotlib` raises an error that names the extra. It keeps its settings in one place
+for the whole program; `drawing_style` changes them while a figure is drawn or written, and puts them back,
+so that neither the user's own settings get into our figures, nor ours into theirs.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ STYLE: Final[dict[str, Any]] = {
     "grid.linewidth": 0.6,
     "hatch.linewidth": 0.6,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # whole outlines: printers and journals refuse the older kind
+    "pdf.fonttype": 42,  # whole outlines: printers and journals reject the older kind
     "savefig.dpi": 200,
-    "svg.fonttype": "path",  # letters as outlines: no font is looked for where the picture is shown
+    "svg.fonttype": "path",  # letters as outlines: no font is looked for where the figure is shown
     "svg.hashsalt": "lpsched",  # names of clips are otherwise drawn at random
 }
 NO_DATES: Final[dict[str, dict[str, None]]] = {  # what Matplotlib would note in the file
@@ -55,7 +55,15 @@ def load_matplotlib() -> ModuleType:
     try:
         return importlib.import_module("matplotlib")
     except ImportError as error:
-        raise MissingExtraError("a picture", "report") from error
+        raise MissingExtraError("a figure", "report") from error
+
+
+def load_jinja() -> ModuleType:
+    """Return Jinja2, which fills the templates of pages."""
+    try:
+        return importlib.import_module("jinja2")
+    except ImportError as error:
+        raise MissingExtraError("a page", "report") from error
 
 
 @contextlib.contextmanager
@@ -68,10 +76,10 @@ def drawing_style() -> Iterator[None]:
         yield
 
 
-def picture_bytes(figure: Figure, ending: str) -> bytes:
-    """Return the picture as a file with that ending would hold it."""
+def figure_bytes(figure: Figure, ending: str) -> bytes:
+    """Return the figure as a file with that ending would hold it."""
     if ending not in ENDINGS:
-        raise OutputError(f"cannot write a picture as {ending!r}: needs {' or '.join(ENDINGS)}; choose one")
+        raise OutputError(f"cannot write a figure as {ending!r}: expected {' or '.join(ENDINGS)}; choose one")
     out = io.BytesIO()
     with drawing_style():
         figure.savefig(out, format=ending.removeprefix("."), metadata=NO_DATES[ending])
@@ -87,20 +95,20 @@ def _with_counted_clips(svg: bytes) -> bytes:
     )
 
 
-def write_picture(figure: Figure, path: Path) -> None:
-    """Write a picture as PNG, SVG or PDF, whole or not at all."""
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, whole or not at all."""
     if path.suffix.lower() not in ENDINGS:
-        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(ENDINGS)}; choose one")
-    write_files({path: picture_bytes(figure, path.suffix.lower())})
+        raise OutputError(f"cannot write {path}: expected the ending {' or '.join(ENDINGS)}; choose one")
+    write_files({path: figure_bytes(figure, path.suffix.lower())})
 
 
 def inline_svg(figure: Figure, *, prefix: str) -> str:
-    """Return the picture as an element of an HTML page.
+    """Return the figure as an element of an HTML page.
 
-    Every id begins with `prefix`, so that several pictures can stand in one page. What only a file of its own
-    needs is left out, and so are the comments, which repeat the texts of the picture.
+    Every id begins with `prefix`, so that several figures can stand in one page. What only a file of its own
+    needs is left out, and so are the comments, which repeat the texts of the figure.
     """
-    text = picture_bytes(figure, ".svg").decode("utf-8")
+    text = figure_bytes(figure, ".svg").decode("utf-8")
     text = re.sub(r"<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r' (?:xmlns(?::xlink)?|version)="[^"]*"', "", text, count=3)
     text = re.sub(r'( id="| (?:xlink:)?href="#|url\(#)', rf"\g<1>{prefix}-", text)

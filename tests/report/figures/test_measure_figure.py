@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.evidence import MEMORY_COMPANION, Measured, Saving, Setting, Spread
+from lpsched.measure.evidence import MEMORY_PROBE, Measured, Saving, Setting, Spread
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.degradation import (
     SAVINGS_MOST,
     degradation_map,
-    degradation_spots,
+    degradation_tooltips,
     drawn_savings,
     has_gaps,
     mapped,
-    savings_picture,
-    savings_spots,
+    savings_figure,
+    savings_tooltips,
     static_joules,
 )
 from lpsched.report.figures.measured import (
@@ -21,8 +21,8 @@ from lpsched.report.figures.measured import (
     MOST_SERIES,
     drawn_applications,
     labels_of,
-    measure_picture,
-    measure_spots,
+    measure_figure,
+    measure_tooltips,
     quantities_of,
     series_of,
 )
@@ -59,7 +59,7 @@ def test_companions_are_kinds_by_their_memory_classes_calm_ones_first():
 
 def test_the_companions_that_come_with_us_stand_after_the_classes():
     made = made_measurements(clocks=(), groups=(), failed=())
-    beside = (measured("canneal", MEMORY_COMPANION, mean=1.0), *made.measured)
+    beside = (measured("canneal", MEMORY_PROBE, mean=1.0), *made.measured)
     kinds = [each.label for each in series_of(changed(made, measured=beside), "canneal")]
     assert kinds == ["alone", "beside I", "beside II", "beside III", "beside the memory companion"]
 
@@ -71,7 +71,7 @@ def test_without_classes_companions_are_kinds_by_name_and_if_there_are_many_by_n
         *(f"beside {name}" for name in sorted(APPLICATIONS)),
     ]
     many = made_measurements(many_applications(MOST_SERIES), clocks=(), groups=(), classes=False, failed=())
-    beside = (*many.measured, measured("application-00", MEMORY_COMPANION, mean=1.0))
+    beside = (*many.measured, measured("application-00", MEMORY_PROBE, mean=1.0))
     many = changed(many, measured=beside)
     assert dict.fromkeys(labels_of(many).values()) == dict.fromkeys(
         ("alone", "beside another", "beside the memory companion")
@@ -103,7 +103,7 @@ def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_
 
 def test_along_clocks_there_is_a_mark_for_each_mean_coloured_by_how_many_run():
     made = made_measurements()
-    figure = measure_picture(made, "canneal")
+    figure = measure_figure(made, "canneal")
     assert [axes.get_ylabel() for axes in axes_of(figure)] == ["misses per instruction", "seconds", "energy of all, kJ"]
     assert axes_of(figure)[0].get_title(loc="left") == "canneal (III)"
     times = {each.get_label(): each.lines[0] for each in axes_of(figure)[1].containers}
@@ -127,7 +127,7 @@ def test_along_clocks_there_is_a_mark_for_each_mean_coloured_by_how_many_run():
 
 def test_spots_stand_at_the_marks():
     made = made_measurements()
-    figure, spots = measure_picture(made, "canneal"), measure_spots(made, "canneal")
+    figure, spots = measure_figure(made, "canneal"), measure_tooltips(made, "canneal")
     for place, axes in enumerate(axes_of(figure)):
         marks = {
             (round(float(x), 6), round(float(y), 6))
@@ -142,12 +142,12 @@ def test_spots_stand_at_the_marks():
 
 def test_without_clocks_every_kind_is_a_bar_with_its_name():
     made = made_measurements(clocks=(), groups=(), failed=())
-    figure = measure_picture(made, "bodytrack")
+    figure = measure_figure(made, "bodytrack")
     assert labels(figure) == ["alone", "beside I", "beside II", "beside III"]
     bars = [patch.get_width() for patch in axes_of(figure)[1].patches]
     assert bars[0] == 141.0
     assert bars[3] == pytest.approx(141.0 * 1.004)
-    spots = [spot for spot in measure_spots(made, "bodytrack") if spot.axes == 1]
+    spots = [spot for spot in measure_tooltips(made, "bodytrack") if spot.axes == 1]
     assert [spot.y for spot in spots] == [0.0, 1.0, 2.0, 3.0]
     assert [spot.x for spot in spots] == pytest.approx(bars)
     (low, _), (high, _) = axes_of(figure)[1].containers[1].lines[2][0].get_segments()[0]
@@ -157,14 +157,14 @@ def test_without_clocks_every_kind_is_a_bar_with_its_name():
 def test_what_was_not_measured_has_no_panel():
     time_only = made_measurements(clocks=(), groups=(), energy=False, counters=False, failed=())
     assert quantities_of(time_only) == ("seconds",)
-    assert len(measure_picture(time_only, "canneal").axes) == 1
+    assert len(measure_figure(time_only, "canneal").axes) == 1
     assert quantities_of(made_measurements(clocks=(), energy=False)) == ("misses_per_instruction", "seconds")
 
 
 def test_a_file_without_settings_says_that_nothing_is_drawn():
-    figure = measure_picture(BARE)
+    figure = measure_figure(BARE)
     assert [text.get_text() for text in figure.texts] == ["the file has no setting to draw"]
-    assert measure_spots(BARE) == ()
+    assert measure_tooltips(BARE) == ()
 
 
 def test_of_many_applications_those_that_companions_slow_most_are_drawn():
@@ -188,7 +188,7 @@ def test_the_map_has_those_that_suffer_in_rows_and_hatches_what_is_not_known():
     assert numbers == {(0.5, 0.5): "-2", (1.5, 0.5): "50", (0.5, 1.5): "25"}
     assert len(axes.patches) == 1  # zip beside zip
     assert labels(axes.figure) == ["tar (I)", "zip (III)"]
-    spots = {(spot.x, spot.y): spot.label for spot in degradation_spots(known)}
+    spots = {(spot.x, spot.y): spot.label for spot in degradation_tooltips(known)}
     assert spots[1.5, 0.5] == "tar beside zip\n50 % longer for each such core"
 
 
@@ -210,12 +210,12 @@ def test_static_energy_is_idle_power_for_as_long_as_anything_runs():
 def test_bars_apart_and_together_are_as_long_as_their_energies():
     known = Saving(("a", "b"), 30509.0, 24281.0, 24000.0)
     plain = Saving(("a", "a"), 4000.0, 5000.0)
-    axes = axes_of(savings_picture([known, plain], [(20000.0, 15000.0), None]))[0]
+    axes = axes_of(savings_figure([known, plain], [(20000.0, 15000.0), None]))[0]
     widths = [patch.get_width() for patch in axes.patches]
     assert widths == pytest.approx([20.0, 10.509, 15.0, 9.281, 4.0, 5.0])  # kJ
     assert [text.get_text() for text in axes.texts] == ["24.3 kJ, 20.4 % saved", "30.5 kJ", "5 kJ, 25 % more", "4 kJ"]
     assert axes.get_lines()[0].get_xdata()[0] == 24.0
-    spot, _ = savings_spots([known, plain], [(20000.0, 15000.0), None])
+    spot, _ = savings_tooltips([known, plain], [(20000.0, 15000.0), None])
     assert spot.label.splitlines() == [
         "a + b",
         "30,509 J apart, 24,281 J together",

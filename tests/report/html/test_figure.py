@@ -5,16 +5,16 @@ import math
 
 import pytest
 
-from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import blank_picture
-from lpsched.report.html.page import Picture, Section, Spot, page, place_of
+from lpsched.io.figure_files import drawing_style
+from lpsched.report.figures.style import Tooltip, blank_figure
+from lpsched.report.html.page import PageFigure, Section, page, place_of
 from tests.report.html_reader import Reader
 
 
 def two_axes():
-    """Return a picture whose axes fill it: below from (0, 0) to (10, 1), above logarithmic from 1 to 100."""
+    """Return a figure whose axes fill it: below from (0, 0) to (10, 1), above logarithmic from 1 to 100."""
     with drawing_style():
-        figure = blank_picture(2.0)
+        figure = blank_figure(2.0)
         figure.set_layout_engine("none")
         below, above = figure.add_axes((0.0, 0.0, 1.0, 0.5)), figure.add_axes((0.0, 0.5, 1.0, 0.5))
         below.set(xlim=(0, 10), ylim=(0, 1))
@@ -22,8 +22,8 @@ def two_axes():
     return figure
 
 
-def read(*spots, name=""):
-    return Reader(page("t", "", [Section("s", (Picture(two_axes(), "d", name=name, spots=spots),))]))
+def read(*tooltips, name=""):
+    return Reader(page("t", "", [Section("s", (PageFigure(two_axes(), "d", name=name, tooltips=tooltips),))]))
 
 
 def test_places_are_percent_from_the_left_and_the_top():
@@ -33,9 +33,12 @@ def test_places_are_percent_from_the_left_and_the_top():
     assert place_of(above, 10.0, 10.0) == pytest.approx((100.0, 25.0))  # half of the way up, in powers of ten
 
 
-def test_spots_tell_where_they_are_and_those_outside_are_only_told():
+def test_tooltips_have_a_place_and_those_outside_are_only_listed():
     page_read = read(
-        Spot(5, 0.5, "middle <b>"), Spot(5, 10, "above", axes=1), Spot(11, 0, "out"), Spot(math.nan, 0, "no")
+        Tooltip(5, 0.5, "middle <b>"),
+        Tooltip(5, 10, "above", axes=1),
+        Tooltip(11, 0, "out"),
+        Tooltip(math.nan, 0, "no"),
     )
     assert [attributes for tag, attributes in page_read.tags if tag == "li"] == [
         {"data-left": "50.00", "data-top": "75.00"},
@@ -44,14 +47,14 @@ def test_spots_tell_where_they_are_and_those_outside_are_only_told():
         {},
     ]
     assert page_read.of("li") == ["middle <b>", "above", "out", "no"]
-    assert page_read.of("summary") == ["All 4 points of the picture in words"]
-    assert read(Spot(1, 1, "one")).of("summary") == ["One point of the picture in words"]
-    assert not page_read.faults
+    assert page_read.of("summary") == ["All 4 points of the figure as text"]
+    assert read(Tooltip(1, 1, "one")).of("summary") == ["One point of the figure as text"]
+    assert not page_read.issues
 
 
-def test_a_picture_with_a_name_tells_its_scales():
+def test_a_figure_with_a_name_has_its_scales():
     (figure,) = [attributes for tag, attributes in read(name='a"b').tags if tag == "figure"]
-    assert figure["data-picture"] == 'a"b'
+    assert figure["data-figure"] == 'a"b'
     assert json.loads(figure["data-scales"]) == [
         [[False, 0.0, 10.0, 0.0, 100.0], [False, 0.0, 1.0, 100.0, 50.0]],
         [[False, 0.0, 10.0, 0.0, 100.0], [True, 1.0, 100.0, 50.0, 0.0]],

@@ -1,0 +1,292 @@
+"""The answer of `lpsched solve` in tables: the decision first, then where it comes from.
+
+In this order: the headline; money per hour and per bag; makespan, energy, power and the limits that are reached; the
+machine types; which task type runs where, beside its prices; what is proved about one more; advice, where it is
+proved. Everything is measured from the verified schedule, or proved, or marked as of the linear program (LP).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from lpsched.bag import result as worths
+from lpsched.bag.breakdown import MoneySplit
+from lpsched.model.results import short_unit
+from lpsched.report.tables import (
+    MOST_ROWS,
+    UNFINISHED,
+    CountTable,
+    FoldingTable,
+    cut,
+    cut_table,
+    fitted,
+    named,
+    risk_tables,
+    table,
+)
+from lpsched.units import DIGITS, LARGE, NOISE, counted, duration, energy_text, lower_text, number, power_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rich.console import ConsoleRenderable
+
+    from lpsched.bag.breakdown import Breakdown
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import TaskType
+    from lpsched.bag.result import Result
+
+MOST_TYPES: Final = 12  # task types in the table of what runs where
+MOST_PAIRS: Final = 100_000  # of task types and columns: in larger tables no longest task is looked for
+MOST_DIGITS: Final = 7  # of the largest amount of a column of money
+MOST_NAMED: Final = 6  # machine types in one line
+FEW: Final = 3  # task types whose prices fit a line
+REACHED: Final = 0.999  # of a limit
+BUSY: Final = 0.99  # of the time: machines that limit the schedule
+WORTHWHILE: Final = 1e-3  # of the profit: advice about less is not given
+
+
+def result_tables(result: Result) -> list[ConsoleRenderable]:
+    """Return the answer of a solve: headline, money, what it takes, machine types, which task runs where, advice."""
+    name, bag, found = result.provenance.instance_name, result.bag, result.breakdown
+    assert bag is not None
+    assert found is not None
+    size = f"{name}: {counted(result.tasks, 'task')} on {counted(result.machines, 'machine')}. {result.status_text()}"
+    answer: list[ConsoleRenderable] = [Text(f"{result.headline()}\n{size.rstrip()}")]
+    money = _money(found, bag.prices.currency) if result.money is not None else []
+    answer += [*money, table(("", ""), _taken(result, bag, found)), *_risk(result)]
+    answer += [*_machines(result, found), *_allocation(result, bag, found)]
+    if result.worth is None and result.regime is not None:
+        answer.append(Text(UNFINISHED))
+    elif result.worth is not None and result.worth.is_two_sided:
+        answer.append(Text(worths.TWO_SIDED))
+    advised = advice(result)
+    return [*answer, *_task_steps(result), *([fitted(" ".join(advised))] if advised else [])]
+
+
+def _money(found: Breakdown, currency: str) -> list[ConsoleRenderable]:
+    """Return revenue, costs and profit, per hour and per bag; what the bag does not have is left out."""
+    columns = [found.per_hour, *([] if found.per_bag is None else [found.per_bag])]
+    words = [each.name for each in fields(MoneySplit)]
+    amounts = [[getattr(column, word) for word in words] for column in columns]
+    signed = [[-x if x and 0 < place < len(words) - 1 else x for place, x in enumerate(each)] for each in amounts]
+    texts = [ledger(column) for column in signed]
+    rows = [
+        (word, *(text[place] for text in texts))
+        for place, word in enumerate(words)
+        if any(column[place] for column in signed) or (word == "profit" and signed[0][place] is not None)
+    ]
+    heads = (f"{currency}/h", f"{currency}/bag")[: len(columns)]
+    return [table(("", *heads), rows, numbers=(1, 2))]
+
+
+def ledger(amounts: Sequence[float | None]) -> list[str]:
+    """Write amounts of money below each other, with equally many decimals.
+
+    The largest has four digits, each of the others at least two and the last one, which is the profit, three; but the
+    largest no more than seven.
+
+    >>> ledger([25.8712, -1.79, None, -0.0123, 0.0]), ledger([10.08, -9.732, 0.3481])
+    (['25.871', '-1.790', '-', '-0.012', '0.000'], ['10.080', '-9.732', '0.348'])
+    """
+    sizes = [abs(each) for each in amounts if each is not None and abs(each) >= NOISE]
+    if not sizes or max(sizes) >= LARGE:
+        return [number(each) for each in amounts]
+    last = abs(amounts[-1] or max(sizes))
+    largest, least, profit = (math.floor(math.log10(max(size, NOISE))) for size in (max(sizes), min(sizes), last))
+    decimals = max(0, DIGITS - 1 - largest, min(max(1 - least, 2 - profit), MOST_DIGITS - 1 - largest))
+    return ["-" if each is None else f"{round(each, decimals) + 0.0:,.{decimals}f}" for each in amounts]
+
+
+def _taken(result: Result, bag: Bag, found: Breakdown) -> list[tuple[str, str]]:
+    """Return makespan, energy and power, the limits on them, and which of the limits are reached."""
+    makespan, energy, site = result.measured.makespan_seconds, result.measured.energy_joules, bag.site
+    rows, cap, worth = [], result.power_cap, result.worth
+    at_machines = "" if site.pue == 1 else " at the machines"
+    if makespan is not None:
+        deadline = "" if site.deadline_seconds is None else f"; deadline {duration(site.deadline_seconds)}"
+        rows.append(("makespan", duration(makespan) + deadline))
+    if energy is not None:
+        metered = f", {energy_text(energy * site.pue)} at the meter (PUE {number(site.pue)})" if at_machines else ""
+        rows.append(("energy", energy_text(energy) + at_machines + metered))
+    if found.average_watts is not None:
+        text = power_text(found.average_watts) + at_machines
+        if cap is not None:
+            meter = cap["measured_at"] == "facility" and bool(at_machines)
+            drawn = f", {power_text(cap['average_watts'])} at the meter" if meter else ""
+            text += f"{drawn}; cap {power_text(cap['watts'])}"
+        rows.append(("average power" if makespan is not None else "idle power", text))
+    if worth is not None and worth.kilowatt_per_hour is not None:
+        value = f"{worth.kilowatt_text()} {short_unit(result.unit)}"
+        rows.append(("one more kW", f"{value}, marginal value under the cap (LP)"))
+    reached = _limits(result, bag, found)
+    return [*rows, *([("at the limit", reached)] if reached else [])]
+
+
+def _risk(result: Result) -> list[ConsoleRenderable]:
+    """Return how the schedule fares if times and powers scatter, where that was asked for."""
+    if result.risk is None:
+        return []
+    heading, _, *others = risk_tables(result.risk)
+    return [heading, FoldingTable(result.risk.headers(), tuple(result.risk.rows())), *others]
+
+
+def _limits(result: Result, bag: Bag, found: Breakdown) -> str:
+    """Return which limits the schedule reaches: deadline, cap, longest task, machine types that never idle."""
+    makespan, cap = result.measured.makespan_seconds, result.power_cap
+    if makespan is None or result.objective == "energy":
+        return ""
+    deadline, limits = bag.site.deadline_seconds, []
+    if deadline is not None and makespan >= REACHED * deadline:
+        limits.append("deadline")
+    if cap is not None and cap["average_watts"] >= REACHED * cap["watts"]:
+        limits.append("power cap")
+    if bag.seconds.rows * bag.seconds.columns <= MOST_PAIRS:
+        shortest = [min(each for each in row if each is not None) for row in bag.seconds]
+        longest = max(shortest)
+        if makespan <= longest * (2.0 - REACHED):
+            task = bag.task_types[shortest.index(longest)].name
+            limits.append(f"longest task ({task}, at least {duration(longest, upper=False)})")
+    busy = [name for name, use in found.machine_types.items() if use.busy_share >= BUSY]
+    if busy:
+        every = len(busy) == len(found.machine_types)
+        limits.append(f"{'all machine types' if every else few(busy)} (busy 99 % or more)")
+    return "; ".join(limits)
+
+
+def _machines(result: Result, found: Breakdown) -> list[ConsoleRenderable]:
+    """Return the machine types: what they do, what they cost, and the value of one more."""
+    worth, steps, unit = result.worth, result.one_more, short_unit(result.unit)
+    headers = ["machine type", "count", "used", "busy", "tasks"]
+    rows = [
+        [name, f"{use.count:,}", f"{use.used:,}", f"{number(100 * use.busy_share, 3)} %", f"{use.tasks:,}"]
+        for name, use in found.machine_types.items()
+    ]
+    currency = "" if result.bag is None else result.bag.prices.currency
+    if any(use.cost_per_hour for use in found.machine_types.values()):
+        headers.append(f"fixed cost,\n{currency}/h")
+        for row, use in zip(rows, found.machine_types.values(), strict=True):
+            row.append(number(use.cost_per_hour))
+    if worth is not None:
+        headers.append(f"marginal value\n(LP), {unit}")
+        for row in rows:
+            row.append(worth.machine_text(row[0]))
+    if steps is not None and steps.machine_types:
+        what = "gain" if steps.sells else "change"
+        headers.append(f"{what} of one more\n(proved), {unit}")
+        for row in rows:
+            step = steps.machine_types.get(row[0])
+            row.append("" if step is None else step.text())
+    if len(rows) > MOST_ROWS:
+        rows.sort(key=lambda row: row[2] == "0")
+    states = [
+        f"{name} {', '.join(f'{state} {count:,}' for state, count in sorted(used.items()))}"
+        for name, used in found.p_states.items()
+        if used
+    ]
+    told = [fitted(f"tasks by P-state: {few(states, '; ')}")] if states else []
+    shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
+    return [FoldingTable(tuple(headers), shown), *cut(rows), *told]
+
+
+def _allocation(result: Result, bag: Bag, found: Breakdown) -> list[ConsoleRenderable]:
+    """Return which task type runs where, beside its prices: the types that take most time, and where the rest is."""
+    worth, prices = result.worth, result.task_prices
+    if worth is None and not result.schedule.groups:
+        return []
+    tasks = sorted(bag.task_types, key=lambda task: -found.task_seconds[task.name])
+    chosen = {task.name for task in tasks[:MOST_TYPES]}
+    shown = [task for task in bag.task_types if task.name in chosen]
+    machines = [name for name, use in found.machine_types.items() if any(name in found.allocation[t] for t in chosen)]
+    headers, currency = ["task type", "tasks", *machines], bag.prices.currency
+    rows = []
+    for task in shown:
+        counts = found.allocation[task.name]
+        rows.append([task.name, f"{task.count:,}", *(f"{counts[m]:,}" if m in counts else "-" for m in machines)])
+    if worth is not None:
+        headers.append(f"min. price\n(LP), {currency}")
+        for row in rows:
+            row.append(worth.task_text(row[0]))
+    if prices is not None:
+        headers.append(f"charged,\n{currency}")
+        for row in rows:
+            row.append(number(prices[row[0]]["charged"]))
+        if any(each["below_cost"] for each in prices.values()):
+            headers.append("")
+            for row in rows:
+                row.append("below cost" if prices[row[0]]["below_cost"] else "")
+    counted_rows = tuple(tuple(row) for row in rows)
+    made = CountTable(tuple(headers), counted_rows, (2, 2 + len(machines)), "runs on")
+    return [made, *_others(found, tasks[MOST_TYPES:], prices)]
+
+
+def _others(
+    found: Breakdown, tasks: Sequence[TaskType], prices: dict[str, dict[str, Any]] | None
+) -> list[ConsoleRenderable]:
+    """Return where the task types run that the table does not have, in one line."""
+    if not tasks:
+        return []
+    where: Counter[str] = Counter()
+    for task in tasks:
+        where.update(found.allocation[task.name])
+    text = f"{counted(len(tasks), 'smaller type')}, {counted(sum(task.count for task in tasks), 'task')}"
+    placed = named([(name, f"{count:,}") for name, count in where.most_common()])
+    below = 0 if prices is None else sum(prices[task.name]["below_cost"] for task in tasks)
+    sold = f"; {counted(below, 'type')} below cost" if below else ""
+    return [fitted(f"{text}{': ' if placed else ''}{', '.join(placed)}{sold} (--json has all)")]
+
+
+def _task_steps(result: Result) -> list[ConsoleRenderable]:
+    """Return what is proved about one more task: in one line where it is little."""
+    steps = result.one_more
+    if steps is None or not steps.task_types:
+        return []
+    if not steps.sells or len(steps.task_types) > FEW:
+        headers, rows = steps.task_table()
+        return [*cut_table(headers, rows, numbers=(1, 2))]
+    known = [f"{name} {step.text()}" for name, step in steps.task_types.items() if step.text() != "-"]
+    text = f"break-even price of one more task (proved), {result.unit.removesuffix('/hour')}: {', '.join(known)}"
+    return [fitted(text)] if known else []
+
+
+def advice(result: Result) -> list[str]:
+    """Return what to change about the machines, as far as it is proved."""
+    unit, said, fewer, steps = short_unit(result.unit), [], result.fewer_machines, result.one_more
+    gain = 0.0 if fewer is None or fewer.change.at_least is None else fewer.change.at_least
+    if fewer is not None and result.breakdown is not None and gain > WORTHWHILE * abs(result.value):
+        there, kept = result.breakdown.machine_types, fewer.machine_types
+        only = [f"{name} {count:,} of {there[name].count:,}" for name, count in kept.items() if count]
+        none = [name for name, count in kept.items() if not count]
+        words = [f"with only {few(only)}"] * bool(only) + [f"without {few(none)}"] * bool(none)
+        said.append(f"Fewer machines earn more: {' and '.join(words)}, at least +{lower_text(gain)} {unit} (proved).")
+    known = {} if steps is None else dict(steps.machine_types)
+    lows = {name: step.at_least for name, step in known.items() if step.at_least is not None}
+    highs = {name: step.at_most for name, step in known.items() if step.at_most is not None}
+    if result.regime is None:
+        name = min(highs, key=lambda each: highs[each], default="")
+        if name and highs[name] < 0:
+            text = duration if result.objective == "makespan" else energy_text
+            less = text(-highs[name], upper=False)
+            said.append(f"One more {name} takes at least {less} off the {result.objective} (proved).")
+        return said
+    name = max(lows, key=lambda each: lows[each], default="")
+    if name and lows[name] > 0:
+        return [*said, f"One more {name} adds at least {lower_text(lows[name])} {unit} (proved)."]
+    loses = [f"{name} {lower_text(-high)}" for name, high in highs.items() if high < 0]
+    return [*said, *([f"One more machine loses at least (proved), {unit}: {few(loses)}."] if loses else [])]
+
+
+def few(names: Sequence[str], between: str = ", ") -> str:
+    """Return names in one line: the first, and how many others there are.
+
+    >>> few(["a", "b"]), few([*"abcdefgh"])
+    ('a, b', 'a, b, c, d, e, f, 2 more')
+    """
+    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
+    return between.join([*names[:MOST_NAMED], *more])

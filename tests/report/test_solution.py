@@ -1,0 +1,165 @@
+"""What `lpsched solve` prints: every number can be found on paper, every claim says how it is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lpsched.bag.model import Bag, bag_from_dict
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing.fewer import with_fewer
+from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.result import Between, OneMore
+from lpsched.bag.solve import solve
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import Status
+from lpsched.model.table import Table
+from lpsched.report.solution import advice, ledger, result_tables
+from tests.report.test_tables import shown
+from tests.support import half_full, sound
+
+FORCED = "the deadline forces the work; not running would lose 2 EUR/h."
+
+
+def hourly(price=10.0, tasks=1, **site) -> Bag:
+    """Return tasks of an hour on two machines that wear off 4 while busy, and lose 1 an hour each."""
+    own = MachineType(name="own", count=2, wear_per_busy_hour=4.0, purchase_price=10.0, mean_hours_to_failure=10.0)
+    prices = Prices(per_bag=price, electricity_per_kwh=0.0, currency="EUR")
+    types = (TaskType(name="t", count=tasks),)
+    return Bag("b", (own,), types, Table.of([[3600.0]]), None, prices, Site(**site))
+
+
+@pytest.mark.parametrize(
+    ("bag", "headline"),
+    [
+        # 10 - 4 - 2 x 1 = 4 an hour
+        (hourly(), "Earns 4 EUR/h, the most possible (gap 0 %, proved)."),
+        # 5 - 4 - 2 = -1, and -2 if nothing runs
+        (hourly(5.0), "Loses 1 EUR/h, the least possible (gap 0 %, proved); not running would lose more, 2 EUR/h."),
+        (hourly(3.0), "Best not to run: that loses 2 EUR/h, the least possible (gap 0 %, proved)."),
+        # 3 - 4 - 2 = -3
+        (hourly(3.0, deadline_seconds=3600.0), f"Loses 3 EUR/h, the least possible (gap 0 %, proved); {FORCED}"),
+        (half_full(), "Done in 6 s, at least 4 s needed (gap 50 %, proved)."),
+    ],
+)
+def test_the_headline_says_what_comes_of_it_and_what_is_possible(bag, headline):
+    assert solve(bag, effort="balanced").headline() == headline
+
+
+def test_value_and_bound_are_rounded_so_that_they_stay_true():
+    result = replace(solve(hourly()), value=20.8912, bound=20.8998, gap=0.00041151)
+    assert result.headline() == "Earns 20.89 EUR/h, at most 20.90 possible (gap 0.04116 %, proved)."
+    close = replace(result, gap=3e-9)
+    assert "(gap below 0.0001 %, proved)" in close.headline()
+    loses = replace(result, value=-2.0008, bound=-1.9996, gap=0.0007, regime=Regime.LOSS)
+    assert loses.headline().startswith("Loses 2.001 EUR/h, at least 1.999 is lost in any case (gap 0.07 %")
+    open_ = replace(loses, bound=0.5, gap=None, bound_regime=Regime.PROFIT)
+    assert open_.headline().startswith("Loses 2.001 EUR/h, at most 0.5 possible (proved)")
+    assert open_.status_text().endswith("The bound leaves room for profit.")
+
+
+def test_energy_is_told_in_kwh():
+    # 1 kW for an hour
+    bag = hourly().model_copy(update={"watts": Table.of([[1000.0]])})
+    assert solve(bag, objective="energy").headline() == "Takes 1 kWh, the least possible (gap 0 %, proved)."
+
+
+def test_how_the_search_ended_is_one_short_line():
+    result = solve(hourly())
+    assert result.status_text() == "Optimal."
+    assert replace(result, gap=5e-5).status_text() == "Optimal within the gap asked for."
+    cut = replace(result, status=Status.LIMIT)
+    assert cut.status_text() == "Stopped by the time limit or by a signal; a rerun may differ."
+    more = replace(result, status=Status.FEASIBLE, tight_may_help=True)
+    assert more.status_text() == "--effort tight may close the gap."
+    assert solve(hourly(3.0)).status_text() == "Optimal. The price does not cover what the tasks cost."
+
+
+def test_money_stands_in_columns_that_add_up():
+    # Three tasks on two machines: two hours. 30 - 3 x 4 of wear - 2 x 2 of depreciation = 14.
+    text = shown(*result_tables(solve(hourly(30.0, tasks=3))))
+    rows = [line.split() for line in text.split("\n\n")[0].splitlines() if line.strip()]
+    assert rows[2:7] == [
+        ["EUR/h", "EUR/bag"],
+        ["revenue", "15.00", "30.00"],
+        ["wear", "-6.00", "-12.00"],
+        ["depreciation", "-2.00", "-4.00"],
+        ["profit", "7.00", "14.00"],
+    ]
+
+
+def test_a_ledger_shows_two_digits_of_the_smallest_amount():
+    assert ledger([25.8712, -0.0123, 25.8589]) == ["25.871", "-0.012", "25.859"]
+    assert ledger([1.0, -1e-9, 1.0]) == ["1.000000", "0.000000", "1.000000"]  # seven digits are enough; 0 has no sign
+    assert ledger([10.0, -9.6519, 0.3481]) == ["10.000", "-9.652", "0.348"]  # three digits of the profit
+    assert ledger([1e-15, None]) == ["0", "-"]
+
+
+def test_tasks_sold_below_cost_are_marked():
+    # Two hours: (3 + 9 - 2 x 4) / 2 = 2 an hour. An hour more costs 4 of wear, and the 2 that are not earned then.
+    own = MachineType(name="own", count=1, wear_per_busy_hour=4.0)
+    prices = Prices(per_task={"cheap": 3.0, "dear": 9.0}, electricity_per_kwh=0.0)
+    types = (TaskType(name="cheap", count=1), TaskType(name="dear", count=1))
+    bag = Bag("b", (own,), types, Table.of([[3600.0], [3600.0]]), None, prices)
+    result = solve(bag)
+    assert result.task_prices is not None
+    assert result.task_prices["cheap"] == {"charged": 3.0, "minimum": pytest.approx(6.0), "below_cost": True}
+    assert result.task_prices["dear"]["below_cost"] is False
+    lines = shown(*result_tables(result)).splitlines()
+    assert [line.rstrip().endswith("below cost") for line in lines if line.startswith(("cheap", "dear"))] == [
+        True,
+        False,
+    ]
+    assert solve(bag, price=12.0).task_prices is None  # a price of the whole bag is none of its tasks
+
+
+def test_of_many_task_types_the_largest_are_shown_and_where_the_others_run():
+    types = tuple(TaskType(name=f"t{i}", count=2) for i in range(15))
+    table = Table.of([[float(1 + i)] for i in range(15)])
+    bag = Bag("b", (MachineType(name="m", count=2),), types, table)
+    text = shown(*result_tables(solve(bag, effort="fast")))
+    assert "3 smaller types, 6 tasks: m 6 (--json has all)" in text
+    assert "t3 " in text
+    assert "t2 " not in text
+
+
+def test_limits_that_are_reached_are_named():
+    def limit(bag):
+        return [
+            line.split("  ", 1)[1].strip()
+            for line in shown(*result_tables(solve(bag))).splitlines()
+            if "at the limit" in line
+        ]
+
+    assert limit(hourly()) == ["longest task (t, at least 1 h)"]
+    assert limit(hourly(40.0, tasks=4)) == ["all machine types (busy 99 % or more)"]
+    assert limit(hourly(3.0, tasks=3, deadline_seconds=7200.0)) == ["deadline"]
+
+
+def test_p_states_are_counted():
+    text = shown(*result_tables(solve(bag_from_dict(sound()))))
+    assert "tasks by P-state: gpu P" in text
+
+
+def test_advice_is_what_is_proved_and_nothing_else():
+    bag = hourly(tasks=1)  # the second machine loses 1 an hour, and a third would too
+    result = with_fewer(with_one_more(bag, solve(bag)))
+    fewer, more = advice(result)
+    assert fewer == "Fewer machines earn more: with only own 1 of 2, at least +1 EUR/h (proved)."
+    assert more == "One more machine loses at least (proved), EUR/h: own 1."
+    little = replace(result, value=2000.0)  # 1 an hour is not worth a line then
+    assert advice(little) == [more]
+    steps = OneMore("EUR/hour", FrozenDict({"a": Between(0.25, 0.3), "b": Between(-0.5, 0.9)}), sells=True)
+    assert advice(replace(solve(bag), one_more=steps)) == ["One more a adds at least 0.25 EUR/h (proved)."]
+    unknown = OneMore("EUR/hour", FrozenDict({"a": Between(None, 0.3), "b": Between(-0.5, None)}), sells=True)
+    assert advice(replace(solve(bag), one_more=unknown)) == []
+    assert advice(solve(bag)) == []
+
+
+def test_lines_fit_a_hundred_columns_whatever_the_width():
+    bag = hourly(30.0, tasks=3)
+    result = with_fewer(with_one_more(bag, solve(bag)))
+    for width in (100, 10_000):
+        assert max(len(line.rstrip()) for line in shown(*result_tables(result), width=width).splitlines()) <= 100
