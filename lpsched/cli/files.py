@@ -224,7 +224,7 @@ def certify(
 
 
 def _certify_bag(console: Console, bag: Bag, output: Path, time_limit: float | None, given: dict[str, Any]) -> None:
-    from lpsched.bag.certificate.files import as_dict, write_certificate
+    from lpsched.bag.certificate.files import certificate_as_dict, write_certificate
     from lpsched.bag.certify import certify as certify_bag
     from lpsched.model.provenance import version_of_lpsched
     from lpsched.report.answers import certificate_line
@@ -232,7 +232,7 @@ def _certify_bag(console: Console, bag: Bag, output: Path, time_limit: float | N
     with cancellable(console, time_limit) as cancel:
         made = certify_bag(bag, **given, cancel=cancel)
     write_certificate(made, output, version_of_lpsched())
-    answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
+    answer = certificate_as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     console.answer(answer, text=certificate_line(made, str(output)))
     exit_with_status(cancel)
 
@@ -241,13 +241,13 @@ def _certify_arriving(console: Console, instance: Day | Clusters, output: Path, 
     from lpsched.model.kinds import kind_of
     from lpsched.model.provenance import version_of_lpsched
     from lpsched.online.certificate.claim import WAITING, objective_of
-    from lpsched.online.certificate.files import as_dict, write_day_certificate
+    from lpsched.online.certificate.files import certificate_as_dict, write_day_certificate
     from lpsched.units import lower_text, upper_text
 
     with cancellable(console, None) as cancel:
         made = kind_of(instance).load("certify")(instance, time_limit=time_limit, cancel=cancel)
     write_day_certificate(made, output, version_of_lpsched())
-    answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
+    answer = certificate_as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     bound = f"utility {upper_text(made.bound)}"
     if objective_of(instance) == WAITING:
         bound = f"a cost of waiting of at least {lower_text(-made.bound)}"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import as_dict, certificate_of, read_certificate, write_certificate
+from lpsched.bag.certificate.files import certificate_as_dict, certificate_of, read_certificate, write_certificate
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.terms import Terms
@@ -447,7 +447,7 @@ def test_a_certificate_comes_back_from_its_file_exactly(data):
 
 FILES = {
     f"{objective}-{number}": json.dumps(
-        as_dict(certify(BAG, objective=objective, **terms), "1"), indent=2, ensure_ascii=False
+        certificate_as_dict(certify(BAG, objective=objective, **terms), "1"), indent=2, ensure_ascii=False
     )
     for objective in OBJECTIVES
     for number, terms in enumerate(TERMS)

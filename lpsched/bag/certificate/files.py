@@ -11,7 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from lpsched.bag.certificate.claim import FORMAT, FORMATS, Certificate
+from lpsched.bag.certificate.claim import FORMAT as CERTIFICATE_FORMAT
+from lpsched.bag.certificate.claim import FORMATS, Certificate
 from lpsched.bag.certificate.patterns import Interval, LeastMakespan
 from lpsched.bag.terms import Terms
 from lpsched.io.content import write_files
@@ -57,17 +58,17 @@ class FirstCertificateFile(Sealed):
 class CertificateFile(FirstCertificateFile):
     """A certificate."""
 
-    FORMAT: ClassVar[str] = FORMAT
+    FORMAT: ClassVar[str] = CERTIFICATE_FORMAT
 
     least_makespan: LeastMakespan | None
     intervals: Annotated[tuple[Interval, ...], Several(needed="null, or a list")] | None
 
 
-def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
+def certificate_as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
     """Return the content of the file."""
     terms = json_of(certificate.terms, "price power_cap_watts deadline_seconds")
     claim = json_of(certificate, "objective unit bound")
-    content = answer_head(FORMAT, version, certificate.instance_name, certificate.instance_hash) | {
+    content = answer_head(CERTIFICATE_FORMAT, version, certificate.instance_name, certificate.instance_hash) | {
         "claim": claim | {key: None if value is None else plain(Fraction(value)) for key, value in terms.items()},
         "multipliers": {"machine_types": plain(certificate.machine_prices), "cap": plain(certificate.cap_price)},
         **json_of(certificate, "least_makespan intervals"),
@@ -77,7 +78,7 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
 
 def write_certificate(certificate: Certificate, path: Path | str, version: str) -> None:
     """Write a certificate."""
-    write_files({Path(path): answer_text(as_dict(certificate, version))})
+    write_files({Path(path): answer_text(certificate_as_dict(certificate, version))})
 
 
 def read_certificate(path: Path | str) -> Certificate:

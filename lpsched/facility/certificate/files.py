@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from lpsched.facility.certificate.boxes import EXACT_FORMAT, FORMAT, Box, FacilityCertificate
+from lpsched.facility.certificate.boxes import EXACT_FORMAT, Box, FacilityCertificate
+from lpsched.facility.certificate.boxes import FORMAT as PROOF_FORMAT
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import instance_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class ProofFile(Answer):
     """A proof."""
 
-    FORMAT: ClassVar[str] = FORMAT
+    FORMAT: ClassVar[str] = PROOF_FORMAT
     HINT: ClassVar[str] = "correct it"
 
     instance: About = Field(kw_only=True)
@@ -43,9 +44,9 @@ class ExactProofFile(ProofFile):
     FORMAT: ClassVar[str] = EXACT_FORMAT
 
 
-def as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:
+def proof_as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
-    written = FORMAT if certificate.granted else EXACT_FORMAT
+    written = PROOF_FORMAT if certificate.granted else EXACT_FORMAT
     head = answer_head(written, version, certificate.instance_name, certificate.instance_hash)
     return head | json_of(certificate, "colocation outlets_celsius bound floor boxes")
 
@@ -58,7 +59,7 @@ def write_proof(certificate: FacilityCertificate, path: Path | str, version: str
     OutputError
         If it cannot be written.
     """
-    write_files({Path(path): answer_text(as_dict(certificate, version), "boxes")})
+    write_files({Path(path): answer_text(proof_as_dict(certificate, version), "boxes")})
 
 
 def read_proof(path: Path | str) -> FacilityCertificate:

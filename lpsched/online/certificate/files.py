@@ -73,7 +73,7 @@ class ClustersCertificateFile(Sealed):
     multipliers: ClustersMultipliers
 
 
-def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
+def certificate_as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
     of_nodes = isinstance(certificate, ClustersCertificate)
     objective = certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
@@ -97,7 +97,7 @@ def write_day_certificate(certificate: DayCertificate, path: Path | str, version
     OutputError
         If it cannot be written.
     """
-    write_files({Path(path): answer_text(as_dict(certificate, version))})
+    write_files({Path(path): answer_text(certificate_as_dict(certificate, version))})
 
 
 def day_certificate_of(document: Document, path: Path) -> DayCertificate:

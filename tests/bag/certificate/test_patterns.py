@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lpsched.auditing import audit
 from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import as_dict, certificate_of
+from lpsched.bag.certificate.files import certificate_as_dict, certificate_of
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.bag.files import read_bag
 from lpsched.bag.parts import Prices, Site
@@ -310,7 +310,7 @@ def sealed(content):
 
 
 def test_a_certificate_with_intervals_comes_back_from_its_file():
-    content = json.loads(json.dumps(as_dict(BASE, "1")))
+    content = json.loads(json.dumps(certificate_as_dict(BASE, "1")))
     assert content["format"] == "lpsched-certificate/2"
     assert content["intervals"][1]["cells"] is None
     assert certificate_of(Document(content), Path("c.json")) == BASE
@@ -319,7 +319,7 @@ def test_a_certificate_with_intervals_comes_back_from_its_file():
 @pytest.mark.parametrize("key", ["from", "to", "task_prices", "machine_prices", "cap_price", "cells"])
 @pytest.mark.parametrize("value", [True, 1.5, [], "x", {"t0": 1}, "1e5", -(10**30), 10**400])
 def test_odd_values_in_an_interval_are_a_fault_or_refused(key, value):
-    content = json.loads(json.dumps(as_dict(BASE, "1")))
+    content = json.loads(json.dumps(certificate_as_dict(BASE, "1")))
     content["intervals"][0][key] = value
     try:
         assert not check(THREE, certificate_of(Document(sealed(content)), Path("odd"))).accepted
@@ -330,7 +330,7 @@ def test_odd_values_in_an_interval_are_a_fault_or_refused(key, value):
 @pytest.mark.parametrize("key", ["seconds", "task_types", "machine_prices", "cap_price"])
 @pytest.mark.parametrize("value", [True, 1.5, "x", [1], {"m0": 1}])
 def test_odd_values_in_a_least_makespan_are_faults(key, value):
-    content = json.loads(json.dumps(as_dict(BASE, "1")))
+    content = json.loads(json.dumps(certificate_as_dict(BASE, "1")))
     content["least_makespan"][key] = value
     with pytest.raises(InstanceError, match=key):
         certificate_of(Document(sealed(content)), Path("odd"))
@@ -338,7 +338,7 @@ def test_odd_values_in_a_least_makespan_are_faults(key, value):
 
 @pytest.mark.parametrize("key", ["least_makespan", "intervals"])
 def test_keys_of_format_2_are_needed_in_it_and_unknown_to_format_1(key):
-    content = as_dict(BASE, "1")
+    content = certificate_as_dict(BASE, "1")
     with pytest.raises(InstanceError, match=key):
         certificate_of(Document(sealed({name: each for name, each in content.items() if name != key})), Path("without"))
     with pytest.raises(InstanceError, match=key):

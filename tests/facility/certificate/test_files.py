@@ -11,7 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
 from lpsched.facility.certificate.facility import Prices
-from lpsched.facility.certificate.files import as_dict, proof_of, read_proof, write_proof
+from lpsched.facility.certificate.files import proof_as_dict, proof_of, read_proof, write_proof
 from lpsched.io.documents import Document
 
 PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)
@@ -41,16 +41,16 @@ def test_a_file_of_the_first_format_is_about_the_limits_themselves(tmp_path):
     write_proof(replace(PROOF, granted=False), tmp_path / "old.json", "1.0")
     assert json.loads((tmp_path / "old.json").read_text())["format"] == "lpsched-proof/1"
     assert not read_proof(tmp_path / "old.json").granted
-    assert as_dict(PROOF, "1.0")["format"] == "lpsched-proof/2"
+    assert proof_as_dict(PROOF, "1.0")["format"] == "lpsched-proof/2"
 
 
 def test_without_outlets_there_are_none():
-    content = as_dict(PROOF, "1.0") | {"outlets_celsius": None}
+    content = proof_as_dict(PROOF, "1.0") | {"outlets_celsius": None}
     assert proof_of(Document(content), Path("p")).outlets_celsius is None
 
 
 def broken(change):
-    content = json.loads(json.dumps(as_dict(PROOF, "1.0")))
+    content = json.loads(json.dumps(proof_as_dict(PROOF, "1.0")))
     change(content)
     with pytest.raises(InstanceError) as caught:
         proof_of(Document(content), Path("p.json"))

@@ -12,7 +12,7 @@ from lpsched.io.documents import Document
 from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from lpsched.online.certificate.claim import DayCertificate, of_clusters
-from lpsched.online.certificate.files import as_dict, day_certificate_of, write_day_certificate
+from lpsched.online.certificate.files import certificate_as_dict, day_certificate_of, write_day_certificate
 
 MADE = DayCertificate(
     "two", "abc", Fraction(33, 4), (Fraction(0), Fraction(50)), FrozenDict({"cpu": (Fraction(0.1),)}), Fraction(0)
@@ -38,7 +38,7 @@ def test_a_certificate_of_clusters_is_read_again_exactly(tmp_path, objective):
 
 
 def changed(*path, value, sealed=True):
-    content = as_dict(MADE, "1.0")
+    content = certificate_as_dict(MADE, "1.0")
     inner = content
     for key in path[:-1]:
         inner = inner[key]
