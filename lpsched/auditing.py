@@ -75,9 +75,8 @@ def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]
 def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     """Check a certificate or a schedule."""
     from lpsched.bag.certificate.claim import FORMATS, check
-    from lpsched.bag.certificate.files import certificate_of
     from lpsched.bag.cost import has_price
-    from lpsched.bag.files import read_rows, schedule_of
+    from lpsched.bag.files import certificate_of, read_rows, schedule_of
     from lpsched.bag.verify import Examined, examine, gather
 
     name = str(path)
@@ -113,8 +112,7 @@ def _checked(
 def verdict_of_facility(facility: Facility, path: Path) -> Checked:
     """Check a proof or an allocation."""
     from lpsched.facility.certificate import boxes
-    from lpsched.facility.certificate.files import proof_of
-    from lpsched.facility.files import allocation_of
+    from lpsched.facility.files import allocation_of, proof_of
     from lpsched.facility.result import UNIT
     from lpsched.facility.verify import examine
 
@@ -135,7 +133,7 @@ def verdict_of_facility(facility: Facility, path: Path) -> Checked:
 def verdict_of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
     """Check a certificate or a schedule of tasks that arrive."""
     from lpsched.online.certificate import claim
-    from lpsched.online.certificate.files import day_certificate_of
+    from lpsched.online.files import day_certificate_of
     from lpsched.online.result.policy import facts_of
 
     name = str(path)

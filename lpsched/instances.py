@@ -31,28 +31,27 @@ if TYPE_CHECKING:
     from lpsched.online.certificate.claim import DayCertificate
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.result.fronts import DayFront
-    from lpsched.online.result.validation import ClustersValidation, DayValidation
+    from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation
     from lpsched.online.schedule import DaySchedule
 
 ANSWERS: Final = {  # formats of files made for an instance, and what makes an object of such a document
     "schedule": "bag.files:schedule_of",
     "allocation": "facility.files:allocation_of",
-    "certificate": "bag.certificate.files:certificate_of",
-    "proof": "facility.certificate.files:proof_of",
-    "day-certificate": "online.certificate.files:day_certificate_of",
-    "clusters-certificate": "online.certificate.files:day_certificate_of",
+    "certificate": "bag.files:certificate_of",
+    "proof": "facility.files:proof_of",
+    "day-certificate": "online.files:day_certificate_of",
+    "clusters-certificate": "online.files:day_certificate_of",
 }
 WRITERS: Final = {  # classes of such objects, what writes one, and whether it takes the instance and a version
     "Schedule": ("bag.files:write_schedule", True, True),
     "GangAllocation": ("facility.files:write_allocation", True, True),
     "CoreAllocation": ("facility.files:write_allocation", True, True),
-    "Certificate": ("bag.certificate.files:write_certificate", False, True),
-    "FacilityCertificate": ("facility.certificate.files:write_proof", False, True),
-    "DayCertificate": ("online.certificate.files:write_day_certificate", False, True),
-    "ClustersCertificate": ("online.certificate.files:write_day_certificate", False, True),
-    "DaySchedule": ("online.schedule_files:write_day_schedule", False, False),
-    "ClustersSchedule": ("online.schedule_files:write_clusters_schedule", False, False),
+    "Certificate": ("bag.files:write_certificate", False, True),
+    "FacilityCertificate": ("facility.files:write_proof", False, True),
+    "DayCertificate": ("online.files:write_day_certificate", False, True),
+    "ClustersCertificate": ("online.files:write_day_certificate", False, True),
+    "DaySchedule": ("online.files:write_day_schedule", False, False),
+    "ClustersSchedule": ("online.files:write_clusters_schedule", False, False),
 }
 
 

@@ -37,14 +37,14 @@ MAY_IMPORT = {
 # lpsched.heuristics and lpsched.simulation are public names of what is registered; the other two dispatch on the kind
 ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics", "simulation"}
 MODELS = {
-    "bag": {"model", "schedule", "terms", "arrays", "parts"},
+    "bag": {"model", "schedule", "arrays", "parts"},
     "facility": {"model", "parts", "rules"},
-    "online": {"day", "clusters", "parts", "tasks", "utility", "curves", "schedule"},
+    "online": {"day", "clusters", "parts", "utility", "curves", "schedule"},
 }
 RESULTS = {
     "bag": {"result", "breakdown", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
     "facility": {"result"},
-    "online": {f"result.{name}" for name in ("policy", "simulation", "fronts", "validation")},
+    "online": {f"result.{name}" for name in ("policy", "simulation", "comparisons")},
 }
 MODEL_USERS = {"generate": MODELS, "traces": MODELS, "measure": MODELS} | {
     "report": {part: MODELS[part] | RESULTS[part] for part in SLICES}
@@ -55,9 +55,9 @@ EXCEPTIONS = {  # a log of a schedule is written only if it is valid, with the t
 }
 CHECKERS = ("verify", "certificate")
 CHECKED_BY = {  # all that a verifier or a certificate checker may use of its slice
-    "bag": {"model", "parts", "schedule", "terms"},
+    "bag": {"model", "parts", "schedule"},
     "facility": {"model", "parts"},
-    "online": {"day", "clusters", "parts", "tasks", "utility", "schedule"},
+    "online": {"day", "clusters", "parts", "utility", "schedule"},
 }
 MODELS_OF_CHECKS = {"model.violation", "model.fixed_point", "model.fields", "model.table", "model.answers"}
 FILES = sorted(PACKAGE.rglob("*.py"))

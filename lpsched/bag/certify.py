@@ -13,11 +13,10 @@ from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.bounds import Multipliers, Number, Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, Line
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.problem import MAKESPAN, Problem, Proved, build_problem, prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scaling_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver, model_text

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.problem import build_problem, missing_data, prover_of, require_power, require_time
 from lpsched.bag.recovery.exchange import load_balanced
 from lpsched.bag.recovery.plans import ended
@@ -14,7 +14,6 @@ from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, ve
 from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
 from lpsched.bag.search.frontier import frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver

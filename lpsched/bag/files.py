@@ -1,6 +1,8 @@
-"""Files of bags and of their schedules.
+"""Files of bags, of their schedules and of their certificates.
 
-Readers raise an `InstanceError` if a file is not valid, writers an `OutputError` if it cannot be written.
+Readers raise an `InstanceError` if a file is not valid, writers an `OutputError` if it cannot be written. Certificates
+are JSON with a checksum against accidents. Every number that the proof needs is written as the exact decimal expansion
+of its double, so that every reader, in whatever language, gets the same number.
 """
 
 from __future__ import annotations
@@ -10,22 +12,38 @@ import io
 import shutil
 import sys
 import warnings
+from fractions import Fraction
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Final
 
 from pydantic import Field
 
-from lpsched.bag.model import FORMAT, Bag
+from lpsched.bag.certificate.claim import FORMAT as CERTIFICATE_FORMAT
+from lpsched.bag.certificate.claim import FORMATS, Certificate
+from lpsched.bag.certificate.patterns import Interval, LeastMakespan
+from lpsched.bag.model import FORMAT, Bag, Terms
 from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow, expand
 from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, quote
 from lpsched.io.content import load_arrow, one_issue, whole_file, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import TableForm, instance_of, table_files, usual_form, write_document, written_tables
 from lpsched.io.rows import SUFFIXES, read_pieces
-from lpsched.model.answers import Answer, answer_head, answer_text
+from lpsched.model.answers import (
+    Answer,
+    AnyName,
+    Double,
+    Exact,
+    ExactPrices,
+    Sealed,
+    answer_head,
+    answer_text,
+    checksum,
+)
+from lpsched.model.base import Part
 from lpsched.model.fields import SMALLEST, Amount, Several, column_numbers
-from lpsched.model.results import json_of
+from lpsched.model.kinds import format_of
+from lpsched.model.results import json_of, plain
 from lpsched.model.table import Axes
 
 if TYPE_CHECKING:
@@ -229,3 +247,83 @@ def _whole(value: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError
     return number
+
+
+class Claim(Part):
+    """What is claimed, and under which terms: numbers in place of those of the bag."""
+
+    objective: AnyName
+    unit: AnyName
+    bound: Exact
+    price: Double | None
+    power_cap_watts: Double | None
+    deadline_seconds: Double | None
+
+
+class Multipliers(Part):
+    """Prices of a second of each machine type, and of a joule above idle."""
+
+    machine_types: ExactPrices
+    cap: Exact
+
+
+class FirstCertificateFile(Sealed):
+    """A certificate of the first format: it has neither least makespan nor intervals."""
+
+    FORMAT: ClassVar[str] = FORMATS[0]
+
+    claim: Claim
+    multipliers: Multipliers
+
+
+class CertificateFile(FirstCertificateFile):
+    """A certificate."""
+
+    FORMAT: ClassVar[str] = CERTIFICATE_FORMAT
+
+    least_makespan: LeastMakespan | None
+    intervals: Annotated[tuple[Interval, ...], Several(needed="null, or a list")] | None
+
+
+def certificate_as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
+    """Return the content of the file."""
+    terms = json_of(certificate.terms, "price power_cap_watts deadline_seconds")
+    claim = json_of(certificate, "objective unit bound")
+    content = answer_head(CERTIFICATE_FORMAT, version, certificate.instance_name, certificate.instance_hash) | {
+        "claim": claim | {key: None if value is None else plain(Fraction(value)) for key, value in terms.items()},
+        "multipliers": {"machine_types": plain(certificate.machine_prices), "cap": plain(certificate.cap_price)},
+        **json_of(certificate, "least_makespan intervals"),
+    }
+    return content | {"checksum": checksum(content)}
+
+
+def write_certificate(certificate: Certificate, path: Path | str, version: str) -> None:
+    """Write a certificate."""
+    write_files({Path(path): answer_text(certificate_as_dict(certificate, version))})
+
+
+def read_certificate(path: Path | str) -> Certificate:
+    """Read a certificate."""
+    path = Path(path)
+    return certificate_of(read_document(path), path)
+
+
+def certificate_of(document: Document, path: Path) -> Certificate:
+    """Return the certificate in the file at `path`; whether it proves its claim is decided by the checker."""
+    model = FirstCertificateFile if format_of(document.value) == FORMATS[0] else CertificateFile
+    file = instance_of(model, document, path)
+    claim, paid = file.claim, file.multipliers
+    terms = Terms(None, claim.price, None, claim.power_cap_watts, claim.deadline_seconds)
+    terms.check()
+    return Certificate(
+        instance_name=file.instance.name,
+        instance_hash=file.instance.hash,
+        objective=claim.objective,
+        unit=claim.unit,
+        bound=claim.bound,
+        terms=terms,
+        machine_prices=paid.machine_types,
+        cap_price=paid.cap,
+        least_makespan=file.least_makespan if isinstance(file, CertificateFile) else None,
+        intervals=file.intervals if isinstance(file, CertificateFile) else None,
+    )

@@ -16,6 +16,7 @@ from lpsched.bag.breakdown import Breakdown, breakdown
 from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
+from lpsched.bag.model import Terms
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint, PriceStretch, Sensitivity
@@ -26,7 +27,6 @@ from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
 from lpsched.bag.solve import DEFAULT_GAP, WORTHWHILE, regime_of
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Measurement, Tables, examine
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver

@@ -12,9 +12,9 @@ from lpsched.bag.arrays import BagArrays, usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
 from lpsched.bag.cost import cost_model, has_price
+from lpsched.bag.model import Terms, check_ratio, checked
 from lpsched.bag.relaxation import Relaxation, least_makespan
 from lpsched.bag.search.frontier import best_rate, least_cost
-from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InfeasibleProgramError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.sweep import is_consistent

@@ -11,7 +11,7 @@ import numpy as np
 from lpsched.bag.breakdown import breakdown
 from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.problem import MAKESPAN, Objective, Problem, Proved, build_problem, prove
 from lpsched.bag.recovery import stages
@@ -22,7 +22,6 @@ from lpsched.bag.relaxation import Regime, Relaxation
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.search.frontier import best_rate
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import output_option, require_output
 from lpsched.cli.console import cancellable, console_of, exit_with_status
+from lpsched.cli.options import output_option, require_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +91,7 @@ def facility(
     lpsched facility instances/facility-tiny.yaml
     lpsched facility instances/facility-tiny.yaml --certificate proof.json
     """
-    from lpsched.facility.certificate.files import write_proof
-    from lpsched.facility.files import read_facility, write_allocation
+    from lpsched.facility.files import read_facility, write_allocation, write_proof
     from lpsched.facility.result import FacilityResult
     from lpsched.facility.solve import facility as solve_facility
     from lpsched.lp.solvers import solver_named

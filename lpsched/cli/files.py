@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import output_option, require_output
 from lpsched.cli.console import Console, cancellable, console_of, exit_with_status, header, print_json, write_and_print
-from lpsched.cli.options import ENDINGS, Kind, Output, TablesOption
+from lpsched.cli.options import ENDINGS, Kind, Output, TablesOption, output_option, require_output
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -224,8 +223,8 @@ def certify(
 
 
 def _certify_bag(console: Console, bag: Bag, output: Path, time_limit: float | None, given: dict[str, Any]) -> None:
-    from lpsched.bag.certificate.files import certificate_as_dict, write_certificate
     from lpsched.bag.certify import certify as certify_bag
+    from lpsched.bag.files import certificate_as_dict, write_certificate
     from lpsched.model.provenance import version_of_lpsched
     from lpsched.report.answers import certificate_line
 
@@ -241,7 +240,7 @@ def _certify_arriving(console: Console, instance: Day | Clusters, output: Path, 
     from lpsched.model.kinds import kind_of
     from lpsched.model.provenance import version_of_lpsched
     from lpsched.online.certificate.claim import WAITING, objective_of
-    from lpsched.online.certificate.files import certificate_as_dict, write_day_certificate
+    from lpsched.online.files import certificate_as_dict, write_day_certificate
     from lpsched.units import lower_text, upper_text
 
     with cancellable(console, None) as cancel:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import FIGURES, output_option, require_output
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
+from lpsched.cli.options import FIGURES, output_option, require_output
 from lpsched.cli.solve import write_page
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: FrontOptions, of_bag: 
     """Print the exact front of a bag, and schedulers compared with it."""
     from lpsched.bag.exact_front import front
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.pricing import comparison_tables, front_tables
+    from lpsched.report.solution import comparison_tables, front_tables
 
     result: FrontResult | FrontComparison
     with cancellable(console_of(context), None) as cancel:
@@ -130,9 +130,9 @@ def compare_day(context: typer.Context, day: Day, asked: FrontOptions, of_day: D
     from lpsched.io.content import write_files
     from lpsched.io.figure_files import write_figure
     from lpsched.online.compare.day_fronts import SEEDS, compare_day_fronts
-    from lpsched.online.result.fronts import evolved_or_first
+    from lpsched.online.result.comparisons import evolved_or_first
     from lpsched.report.figures.day_fronts import NamedFront, day_front_figure, peak_figure
-    from lpsched.report.html.days import day_front_page
+    from lpsched.report.html.comparisons import day_front_page
     from lpsched.report.online_answers import day_front_tables
 
     if not asked.schedulers:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import add_command, new_app
 from lpsched.cli.console import console_of, print_tables, write_and_print
+from lpsched.cli.options import add_command, new_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from lpsched.cli.commands import GLOBAL, add_command, new_app
 from lpsched.cli.console import Console, StoppedEarly, print_json, print_notice
 from lpsched.cli.facility import facility
 from lpsched.cli.files import certify, convert, expand, new, schema, show, verify
@@ -28,6 +27,7 @@ from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
+from lpsched.cli.options import GLOBAL, add_command, new_app
 from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import export, price, solve, whatif
 from lpsched.cli.study import study_app

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import output_option
 from lpsched.cli.console import Console, cancellable, console_of, exit_with_status, print_notice
-from lpsched.cli.options import ENDINGS
+from lpsched.cli.options import ENDINGS, output_option
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import FIGURES, output_option
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
-from lpsched.cli.options import Cost, Weight, reject
+from lpsched.cli.options import FIGURES, Cost, Weight, output_option, reject
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -163,7 +162,7 @@ class Outputs:
         from lpsched.io.figure_files import write_figure
         from lpsched.report.figures.simulation import simulation_figure
         from lpsched.report.figures.timeline import times_figure
-        from lpsched.report.html.days import simulation_page
+        from lpsched.report.html.comparisons import simulation_page
 
         if self.report is not None:
             write_files({self.report: simulation_page(instance, result).encode()})
@@ -183,8 +182,8 @@ class Outputs:
 
 def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path) -> None:
     """Write a schedule, or all tasks of a simulated trace."""
+    from lpsched.online.files import write_clusters_schedule, write_day_schedule
     from lpsched.online.schedule import DaySchedule
-    from lpsched.online.schedule_files import write_clusters_schedule, write_day_schedule
     from lpsched.traces.export import export_schedule
 
     if path.name.lower().endswith(TRACES):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lpsched.cli import options
-from lpsched.cli.commands import output_option
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
+from lpsched.cli.options import output_option
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -62,8 +62,7 @@ def solve(
     lpsched solve instances/tiny.yaml --deadline 1min -o plan.csv
     """
     from lpsched.bag.files import read_bag, write_schedule
-    from lpsched.bag.pricing.fewer import with_fewer
-    from lpsched.bag.pricing.one_more import with_one_more
+    from lpsched.bag.pricing.one_more import with_fewer, with_one_more
     from lpsched.bag.solve import solve as solve_bag
     from lpsched.lp.solvers import solver_named
     from lpsched.report.solution import result_tables
@@ -147,7 +146,7 @@ def whatif(
     from lpsched.bag.files import read_bag
     from lpsched.bag.pricing.what_if import what_if
     from lpsched.lp.solvers import solver_named
-    from lpsched.report.pricing import what_if_tables
+    from lpsched.report.solution import what_if_tables
 
     read = read_bag(bag)
     result = what_if(
@@ -182,8 +181,8 @@ def _changes(words: list[str], names: list[str]) -> dict[str, str]:
 
 def write_page(bag: Bag, terms: dict[str, Any], solver: str, report: Path, **found: Any) -> None:  # noqa: ANN401
     """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
+    from lpsched.bag.model import Terms
     from lpsched.bag.overview import overview
-    from lpsched.bag.terms import Terms
     from lpsched.io.content import write_files
     from lpsched.lp.solvers import solver_named
     from lpsched.report.html.bag import front_page, price_page, solve_page
@@ -274,7 +273,7 @@ def price(
     from lpsched.io.figure_files import write_figure
     from lpsched.lp.solvers import solver_named
     from lpsched.report.figures.prices import pricing_figure
-    from lpsched.report.pricing import price_tables
+    from lpsched.report.solution import price_tables
 
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
     searched: dict[str, Any] = {"effort": effort, "seed": seed, "solver": solver_named(solver)}

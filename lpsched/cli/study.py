@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.commands import add_command, new_app, output_option, require_output
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
-from lpsched.cli.options import ENDINGS, Figure, Report, words_of, write_figure_and_page
+from lpsched.cli.options import (
+    ENDINGS,
+    Figure,
+    Report,
+    add_command,
+    new_app,
+    output_option,
+    require_output,
+    words_of,
+    write_figure_and_page,
+)
 
 if TYPE_CHECKING:
     from lpsched.studies.executors import Executor
@@ -48,8 +57,8 @@ def study_run(
 
     use_one_thread()  # before NumPy is loaded by one of these
     from lpsched.report.studies import run_tables
-    from lpsched.studies.lines import lines_of
     from lpsched.studies.running import run_study
+    from lpsched.studies.study import lines_of
 
     if dask is not None and jobs is not None:
         raise typer.BadParameter("goes without --dask, whose workers decide", param_hint="--jobs")
@@ -121,8 +130,8 @@ def study_report(
     """
     from lpsched.io.content import write_files
     from lpsched.report.studies import csv_text, report_tables
-    from lpsched.studies.lines import lines_of
     from lpsched.studies.report import study_report as report_of
+    from lpsched.studies.study import lines_of
 
     lines = lines_of(file) if file.suffix.lower() in ENDINGS else file
     result = report_of(lines, by=words_of(by) or None, quantities=words_of(value) or None)
@@ -130,7 +139,7 @@ def study_report(
         write_files({output: csv_text(result).encode()})
     if figure is not None or report is not None:
         from lpsched.report.figures.comparisons import study_figure
-        from lpsched.report.html.validation import study_page
+        from lpsched.report.html.comparisons import study_page
 
         write_figure_and_page(figure, report, lambda: study_figure(result), lambda: study_page(result))
     console_of(context).answer(result.to_dict(), report_tables(result))

@@ -152,8 +152,8 @@ def _write_files(kind: str, instance: Any, result: Any, figure: Path | None, rep
     if figure is None and report is None:
         return
     from lpsched.report.figures.comparisons import validation_figure
+    from lpsched.report.html.comparisons import validation_page
     from lpsched.report.html.facility import methods_page
-    from lpsched.report.html.validation import validation_page
 
     def page() -> str:
         if kind == "facility":

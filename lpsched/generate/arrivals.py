@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.generate.options import AMPLITUDES
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Levels
 from lpsched.online.utility import ClassInterval, Urgency, UtilityLevels
 from lpsched.units import SECONDS_PER_HOUR
 

@@ -13,7 +13,7 @@ from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptio
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.curves import NodeCurves, Points
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Levels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from lpsched.generate.options import SOURCE, Affinity, EsscOptions, MachovecOpti
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import ArrivingTasks, Day
-from lpsched.online.parts import DayMachineType, DayTaskType
-from lpsched.online.tasks import MOST_TASKS
+from lpsched.online.parts import MOST_TASKS, DayMachineType, DayTaskType
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

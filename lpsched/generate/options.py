@@ -17,8 +17,7 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from lpsched.errors import InputIssue, InstanceError, nearest
 from lpsched.model.fields import MOST, describe, numbered, refusal
-from lpsched.online.parts import COMPLETED, PRORATED, Cluster, Period
-from lpsched.online.tasks import MOST_TASKS
+from lpsched.online.parts import COMPLETED, MOST_TASKS, PRORATED, Cluster, Period
 from lpsched.units import GIGA, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

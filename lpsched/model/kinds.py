@@ -93,7 +93,7 @@ _ALL: Final = (
         schedule="online.schedule:DaySchedule",
         examine="online.verify.day:examine",
         risk="online.risk:day_risk",
-        read_schedule="online.schedule_files:read_day_schedule",
+        read_schedule="online.files:read_day_schedule",
     ),
     Kind(
         name="clusters",
@@ -111,7 +111,7 @@ _ALL: Final = (
         verify="auditing:verdict_of_arrivals",
         schedule="online.schedule:ClustersSchedule",
         examine="online.verify.clusters:examine",
-        read_schedule="online.schedule_files:read_clusters_schedule",
+        read_schedule="online.files:read_clusters_schedule",
     ),
     Kind(name="study", phrase="a study", command="lpsched study run", model="studies.study:Study"),
     Kind(

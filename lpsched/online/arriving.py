@@ -21,8 +21,16 @@ from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
 from lpsched.model.problems import repeats
 from lpsched.online import utility
 from lpsched.online.arriving_rows import KEY_OF, unknown_names
-from lpsched.online.parts import WHOLE, DayTaskType, Period, period_has_an_end
-from lpsched.online.tasks import ArrivingTasks, DeclaredUtility, Levels, ParallelTasks
+from lpsched.online.parts import (
+    WHOLE,
+    ArrivingTasks,
+    DayTaskType,
+    DeclaredUtility,
+    Levels,
+    ParallelTasks,
+    Period,
+    period_has_an_end,
+)
 
 if TYPE_CHECKING:
     from lpsched.model.table import Column

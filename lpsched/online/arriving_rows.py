@@ -18,19 +18,18 @@ from lpsched.model.fields import describe
 from lpsched.model.kinds import name_of
 from lpsched.model.problems import MOST_ADVISED, too_many
 from lpsched.model.table import in_a_file, table_file
-from lpsched.online import tasks
+from lpsched.online import parts
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
 
-    from lpsched.online.parts import DayTaskType
-    from lpsched.online.tasks import DeclaredUtility, NumberColumn
+    from lpsched.online.parts import DayTaskType, DeclaredUtility, NumberColumn
 
 
 # Rows come in chunks, each a list of values for every column, so that a long file need not be in memory as a whole.
 # Valid chunks are checked column by column, at the speed of a map; only a chunk with a problem is checked row by row.
 KEY_OF: Final = dict(
-    zip(tasks.UTILITY_COLUMNS, ("priorities", "urgencies", "utility_classes", "utility_functions"), strict=True)
+    zip(parts.UTILITY_COLUMNS, ("priorities", "urgencies", "utility_classes", "utility_functions"), strict=True)
 )
 CHUNK_ROWS: Final = 10_000  # rows inside a file that are looked at together
 ALL_OR_NONE: Final = "a number for every task, or for none"
@@ -57,7 +56,7 @@ class TaskRows:
         self._declared: dict[DeclaredUtility, int] = {}
         self._declared_numbers: dict[tuple[Any, ...], int] = {}  # of every valid set of names seen so far
         self._packed: dict[str, array[Any]] = {column.key: array(column.code) for column in numbers}
-        self._packed |= {tasks.TYPE: array("q"), "utility": array("q")}
+        self._packed |= {parts.TYPE: array("q"), "utility": array("q")}
         self._given: dict[str, bool] = {}  # whether tasks have a number of a column that all have, or none
         self._chunks: list[tuple[int, Sequence[int]]] = []  # of a file: first row, and lines
         self._file: str | None = None
@@ -69,30 +68,30 @@ class TaskRows:
     def columns(self) -> tuple[str, ...]:
         """The columns that a file may have."""
         first, *more = (column.key for column in self.numbers)
-        return (first, tasks.TYPE, *more, *tasks.UTILITY_COLUMNS)
+        return (first, parts.TYPE, *more, *parts.UTILITY_COLUMNS)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that it must have."""
         first, *more = (column.key for column in self.numbers if column.needed)
-        return (first, tasks.TYPE, *more)
+        return (first, parts.TYPE, *more)
 
     @property
     def is_full(self) -> bool:
         """Whether there is no sense in reading on."""
-        return len(self.issues) >= MOST_ISSUES or self._rows > tasks.MOST_TASKS
+        return len(self.issues) >= MOST_ISSUES or self._rows > parts.MOST_TASKS
 
     def take(self, chunk: Chunk, *, lines: Sequence[int] | None = None, file: str | None = None) -> None:
         """Add rows; `lines` are theirs in `file`, for the places of problems."""
         self._file = file
-        count = len(chunk[tasks.TYPE])
-        if self._rows + count > tasks.MOST_TASKS:
-            self.issues.append(too_many(("tasks",), self._rows + count, tasks.MOST_TASKS))
+        count = len(chunk[parts.TYPE])
+        if self._rows + count > parts.MOST_TASKS:
+            self.issues.append(too_many(("tasks",), self._rows + count, parts.MOST_TASKS))
             self._rows += count
             return
         chunk = self._completed(chunk)
         found = {column.key: self._numbers(column, chunk[column.key]) for column in self.numbers}
-        found |= {tasks.TYPE: self._type_numbers(chunk), "utility": self._utility_numbers(chunk)}
+        found |= {parts.TYPE: self._type_numbers(chunk), "utility": self._utility_numbers(chunk)}
         valid = {key: column for key, column in found.items() if column is not None}
         pairs = [(each.at_least, each.key) for each in self.numbers if each.at_least is not None]
         if len(valid) < len(found) or not all(all(map(le, valid[low], valid[high])) for low, high in pairs):
@@ -125,7 +124,7 @@ class TaskRows:
 
     def _look_at_rows(self, chunk: Chunk, lines: Sequence[int] | None, file: str | None) -> None:
         """Note what is wrong with a chunk, row by row."""
-        for n in range(len(chunk[tasks.TYPE])):
+        for n in range(len(chunk[parts.TYPE])):
             row = {key: values[n] for key, values in chunk.items()}
             for key, found, needed, do in self._row_issues(row):
                 place: Place = ("tasks", self._rows + n, key) if key else ("tasks", self._rows + n)
@@ -165,11 +164,11 @@ class TaskRows:
             if following < one:
                 self._falls += 1
                 if self._first_fall is None:
-                    issue = tasks.falling_arrival(self._rows + n, one, following)
+                    issue = parts.falling_arrival(self._rows + n, one, following)
                     self._first_fall = replace(issue, line=lines[n] if lines is not None else None, file=file)
 
     def _type_numbers(self, chunk: Chunk) -> array[int] | None:
-        names = chunk[tasks.TYPE]
+        names = chunk[parts.TYPE]
         if not _are_names(names):
             return None
         if self._number_of is None:
@@ -180,7 +179,7 @@ class TaskRows:
             return None
 
     def _utility_numbers(self, chunk: Chunk) -> array[int] | None:
-        columns = [chunk[key] for key in tasks.UTILITY_COLUMNS]
+        columns = [chunk[key] for key in parts.UTILITY_COLUMNS]
         if not self.worth:
             return array("q") if all(set(column) <= {None} for column in columns) else None
         if not all(_are_names(column, or_none=True) for column in columns):
@@ -189,9 +188,9 @@ class TaskRows:
         for names in dict.fromkeys(rows):
             if names in self._declared_numbers:
                 continue
-            if any(self._reported_issues(dict(zip(tasks.UTILITY_COLUMNS, names, strict=True)))):
+            if any(self._reported_issues(dict(zip(parts.UTILITY_COLUMNS, names, strict=True)))):
                 return None
-            told: DeclaredUtility = tasks.Levels(*names[:3]) if names[3] is None else names[3]
+            told: DeclaredUtility = parts.Levels(*names[:3]) if names[3] is None else names[3]
             self._declared_numbers[names] = self._declared.setdefault(told, len(self._declared))
         return array("q", map(self._declared_numbers.__getitem__, rows))
 
@@ -202,14 +201,14 @@ class TaskRows:
             except PydanticCustomError as refused:
                 why = refused.context or {}
                 yield column.key, why["got"], why["expected"], why["hint"]
-        name = row[tasks.TYPE]
+        name = row[parts.TYPE]
         if not isinstance(name, str):
             found = "nothing" if name is None else describe(name)
-            yield tasks.TYPE, found, "the name of a task type", "put it in quotes" if name else "add it"
+            yield parts.TYPE, found, "the name of a task type", "put it in quotes" if name else "add it"
         elif self._number_of is not None and name not in self._number_of:
             advice = nearest(name, self._number_of) if len(self.issues) < MOST_ADVISED else ""
-            yield tasks.TYPE, quote(name), "a task type of the file's list", advice or "correct or add it"
-        yield from self._reported_issues({key: row[key] for key in tasks.UTILITY_COLUMNS})
+            yield parts.TYPE, quote(name), "a task type of the file's list", advice or "correct or add it"
+        yield from self._reported_issues({key: row[key] for key in parts.UTILITY_COLUMNS})
 
     def _number_issues(self, column: NumberColumn, row: Mapping[str, Any]) -> Iterator[Why]:
         value, given = row[column.key], self._given.get(column.key)
@@ -228,7 +227,7 @@ class TaskRows:
             yield column.key, found, f"at least the {column.at_least}", "raise it, or leave it out"
 
     def _reported_issues(self, names: Mapping[str, Any]) -> Iterator[Why]:
-        given = [key for key in tasks.UTILITY_COLUMNS if names[key] is not None]
+        given = [key for key in parts.UTILITY_COLUMNS if names[key] is not None]
         if not self.worth:
             for key in given:
                 needed = "no utility: tasks are judged by their waiting"
@@ -243,11 +242,11 @@ class TaskRows:
             yield "", "no utility", needed, "declare its utility"
         elif "utility" in given and by_levels:
             yield "utility", f"a utility besides a {by_levels[0]}", "the one or the other", "drop one"
-        elif by_levels and len(by_levels) < len(tasks.UTILITY_COLUMNS) - 1:
-            missing = next(key for key in tasks.UTILITY_COLUMNS if names[key] is None)
+        elif by_levels and len(by_levels) < len(parts.UTILITY_COLUMNS) - 1:
+            missing = next(key for key in parts.UTILITY_COLUMNS if names[key] is None)
             yield missing, "nothing", "priority, urgency and utility_class together", "add it"
         elif all(isinstance(names[key], str) for key in given):
-            told = names["utility"] if "utility" in given else tasks.Levels(*(names[key] for key in by_levels))
+            told = names["utility"] if "utility" in given else parts.Levels(*(names[key] for key in by_levels))
             for key, found, advice in unknown_names(told, self._known):
                 yield key, found, f"a name of {KEY_OF[key]}", advice
 
@@ -259,7 +258,7 @@ def _are_names(values: list[Any], *, or_none: bool = False) -> bool:
 
 def unknown_names(told: DeclaredUtility, known: Known) -> Iterator[tuple[str, str, str]]:
     """Return which of a task's names are unknown: column, what was found, advice."""
-    given = told._asdict() if isinstance(told, tasks.Levels) else {"utility": told}
+    given = told._asdict() if isinstance(told, parts.Levels) else {"utility": told}
     for key, name in given.items():
         names = known[key]
         if names is not None and name not in names:
@@ -270,7 +269,7 @@ def unknown_names(told: DeclaredUtility, known: Known) -> Iterator[tuple[str, st
 class Rows(FieldReader):
     """Metadata of tasks that arrive: a list inside the file, or ``{file: NAME}``."""
 
-    kind: type[tasks.ArrivingTasks | tasks.ParallelTasks]  # what is made of them
+    kind: type[parts.ArrivingTasks | parts.ParallelTasks]  # what is made of them
     judged_by: str | None = None  # the key that says how tasks without a utility are judged, if there is one
     sized_by: str | None = None  # the list whose sizes rules need: where it has problems, no rule sees the tasks
 
@@ -322,16 +321,16 @@ class Rows(FieldReader):
         }
         row: dict[str, Any] = {
             "type": "object",
-            "required": [tasks.TYPE, *(each.key for each in self.kind.NUMBERS if each.needed)],
+            "required": [parts.TYPE, *(each.key for each in self.kind.NUMBERS if each.needed)],
             "additionalProperties": False,
-            "properties": {tasks.TYPE: name}
+            "properties": {parts.TYPE: name}
             | numbers
-            | {key: {"anyOf": [name, null]} for key in tasks.UTILITY_COLUMNS},
+            | {key: {"anyOf": [name, null]} for key in parts.UTILITY_COLUMNS},
         }
         if self.judged_by is None:
             row["anyOf"] = [
-                {"required": list(tasks.UTILITY_COLUMNS[:-1])},
-                {"required": list(tasks.UTILITY_COLUMNS[-1:])},
+                {"required": list(parts.UTILITY_COLUMNS[:-1])},
+                {"required": list(parts.UTILITY_COLUMNS[-1:])},
             ]
         return {
             "anyOf": [

@@ -2,7 +2,7 @@
 
     clusters c    identical nodes, each with some cores, running one task at a time; idle ones take no energy
     columns       cluster and P-state, in the order of the clusters
-    N tasks n     arrival in seconds (never falling), task type i, cores, work, utility (`tasks.py`)
+    N tasks n     arrival in seconds (never falling), task type i, cores, work, utility (`parts.py`)
     q             nodes of a task in a cluster: ceil(cores / cores per node); more than there are: cannot run
     seconds       work times the curve of its type and column at q nodes (`NodeCurves`)
     watts         of all q nodes together, likewise a curve; not known where the file has none
@@ -32,8 +32,7 @@ from lpsched.model.table import labels_differ
 from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.curves import Curves, NodeCurves, written_curves
-from lpsched.online.parts import WHOLE, Cluster, DayTaskType, Period
-from lpsched.online.tasks import ParallelTasks
+from lpsched.online.parts import WHOLE, Cluster, DayTaskType, ParallelTasks, Period
 from lpsched.online.utility import WaitingCost, waiting_has_what_its_measure_needs
 
 if TYPE_CHECKING:

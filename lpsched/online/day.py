@@ -25,8 +25,7 @@ from lpsched.model.fields import MOST, check_seconds, check_watts
 from lpsched.model.table import Axes, Cells, Table, labels_differ, rows_of
 from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
-from lpsched.online.parts import DayMachineType, DayTaskType
-from lpsched.online.tasks import ArrivingTasks, Levels
+from lpsched.online.parts import ArrivingTasks, DayMachineType, DayTaskType, Levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

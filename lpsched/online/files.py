@@ -1,26 +1,56 @@
-"""Files of days and of clusters: a document, and its tasks in a sidecar file."""
+"""Files of days and of clusters, of their schedules and of their certificates.
+
+An instance is a document, and its tasks are in a sidecar file. A certificate is JSON with exact decimals and a
+checksum against accidents. A schedule is a `.csv` or `.parquet` file with a header: one row per task that runs; a task
+without a row is dropped. Columns, in any order:
+
+task             its number, from 0, in the order of the instance's tasks
+machine_type     of a day, with machine: numbered from 1 within its type
+cluster          of clusters, with nodes: numbered from 1, as ranges with both ends: `1-4;9` are five nodes; commas do
+                 as well as semicolons, and the order of ranges does not matter
+start_seconds    when it starts
+p_state          where a machine type or a cluster has P-states
+"""
 
 from __future__ import annotations
 
+import csv
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from lpsched.io import instance_files
-from lpsched.io.content import csv_bytes, load_arrow
+from lpsched.io.content import csv_bytes, load_arrow, write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Contents, TableForm, instance_of
+from lpsched.io.rows import PlacedTable, read_placed, write_placed
+from lpsched.model.answers import Exact, Exacts, Sealed, answer_head, answer_text, checksum
+from lpsched.model.base import Part
+from lpsched.model.fields import FrozenDict, OneOf, Several
 from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
+from lpsched.model.results import plain
 from lpsched.model.table import Axes
+from lpsched.online.certificate.claim import (
+    CLUSTERS_FORMAT,
+    FORMAT,
+    OBJECTIVE,
+    WAITING,
+    ClustersCertificate,
+    DayCertificate,
+    of_clusters,
+)
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import written_curves
 from lpsched.online.day import Day
-from lpsched.online.tasks import ParallelTasks
+from lpsched.online.parts import ParallelTasks
+from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask, written_nodes
 from lpsched.online.utility import written_function
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from lpsched.io.documents import Document
     from lpsched.online.arriving import ArrivingInstance
 
 
@@ -133,3 +163,186 @@ def read_arriving(path: Path | str) -> Day | Clusters:
     document = read_document(path)
     is_clusters = format_of(document.value) == Clusters.FORMAT
     return instance_of(Clusters, document, path) if is_clusters else instance_of(Day, document, path)
+
+
+def read_day_schedule(day: Day, path: Path | str) -> DaySchedule:
+    """Read a schedule; whether it fits the day is for the verifier to say.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table, or has more rows than the day has tasks.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    return DaySchedule(read_placed(DAY_TABLE, Path(path), day.tasks, "the day"))
+
+
+def write_day_schedule(schedule: DaySchedule, path: Path | str) -> None:
+    """Write a schedule, by task.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
+    """
+    by_task = sorted(schedule.placed, key=lambda placed: placed.task)
+    rows = [(each.task, each.machine_type, each.machine, each.p_state, each.start_seconds) for each in by_task]
+    write_placed(DAY_TABLE, rows, Path(path))
+
+
+DAY_TABLE: Final = PlacedTable(
+    {"task": "int64", "machine_type": "string", "machine": "int64", "p_state": "string", "start_seconds": "float64"},
+    ("p_state",),
+    PlacedTask,
+)
+
+
+LONGEST_CELL: Final = 1 << 28  # characters; a task may take a million nodes that are no neighbours
+
+
+def read_clusters_schedule(clusters: Clusters, path: Path | str) -> ClustersSchedule:
+    """Read a schedule; whether it fits the clusters is for the verifier to say.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table, or has more rows than the clusters have tasks.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    with _long_cells():
+        return ClustersSchedule(read_placed(CLUSTER_TABLE, Path(path), clusters.tasks, "the clusters"))
+
+
+def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> None:
+    """Write a schedule, by task.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
+    """
+    by_task = sorted(schedule.placed, key=lambda placed: placed.task)
+    rows = [(each.task, each.cluster, each.p_state, each.start_seconds, written_nodes(each.nodes)) for each in by_task]
+    write_placed(CLUSTER_TABLE, rows, Path(path))
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let cells of a .csv be as long as we write them; Python's limit is one for all readers."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+CLUSTER_TABLE: Final = PlacedTable(
+    {"task": "int64", "cluster": "string", "p_state": "string", "start_seconds": "float64", "nodes": "string"},
+    ("p_state",),
+    PlacedOnNodes,
+)
+
+
+class DayClaim(Part):
+    """What is claimed of a day."""
+
+    objective: Annotated[str, OneOf((OBJECTIVE,), "certify again")]
+    bound: Exact
+
+
+class ClustersClaim(DayClaim):
+    """What is claimed of clusters."""
+
+    objective: Annotated[str, OneOf((OBJECTIVE, WAITING), "certify again")]
+
+
+class DayMultipliers(Part):
+    """Prices of a second of a machine in each slot, and of a joule."""
+
+    edges_seconds: Exacts
+    machine_types: Annotated[FrozenDict[str, Exacts], Several(needed="a mapping from machine types")]
+    joule: Exact
+
+
+class ClustersMultipliers(Part):
+    """Prices of a second of a node in each slot, and of a joule."""
+
+    edges_seconds: Exacts
+    clusters: Annotated[FrozenDict[str, Exacts], Several(needed="a mapping from clusters")]
+    joule: Exact
+
+
+class DayCertificateFile(Sealed):
+    """A certificate of a day."""
+
+    FORMAT: ClassVar[str] = FORMAT
+
+    claim: DayClaim
+    multipliers: DayMultipliers
+
+
+class ClustersCertificateFile(Sealed):
+    """A certificate of clusters."""
+
+    FORMAT: ClassVar[str] = CLUSTERS_FORMAT
+
+    claim: ClustersClaim
+    multipliers: ClustersMultipliers
+
+
+def certificate_as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
+    """Return what the file says."""
+    of_nodes = isinstance(certificate, ClustersCertificate)
+    objective = certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
+    written = CLUSTERS_FORMAT if of_nodes else FORMAT
+    content = answer_head(written, version, certificate.instance_name, certificate.instance_hash) | {
+        "claim": {"objective": objective, "bound": plain(certificate.bound)},
+        "multipliers": {
+            "edges_seconds": plain(certificate.edges),
+            "clusters" if of_nodes else "machine_types": plain(certificate.machine_prices),
+            "joule": plain(certificate.per_joule),
+        },
+    }
+    return content | {"checksum": checksum(content)}
+
+
+def write_day_certificate(certificate: DayCertificate, path: Path | str, version: str) -> None:
+    """Write a certificate.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    write_files({Path(path): answer_text(certificate_as_dict(certificate, version))})
+
+
+def day_certificate_of(document: Document, path: Path) -> DayCertificate:
+    """Make a certificate of what the file at `path` says; whether it proves its claim is for the checker to say.
+
+    Raises
+    ------
+    InstanceError
+        If it is not one, or was changed since it was written.
+    """
+    of_nodes = format_of(document.value) == CLUSTERS_FORMAT
+    model: type[DayCertificateFile | ClustersCertificateFile] = (
+        ClustersCertificateFile if of_nodes else DayCertificateFile
+    )
+    file = instance_of(model, document, path)
+    claim, paid = file.claim, file.multipliers
+    certificate = DayCertificate(
+        instance_name=file.instance.name,
+        instance_hash=file.instance.hash,
+        bound=claim.bound,
+        edges=paid.edges_seconds,
+        machine_prices=paid.clusters if isinstance(paid, ClustersMultipliers) else paid.machine_types,
+        per_joule=paid.joule,
+    )
+    return of_clusters(certificate, claim.objective) if of_nodes else certificate

@@ -1,16 +1,368 @@
-"""Parts of days and clusters: the period that counts, machine types, and clusters."""
+"""Parts of days and clusters: columns of arriving tasks, the period that counts, machine types and clusters."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from array import array
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import le, ne
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
+
+from pydantic_core import PydanticCustomError
 
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.base import Part
-from lpsched.model.fields import SMALLEST, Amount, Count, Name, OneOf, PStates, WithPStates
+from lpsched.model.fields import (
+    LARGEST,
+    MOST,
+    SMALLEST,
+    Amount,
+    Count,
+    Name,
+    OneOf,
+    PStates,
+    WithPStates,
+    check_count,
+    describe,
+    refusal,
+)
+from lpsched.model.problems import too_many
+from lpsched.model.results import brief
+from lpsched.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+MOST_TASKS: Final = 10_000_000
+MOST_JOB: Final = 2**63 - 1
+TYPE: Final = "task_type"
+UTILITY_COLUMNS: Final = ("priority", "urgency", "utility_class", "utility")  # the columns that declare a utility
+
+
+def check_job(value: object) -> int:
+    """Return a whole number of 64 bits."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not -MOST_JOB <= value <= MOST_JOB:  # type: ignore[operator]
+        raise refusal(describe(value), "a whole number of 64 bits", "correct it, or drop the column")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """One column: the check of a single number, and the quick one of many that says the same.
+
+    Every task has a number of a column that is `needed`. An `empty` cell of another stands for a number, or
+    for what is in the column of that name; without that, all tasks have a number or none has.
+    """
+
+    key: str
+    check: Callable[[object], float]
+    code: Literal["d", "q"]  # doubles, or 64-bit numbers
+    least: float  # 0 stands for itself, and for what is not below SMALLEST
+    most: float
+    needed: str = ""  # words for what must be there
+    empty: float | str | None = None
+    at_least: str | None = None  # the column whose number it is not below
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a single number."""
+        return {"type": "number" if self.code == "d" else "integer", "minimum": self.least, "maximum": self.most}
+
+    def are_valid(self, values: Sequence[float]) -> bool:
+        """Return quickly whether all numbers are valid; whole ones may be written as 4.0."""
+        if self.code == "d":
+            is_valid = not any(map(ne, values, values))  # no NaN
+        else:
+            is_valid = set(map(type, values)) <= {int} or all(
+                isinstance(each, int) or each.is_integer() for each in values
+            )
+        if not is_valid:
+            return False
+        some, least = (values, self.least) if self.least else (list(filter(None, values)), SMALLEST)
+        return not some or least <= min(some) <= max(some) <= self.most
+
+    def packed(self, values: list[Any]) -> array[Any] | None:
+        """Pack the numbers; `None` if any is not valid."""
+        kinds = set(map(type, values))
+        if kinds <= {int, float}:
+            if not self.are_valid(values):
+                return None
+            if self.code == "q":
+                return array("q", values if kinds <= {int} else map(int, values))
+            return array("d", (x + 0.0 for x in values))  # turns -0.0 into 0.0, for equal hashes
+        try:
+            return array(self.code, map(self.check, values))  # numbers of NumPy, perhaps
+        except PydanticCustomError:
+            return None
+
+    def problems(self, values: Sequence[float]) -> Iterator[InputIssue]:
+        """Return a problem for each number that is not valid."""
+        for n, each in enumerate(() if self.are_valid(values) else values):
+            try:
+                self.check(each)
+            except PydanticCustomError as refused:
+                yield InputIssue(("tasks", n, self.key), **(refused.context or {}))
+
+
+_WORK: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
+ARRIVAL: Final = NumberColumn("arrival_seconds", Amount("seconds"), "d", 0, LARGEST, "seconds")
+CORES: Final = NumberColumn("cores", check_count, "q", 1, MOST, "a whole number from 1 to 10^15")
+WORK: Final = NumberColumn("work", _WORK, "d", SMALLEST, LARGEST, empty=1.0)
+REQUESTED: Final = NumberColumn("requested_work", _WORK, "d", SMALLEST, LARGEST, empty=WORK.key, at_least=WORK.key)
+JOB: Final = NumberColumn("job", check_job, "q", -MOST_JOB, MOST_JOB)
+
+
+# The utility of a task is declared by three levels, or by the name of a utility function of the file. Few of these
+# differ among many tasks, so each task has a number of one of them.
+class Levels(NamedTuple):
+    """A utility declared by levels: how much, how urgent, and how it falls."""
+
+    priority: str
+    urgency: str
+    utility_class: str
+
+
+DeclaredUtility: TypeAlias = Levels | str
+
+_IN_COMMON: Final = {ARRIVAL.key: "arrivals", TYPE: "types", "utility": "utilities"}
+
+
+class ArrivingColumns:
+    """Columns of doubles and 64-bit numbers, one of each per task, by arrival."""
+
+    __slots__ = ()
+    NUMBERS: ClassVar[tuple[NumberColumn, ...]]
+    _HELD: ClassVar[dict[str, str]]  # the field that holds each column of a file
+    _MAY_LACK: ClassVar[tuple[str, ...]] = ()  # fields that may hold nothing
+    _NEEDED: ClassVar[str]
+    if TYPE_CHECKING:
+        arrivals: bytes
+        types: bytes
+        utilities: bytes
+        told: tuple[DeclaredUtility, ...]
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[DeclaredUtility, ...]) -> Self:
+        """Return the tasks that columns of a file make, packed and checked."""
+        held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field != "jobs"}
+        return cls(told=told, **held)  # type: ignore[call-arg]
+
+    @property
+    def count(self) -> int:
+        """How many tasks there are."""
+        return len(self.arrival_seconds)
+
+    def headline(self) -> str:
+        """Return the number of tasks."""
+        return counted(self.count, "task")
+
+    @property
+    def arrival_seconds(self) -> memoryview[float]:
+        """When each arrives."""
+        return memoryview(self.arrivals).cast("d")
+
+    @property
+    def type_numbers(self) -> memoryview[int]:
+        """The type of each."""
+        return memoryview(self.types).cast("q")
+
+    @property
+    def utility_numbers(self) -> memoryview[int]:
+        """The number of the declared utility of each."""
+        return memoryview(self.utilities).cast("q")
+
+    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
+        columns: dict[str, list[Any]] = {ARRIVAL.key: self.arrival_seconds.tolist()}
+        types = {TYPE: [task_types[i] for i in self.type_numbers]}
+        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
+        told = {
+            key: [cells[u][place] for u in self.utility_numbers]
+            for place, key in enumerate(UTILITY_COLUMNS)
+            if any(each[place] is not None for each in cells)
+        }
+        return columns | types | self._more_columns() | told
+
+    def _more_columns(self) -> dict[str, list[Any]]:
+        return {}
+
+    def problems(self, task_types: int | None) -> Iterator[InputIssue]:
+        """Return what is wrong with the columns, quickly where nothing is; `task_types`: how many, if it is known."""
+        held = {field: getattr(self, field) for field in self._HELD.values()}
+        lengths = {len(each) for field, each in held.items() if each or field not in self._MAY_LACK}
+        if len(lengths) > 1 or any(each % 8 for each in lengths):
+            yield InputIssue(
+                ("tasks",), "columns of different lengths", f"{self._NEEDED} of each task", "complete them"
+            )
+            return
+        if self.count > MOST_TASKS:
+            yield too_many(("tasks",), self.count, MOST_TASKS)
+            return
+        arrivals = self.arrival_seconds.tolist()
+        invalid = list(ARRIVAL.problems(arrivals))
+        yield from invalid
+        if not invalid and not all(map(le, arrivals, islice(arrivals, 1, None))):
+            first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
+            yield falling_arrival(first, arrivals[first - 1], arrivals[first])
+        numbers, told = self.utility_numbers.tolist(), self.told
+        if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
+            needed = "each declared utility once, by first use"
+            do = f"use {type(self).__name__}.of"
+            yield InputIssue(("tasks",), "numbers of utilities in another order", needed, do)
+        types = self.type_numbers.tolist()
+        if task_types is not None and types and not 0 <= min(types) <= max(types) < task_types:
+            for n, i in enumerate(types):
+                if not 0 <= i < task_types:
+                    needed = f"a number from 0 to {task_types - 1}, of a task type"
+                    yield InputIssue(("tasks", n, TYPE), str(i), needed, "correct it")
+        yield from self._more_problems()
+
+    def _more_problems(self) -> Iterator[InputIssue]:
+        yield from ()
+
+
+def falling_arrival(task: int, before: float, arrival: float) -> InputIssue:
+    """Return the problem of a task that comes after a later one."""
+    place, found = ("tasks", task, ARRIVAL.key), f"{arrival!r} s after {before!r} s"
+    return InputIssue(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")
+
+
+def _doubles(values: Iterable[float]) -> bytes:
+    """Pack numbers; turns -0.0 into 0.0, for equal hashes."""
+    return array("d", (each + 0.0 for each in values)).tobytes()
+
+
+def _numbered(utilities: Iterable[DeclaredUtility]) -> tuple[bytes, tuple[DeclaredUtility, ...]]:
+    """Return the number of each utility, packed, and what the numbers stand for, in the order of first use."""
+    number: dict[DeclaredUtility, int] = {}
+    numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
+    return numbers.tobytes(), tuple(number)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivingTasks(ArrivingColumns):
+    """The tasks of a day, packed: columns of one number per task, by arrival.
+
+    >>> tasks = ArrivingTasks.of([0.0, 2.5, 2.5], [0, 0, 1], ["film", Levels("high", "low", "A"), "film"])
+    >>> tasks.count, tasks.told, tasks.utility_numbers.tolist()
+    (3, ('film', Levels(priority='high', urgency='low', utility_class='A')), [0, 1, 0])
+    """
+
+    NUMBERS: ClassVar = (ARRIVAL,)
+    _HELD: ClassVar = _IN_COMMON
+    _NEEDED: ClassVar = "arrival, type and utility"
+    __repr__ = brief
+
+    arrivals: bytes = field(repr=False)  # doubles: seconds, never falling
+    types: bytes = field(repr=False)  # 64-bit numbers of task types
+    utilities: bytes = field(repr=False)  # 64-bit numbers of declared utilities
+    told: tuple[DeclaredUtility, ...]  # in the order of first use
+
+    @classmethod
+    def of(cls, arrivals: Iterable[float], types: Iterable[int], utilities: Iterable[DeclaredUtility]) -> ArrivingTasks:
+        """Pack columns of equal length; a day that holds them checks them."""
+        return cls(_doubles(arrivals), array("q", types).tobytes(), *_numbered(utilities))
+
+
+# Columns of parallel tasks:
+#     cores       in a cluster with c cores per node a task takes ceil(cores / c) nodes
+#     work        how many times the seconds of its type's table it runs; in traces, whose tables say 1 second, its
+#                 seconds
+#     requested   the work that was requested, at least `work`: schedulers plan with it
+#     job         the number that a task has elsewhere, for instance in the trace it is from
+@dataclass(frozen=True, slots=True)
+class ParallelTasks(ArrivingColumns):
+    """Columns of one number per task, by arrival; doubles and 64-bit numbers.
+
+    >>> tasks = ParallelTasks.of([0.0, 2.5], [0, 0], [64, 1], utilities=["film", "film"])
+    >>> tasks.count, tasks.work_factors.tolist(), tasks.told
+    (2, [1.0, 1.0], ('film',))
+    """
+
+    NUMBERS: ClassVar = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
+    _HELD: ClassVar = _IN_COMMON | {CORES.key: "cores", WORK.key: "work", REQUESTED.key: "requested", JOB.key: "jobs"}
+    _MAY_LACK: ClassVar = ("utilities", "jobs")
+    _NEEDED: ClassVar = "arrival, type, cores, work and request"
+    __repr__ = brief
+
+    arrivals: bytes = field(repr=False)  # seconds, never falling
+    types: bytes = field(repr=False)
+    cores: bytes = field(repr=False)
+    work: bytes = field(repr=False)
+    requested: bytes = field(repr=False)
+    utilities: bytes = field(repr=False)  # numbers of declared utilities; nothing if waiting has a cost
+    told: tuple[DeclaredUtility, ...]  # in the order of first use
+    jobs: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(  # noqa: PLR0913 - one for each column
+        cls,
+        arrivals: Iterable[float],
+        types: Iterable[int],
+        cores: Sequence[int],
+        *,
+        work: Sequence[float] | None = None,
+        requested: Sequence[float] | None = None,
+        utilities: Iterable[DeclaredUtility] = (),
+        jobs: Iterable[int] | None = None,
+    ) -> ParallelTasks:
+        """Pack columns of equal length; the clusters that hold them check them."""
+        numbers, told = _numbered(utilities)
+        work = work if work is not None else [1.0] * len(cores)
+        return cls(
+            arrivals=_doubles(arrivals),
+            types=array("q", types).tobytes(),
+            cores=array("q", cores).tobytes(),
+            work=_doubles(work),
+            requested=_doubles(requested if requested is not None else work),
+            utilities=numbers,
+            told=told,
+            jobs=None if jobs is None else array("q", jobs).tobytes(),
+        )
+
+    def _more_columns(self) -> dict[str, list[Any]]:
+        columns: dict[str, list[Any]] = {CORES.key: self.core_counts.tolist()}
+        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
+        if set(work) != {1.0}:
+            columns[WORK.key] = work
+        if requested != work:
+            columns[REQUESTED.key] = requested
+        if self.job_numbers is not None:
+            columns[JOB.key] = self.job_numbers.tolist()
+        return columns
+
+    def _more_problems(self) -> Iterator[InputIssue]:
+        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
+        found = [*CORES.problems(self.core_counts.tolist()), *WORK.problems(work), *REQUESTED.problems(requested)]
+        yield from found
+        if not found and not all(map(le, work, requested)):
+            for n, (low, high) in enumerate(zip(work, requested, strict=True)):
+                if high < low:
+                    words = f"{high!r}, below the work of {low!r}"
+                    yield InputIssue(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
+
+    @property
+    def core_counts(self) -> memoryview[int]:
+        """The cores of each, without a copy."""
+        return memoryview(self.cores).cast("q")
+
+    @property
+    def work_factors(self) -> memoryview[float]:
+        """The work of each, without a copy."""
+        return memoryview(self.work).cast("d")
+
+    @property
+    def requested_factors(self) -> memoryview[float]:
+        """What was requested for each, without a copy."""
+        return memoryview(self.requested).cast("d")
+
+    @property
+    def job_numbers(self) -> memoryview[int] | None:
+        """The number of each elsewhere, without a copy."""
+        return None if self.jobs is None else memoryview(self.jobs).cast("q")
 
 
 # The period that counts, and how its edges are cut:

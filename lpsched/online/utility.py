@@ -20,7 +20,7 @@ from lpsched.model.problems import problems_of
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.tasks import Levels
+    from lpsched.online.parts import Levels
 
 
 # Utility: what a finished task is worth, the later the less.
@@ -219,7 +219,7 @@ class UtilityLevels(Part):
     def function(self, levels: Levels, mean_seconds: float) -> UtilityFunction:
         """Return the utility function of a task whose type takes `mean_seconds` on average.
 
-        >>> from lpsched.online.tasks import Levels
+        >>> from lpsched.online.parts import Levels
         >>> decay = (ClassInterval(0.0, 1.0), ClassInterval(5.0, 0.0))
         >>> levels = UtilityLevels({"high": 4.0}, {"low": Urgency(0.6, 1.1)}, {"A": decay})
         >>> function = levels.function(Levels("high", "low", "A"), 100.0)

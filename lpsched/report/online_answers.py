@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lpsched.online.result import fronts as day_front
+from lpsched.online.result.comparisons import GAPS, HEADERS
 from lpsched.online.result.policy import Judged
 from lpsched.report.files import period_words
 from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, fitted, front_remarks, table
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation
     from lpsched.online.result.simulation import Simulation
-    from lpsched.online.result.validation import ClustersValidation, DayValidation
 
 NO_WAIT = (
     "No-wait reference: each task starts on arrival where it is fastest, as if machines were unlimited; not a bound."
@@ -58,8 +57,8 @@ def day_front_tables(result: DayFront) -> list[ConsoleRenderable]:
         f"{result.provenance.instance_name}: utility at most {highest} at any energy (proved envelope of "
         f"{len(result.envelope):,} vertices); seed {result.seed}"
     )
-    answer = FoldingTable(day_front.HEADERS, tuple(result.rows()))
-    return [fitted(heading), fitted(answer), fitted(day_front.GAPS), *front_remarks(result.entries)]
+    answer = FoldingTable(HEADERS, tuple(result.rows()))
+    return [fitted(heading), fitted(answer), fitted(GAPS), *front_remarks(result.entries)]
 
 
 # Policies on simulated days, in tables and in words.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.model.provenance import Estimate
-    from lpsched.studies.lines import StudySummary
+    from lpsched.studies.study import StudySummary
 
 MOST_FAILURES: Final = 20
 UNBROKEN: Final = "\u00a0"

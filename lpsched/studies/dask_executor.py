@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from lpsched.cancellation import CancelToken
-    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.study import StudyRun
 
 
 try:

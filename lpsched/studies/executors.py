@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from lpsched.errors import WorkersError
 from lpsched.lp.highs import HighsSolver
 from lpsched.pool import ProcessDiedError, each_ended
-from lpsched.studies.lines import StudyRun
+from lpsched.studies.study import StudyRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from lpsched.bag.compare.schedules import NSGA2, validate
 from lpsched.bag.exact_front import MOST_SAMPLED, feasible_region, front
 from lpsched.bag.heuristics import names
+from lpsched.bag.model import check_ratio
 from lpsched.bag.pricing.price_curve import MOST_POINTS, price_curve
 from lpsched.bag.problem import OBJECTIVES
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import check_ratio
 from lpsched.errors import InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS, STARTS, allocate
 from lpsched.facility.solve import METHOD, facility

@@ -14,7 +14,7 @@ from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
 from lpsched.model.results import JsonObject, brief, json_of
-from lpsched.studies.lines import StudyRun, read_runs
+from lpsched.studies.study import StudyRun, read_runs
 
 if TYPE_CHECKING:
     from pathlib import Path

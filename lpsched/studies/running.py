@@ -21,10 +21,9 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.studies.executors import Executor, Task, run_of
-from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
 from lpsched.studies.plan import FROM, GENERATORS, Gathered, Instance, gather, issues_of, plan
-from lpsched.studies.study import Study, read_study
+from lpsched.studies.study import RunLines, Study, StudyRun, StudySummary, lines_of, read_runs, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

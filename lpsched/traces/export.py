@@ -13,7 +13,7 @@ from lpsched.errors import InvalidScheduleError, OutputError
 from lpsched.io.content import load_arrow, whole_file
 from lpsched.online import schedule as schedules
 from lpsched.online.day import Day
-from lpsched.online.tasks import ParallelTasks
+from lpsched.online.parts import ParallelTasks
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount
 from lpsched.traces.swf import FIELDS, MISSING, write_lines, written

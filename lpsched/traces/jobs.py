@@ -12,8 +12,7 @@ import numpy as np
 from lpsched.errors import InputIssue, InstanceError, Place
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves, Points
-from lpsched.online.parts import Cluster, DayTaskType
-from lpsched.online.tasks import ParallelTasks
+from lpsched.online.parts import Cluster, DayTaskType, ParallelTasks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

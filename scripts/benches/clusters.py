@@ -29,8 +29,7 @@ from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy
 from lpsched.online.simulate.options import ClusterOptions
-from lpsched.traces.swf import read_swf
-from lpsched.traces.swf_jobs import clusters_of_swf
+from lpsched.traces.swf import clusters_of_swf, read_swf
 from models.cluster_policies import OBJECTIVES, highest_first
 
 if TYPE_CHECKING:

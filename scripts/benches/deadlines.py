@@ -32,11 +32,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import MAKESPAN, build_problem
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.table import Table

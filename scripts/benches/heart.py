@@ -22,11 +22,11 @@ import numpy as np
 from lpsched.bag import front, profit
 from lpsched.bag.exact_front import front as whole_front
 from lpsched.bag.files import read_bag
+from lpsched.bag.model import Terms
 from lpsched.bag.problem import with_price
 from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms
 from lpsched.lp.highs import HighsSolver, pass_program
 from lpsched.lp.solvers import PulpSolver
 

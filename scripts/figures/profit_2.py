@@ -12,7 +12,7 @@ from scripts.figures.shared.distributions import Violin, ViolinPanel, distributi
 from scripts.figures.shared.profit_figures import Runs, arguments, percent, tell
 
 if TYPE_CHECKING:
-    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.study import StudyRun
 
 METHODS: Final = {"lp": "the paper's: rounded, longest tasks first", "balanced": "ours: loads evened out"}
 SIZE: Final = "tasks_per_machine"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from scripts.figures.shared.profit_figures import Runs, arguments, percent, tell
 
 if TYPE_CHECKING:
-    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.study import StudyRun
 
 PRINTED: Final = {10_000: "3.6", 100_000: "8.9", 1_000_000: "74"}  # milliseconds
 MADE: Final = "instance"  # the stage that draws the bag

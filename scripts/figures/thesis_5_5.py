@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lpsched.io.figure_files import write_figure
-from lpsched.online.result.fronts import peak_of
+from lpsched.online.result.comparisons import peak_of
 from lpsched.report.figures.day_fronts import NamedFront, peak_figure
 from lpsched.units import number
 from scripts.figures.shared.data_sets import chapter_5

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms, with_machines
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import sensitivity as sensitivities
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import MOST_PAIRS, NO_PRICE, sensitivity
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms, with_machines
 from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.model.table import Table
 from tests.support import half_full, simple_bag

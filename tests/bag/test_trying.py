@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from lpsched.bag import solve as trying
+from lpsched.bag.model import Terms
 from lpsched.bag.problem import build_problem
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.provenance import Status

@@ -10,8 +10,8 @@ import pytest
 
 import lpsched
 from lpsched.bag.files import read_bag
+from lpsched.bag.model import Terms
 from lpsched.bag.overview import overview
-from lpsched.bag.terms import Terms
 from lpsched.report.html.bag import REGIMES, solve_page
 from lpsched.units import duration, energy_text, gap_text, number
 

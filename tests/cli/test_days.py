@@ -9,9 +9,8 @@ import pytest
 
 from lpsched.cli.options import Tables
 from lpsched.online.day import Day, day_from_dict
-from lpsched.online.files import read_day
+from lpsched.online.files import read_day, write_day_schedule
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.schedule_files import write_day_schedule
 from tests.days import SOUND, sound_day
 
 # task 0: 10 s on the gpu at 200 W, worth 4; task 3 from 100 s on: 20 s at 90 W

@@ -13,9 +13,9 @@ import rich.console
 
 from lpsched.__main__ import main as entry
 from lpsched.cli import main as cli
-from lpsched.cli.commands import EVERYWHERE
 from lpsched.cli.console import Console, console_of
 from lpsched.cli.main import run
+from lpsched.cli.options import EVERYWHERE
 from lpsched.errors import SolverError
 from tests.support import sound
 

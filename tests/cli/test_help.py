@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lpsched.cli.commands import EVERYWHERE
 from lpsched.cli.main import ALIASES, COMMANDS, app, run
+from lpsched.cli.options import EVERYWHERE
 
 ROOT = Path(__file__).parents[2]
 TINY = str(ROOT / "instances" / "tiny.yaml")

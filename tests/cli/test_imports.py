@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from lpsched.bag.files import read_bag
-from lpsched.online.files import read_clusters
+from lpsched.online.files import read_clusters, write_clusters_schedule
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.schedule_files import write_clusters_schedule
-from lpsched.traces.sacct import read_sacct
-from lpsched.traces.slurm_jobs import clusters_of_slurm
-from lpsched.traces.swf import read_swf
-from lpsched.traces.swf_jobs import clusters_of_swf
+from lpsched.traces.slurm import clusters_of_slurm, read_sacct
+from lpsched.traces.swf import clusters_of_swf, read_swf
 
 DATA = Path(__file__).parent.parent / "data"
 SWF = str(DATA / "small.swf")

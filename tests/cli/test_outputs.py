@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lpsched import heuristics as lpsched_heuristics
-from lpsched.cli.commands import OUTPUT
 from lpsched.cli.main import _command
+from lpsched.cli.options import OUTPUT
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 TINY, ROOM = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "facility-tiny.yaml")

@@ -148,7 +148,7 @@ def test_a_report_never_solves(lpsched, tmp_path):
     arguments = [sys.executable, "-c", REPORT, path, str(tmp_path / "page.html")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "lpsched.report.html.validation" in loaded
+    assert "lpsched.report.html.comparisons" in loaded
     slices = ("bag.solve", "bag.search", "bag.recovery", "facility.outlets", "online.bound", "online.simulate")
     solving = ("lp", "evolve", *slices, "studies.running", "studies.methods", "studies.plan")
     assert not {each for each in loaded if each.startswith(tuple(f"lpsched.{part}" for part in solving))}

@@ -13,7 +13,7 @@ from lpsched.bag.files import read_bag
 from lpsched.model.problems import names_of
 from lpsched.online.clusters import Clusters, Run
 from lpsched.online.files import read_clusters
-from lpsched.online.tasks import TYPE, UTILITY_COLUMNS, ParallelTasks
+from lpsched.online.parts import TYPE, UTILITY_COLUMNS, ParallelTasks
 from lpsched.online.utility import WaitingCost
 from lpsched.studies.methods import method_names
 from tests.docs.pages import CLUSTERS, PAGES, README, ROOT

@@ -13,7 +13,7 @@ from lpsched.generate.bags import cov_bag
 from lpsched.generate.day import day_of
 from lpsched.generate.options import CovOptions
 from lpsched.model.table import Table
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Levels
 
 
 def test_the_chances_sum_to_one_and_4_percent_are_critical():

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.online.clusters import clusters_from_dict
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Levels
 from lpsched.online.utility import WaitingCost
 from tests.documents import replaced
 from tests.parallel import SOUND, sound_clusters, waiting_clusters

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
+from lpsched.online.files import read_clusters_schedule, write_clusters_schedule
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.schedule_files import read_clusters_schedule, write_clusters_schedule
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 

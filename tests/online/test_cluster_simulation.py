@@ -31,7 +31,7 @@ from lpsched.report.figures.timeline import (
     node_times,
     times_figure,
 )
-from lpsched.report.html.days import simulation_page
+from lpsched.report.html.comparisons import simulation_page
 from lpsched.report.online_answers import cost_words, in_words, lead_of, notes, simulation_tables
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters

@@ -17,8 +17,7 @@ from lpsched.errors import InstanceError
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.clusters import Clusters, DayTaskType, Kind, ParallelTasks, Run, clusters_from_dict
 from lpsched.online.curves import NodeCurves
-from lpsched.online.parts import Cluster, Period
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Cluster, Levels, Period
 from lpsched.online.utility import WaitingCost
 from tests.days import decaying
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
@@ -277,7 +276,7 @@ def test_what_is_worth_a_second_look_is_remarked_on():
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.online.tasks.MOST_TASKS", 3)
+    monkeypatch.setattr("lpsched.online.parts.MOST_TASKS", 3)
     tasks = tasks_of([0.0] * 4)
     assert issues_of(arriving=tasks) == ["tasks: got 4 of them, expected at most 3; divide the instance"]
     assert ONE.model_copy(update={"arriving": tasks_of([0.0] * 3)}).tasks == 3

@@ -112,7 +112,7 @@ def test_an_unknown_key_of_an_interval_is_told_with_the_known_ones():
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.online.tasks.MOST_TASKS", 3)
+    monkeypatch.setattr("lpsched.online.parts.MOST_TASKS", 3)
     assert issues_of(tasks(*[TASK] * 4)) == ["tasks: got 4 of them, expected at most 3; divide the instance"]
     assert day_from_dict(tasks(*[TASK] * 3)).tasks == 3
 

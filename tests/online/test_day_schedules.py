@@ -10,8 +10,8 @@ import pytest
 
 from lpsched.errors import InstanceError, OutputError
 from lpsched.online.day import day_from_dict
+from lpsched.online.files import read_day_schedule, write_day_schedule
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.schedule_files import read_day_schedule, write_day_schedule
 from tests.days import SOUND
 
 DAY = day_from_dict(SOUND)

@@ -14,7 +14,7 @@ from lpsched.online.arrays import day_arrays
 from lpsched.online.compare.backend import find_policy, planned, policy_names
 from lpsched.online.day import ArrivingTasks
 from lpsched.online.parts import Period
-from lpsched.online.price_policy import prices_policy
+from lpsched.online.policies import prices_policy
 from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.verify.day import examine, measure

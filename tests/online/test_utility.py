@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.online.arrays import day_arrays
 from lpsched.online.day import day_from_dict
-from lpsched.online.tasks import Levels
+from lpsched.online.parts import Levels
 from lpsched.online.utility import (
     ClassInterval,
     Interval,

@@ -9,13 +9,12 @@ import random
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, with_machines
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import with_one_more
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import with_machines
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.model.table import Table
 from tests.property.tiny import Case, Ledger, case_of

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.curves import NodeCurves
-from lpsched.online.parts import WHOLE, Cluster
+from lpsched.online.parts import WHOLE, Cluster, Levels
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.tasks import Levels
 from lpsched.online.utility import BOUNDED, MEASURES, POINTS, WEIGHTS, UtilityLevels, WaitingCost
 from tests.property.days import GAPS, SECONDS, WATTS, periods, utility_functions, utility_levels
 

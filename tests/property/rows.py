@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.exact_front import front
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.relaxation import least_makespan
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.model.table import Table
 from models.whole_tasks import shortest

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import certificate_as_dict, certificate_of, read_certificate, write_certificate
-from lpsched.bag.model import Bag
+from lpsched.bag.files import certificate_as_dict, certificate_of, read_certificate, write_certificate
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.io.documents import Document
 from lpsched.model.fields import FrozenDict

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from lpsched.bag.certificate.claim import check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.bag.certify import certificate_of
+from lpsched.bag.model import Terms
 from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.highs import HighsSolver

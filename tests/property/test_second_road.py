@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import lpsched
+from lpsched.bag.model import Terms
 from lpsched.bag.packing import PackingOracle
 from lpsched.bag.problem import build_problem
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.search.makespan_intervals import scoring_of
-from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.solvers import default_solver

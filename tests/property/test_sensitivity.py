@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.model import Terms, with_machines
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms, with_machines
 from lpsched.errors import InfeasibleError, NotFoundError
 from models.profit import break_even_price, income, least_running_cost
 from models.sensitivity import most_of_use, rate_at_electricity, rate_with

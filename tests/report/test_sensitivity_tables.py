@@ -15,7 +15,7 @@ from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.result import PricePoint
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.relaxation import Regime
-from lpsched.report.pricing import MOST_SEGMENTS, price_tables, sensitivity_tables
+from lpsched.report.solution import MOST_SEGMENTS, price_tables, sensitivity_tables
 from lpsched.report.tables import MOST_ROWS
 from tests.report import bags
 

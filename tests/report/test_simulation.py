@@ -28,7 +28,7 @@ from lpsched.report.figures.simulation import (
     traces_figure,
 )
 from lpsched.report.figures.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_figure, timeline_of
-from lpsched.report.html.days import simulation_page
+from lpsched.report.html.comparisons import simulation_page
 from lpsched.report.online_answers import in_words, lead_of, simulation_tables
 from tests.days import decaying, simple_day
 from tests.online.result.test_simulation import run, simulation

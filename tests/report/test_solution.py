@@ -8,8 +8,7 @@ import pytest
 
 from lpsched.bag.model import Bag, bag_from_dict
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-from lpsched.bag.pricing.fewer import with_fewer
-from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.pricing.one_more import with_fewer, with_one_more
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Between, OneMore
 from lpsched.bag.solve import solve

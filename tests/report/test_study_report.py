@@ -10,7 +10,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.comparisons import described, study_figure, study_tooltips, swept
-from lpsched.report.html.validation import study_page
+from lpsched.report.html.comparisons import study_page
 from lpsched.report.studies import csv_text, detail, failure_rows, headline, overview
 from lpsched.studies import methods as bag_methods
 from lpsched.studies.report import PROBLEM, study_report

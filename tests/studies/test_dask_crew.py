@@ -25,8 +25,8 @@ from lpsched.studies import dask_executor
 from lpsched.studies import dask_executor as dask_client
 from lpsched.studies.dask_executor import DaskExecutor, _do, _given_up
 from lpsched.studies.executors import installed, require_same
-from lpsched.studies.lines import read_runs
 from lpsched.studies.running import run_study
+from lpsched.studies.study import read_runs
 from tests.online.compare.test_workers import eventually
 from tests.studies.declared import TINY, study_file
 from tests.studies.toys import make, outcomes, tasks

@@ -16,10 +16,9 @@ from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
 from lpsched.generate.bags import cov_bag, grow, resampled
 from lpsched.generate.options import CovOptions, GrowOptions
-from lpsched.studies.lines import run_from
 from lpsched.studies.plan import gather, plan
 from lpsched.studies.running import make_run
-from lpsched.studies.study import Study
+from lpsched.studies.study import Study, run_from
 from tests.studies.declared import TINY, declared, study_file
 
 INSTANCES = Path(__file__).parents[2] / "instances"

@@ -4,10 +4,9 @@ import pytest
 
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, OutputError
-from lpsched.studies.lines import read_runs
 from lpsched.studies.report import study_report
 from lpsched.studies.running import run_study
-from lpsched.studies.study import Study
+from lpsched.studies.study import Study, read_runs
 from tests.studies.declared import declared, study_file
 
 pytestmark = pytest.mark.rotate_tests(5)

@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.errors import InstanceError, OutputError
 from lpsched.model.fields import FrozenDict
-from lpsched.studies.lines import RunLines, StudyRun, lines_of, read_runs
+from lpsched.studies.study import RunLines, StudyRun, lines_of, read_runs
 
 
 def run_of(key, **changes):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.traces.sacct import (
+from lpsched.traces.slurm import (
     joules_of,
     moment_of,
     nodes_of,

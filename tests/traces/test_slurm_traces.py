@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.traces.sacct import read_sacct
-from lpsched.traces.slurm_jobs import Energy, SlurmChoice, bag_of_slurm, clusters_of_slurm, label_of, slurm_jobs
+from lpsched.traces.slurm import Energy, SlurmChoice, bag_of_slurm, clusters_of_slurm, label_of, read_sacct, slurm_jobs
 
 DATA = Path(__file__).parent.parent / "data"
 BY_NAME = SlurmChoice(group_by=("partition", "name"))

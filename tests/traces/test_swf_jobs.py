@@ -8,8 +8,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.online.utility import WaitingCost
 from lpsched.traces.jobs import classes
-from lpsched.traces.swf import read_swf
-from lpsched.traces.swf_jobs import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of, swf_jobs
+from lpsched.traces.swf import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of, read_swf, swf_jobs
 
 SMALL = Path(__file__).parent.parent / "data" / "small.swf"
 HEADLESS = "1 0 5 100 4 -1 -1 4 200 -1 1 1 1 7 0 1 -1 -1\n"

@@ -10,8 +10,7 @@ from lpsched.errors import InvalidScheduleError, OutputError
 from lpsched.online.clusters import clusters_from_dict
 from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
 from lpsched.traces.export import export_schedule
-from lpsched.traces.swf import read_swf
-from lpsched.traces.swf_jobs import clusters_of_swf
+from lpsched.traces.swf import clusters_of_swf, read_swf
 from tests.days import decaying, simple_day
 from tests.parallel import sound_clusters, waiting_clusters
 

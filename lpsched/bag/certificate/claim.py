@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from lpsched.bag.terms import Terms
+    from lpsched.bag.model import Terms
     from lpsched.model.fields import FrozenDict
 
 FORMAT: Final = "lpsched-certificate/2"

@@ -16,12 +16,11 @@ from lpsched.bag.compare.schedules import Ran, failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
 from lpsched.bag.heuristics import heuristic, names
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
 from lpsched.bag.result import FrontResult, HalfPlane, Point
 from lpsched.bag.schedule import Schedule, task_counts
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, Pair, front_entry, reference_of

@@ -17,13 +17,12 @@ from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
 from lpsched.bag.heuristics import Heuristic, heuristic, min_energy, min_min, names
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.problem import Problem, build_problem, prove
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Examined, examine, gather
 from lpsched.cancellation import CancelToken
 from lpsched.errors import (

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.cost import exact_cost_model
+from lpsched.bag.model import with_machines
 from lpsched.bag.pricing.one_more import (
     Marginals,
     SolveOptions,
@@ -32,7 +33,6 @@ from lpsched.bag.pricing.result import MachineNeed, MachinePiece
 from lpsched.bag.problem import Problem, require_power, require_time
 from lpsched.bag.result import Between, Effort, Result, Worth
 from lpsched.bag.search.curves import CountPrices, CountSearch, longest_task
-from lpsched.bag.terms import with_machines
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, SolverError
 from lpsched.model.fields import MOST

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms, check_ratio, checked
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.problem import (
     PROFIT,
@@ -33,7 +33,6 @@ from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch, PriceSegment
 from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
-from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.bag.verify import Measurement, Tables, examine
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError

@@ -13,7 +13,7 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms, checked
 from lpsched.bag.pricing.machines import Baseline, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
@@ -26,7 +26,6 @@ from lpsched.bag.result import Effort, Result
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import ElectricitySearch, ElectricitySegment, PriceSearch, with_electricity
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, run_stages
-from lpsched.bag.terms import Terms, checked
 from lpsched.bag.verify import Measurement, examine
 from lpsched.cancellation import timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError

@@ -23,11 +23,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Bag, part_of
+from lpsched.bag.model import Bag, Terms, checked, part_of, with_machines
 from lpsched.bag.pricing.result import Change, WhatIf
 from lpsched.bag.problem import build_problem, with_price
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, solve_problem
-from lpsched.bag.terms import Terms, checked, with_machines
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, nearest, quote
 from lpsched.lp.solvers import default_solver

@@ -24,8 +24,8 @@ from lpsched.online.curves import NodeCurves
 from lpsched.online.day import Day
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy
-from lpsched.online.parts import COMPLETED, Cluster, DayMachineType, DayTaskType, Period
-from lpsched.online.price_policy import NAME, Forecast, prices_policy
+from lpsched.online.parts import COMPLETED, ArrivingTasks, Cluster, DayMachineType, DayTaskType, ParallelTasks, Period
+from lpsched.online.policies import PRICES, Forecast, prices_policy
 from lpsched.online.recovery import schedule_from_prices
 from lpsched.online.result.policy import Earned, Judged, PolicyRun, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
@@ -33,7 +33,6 @@ from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import POLLED, ClusterOptions, SimulationOptions
 from lpsched.online.simulate.state import Policy
-from lpsched.online.tasks import ArrivingTasks, ParallelTasks
 from lpsched.online.utility import Interval, UtilityFunction
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount, measure
@@ -233,7 +232,7 @@ class DayBackend(SimulationBackend[Day, SimulationOptions, Policy, DaySchedule])
         day, found = self.instance, [schedule_from_prices(self.instance, prices, cancel=cancel)]
         with suppress(StalledError):
             rng = np.random.default_rng(0)
-            run = simulate_day(day, find_policy(NAME, day), rng, SimulationOptions(), cancel=cancel)
+            run = simulate_day(day, find_policy(PRICES, day), rng, SimulationOptions(), cancel=cancel)
             if run.is_whole:
                 found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, cancel=cancel)]
         return max(found, key=lambda schedule: measure(day, schedule).utility)
@@ -259,12 +258,12 @@ WORTH: Final = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}  # o
 
 def policy_names() -> list[str]:
     """Return the names of all policies of days."""
-    return sorted({*policies.names(), NAME})
+    return sorted({*policies.names(), PRICES})
 
 
 def find_policy(name: str, day: Day) -> Policy:
     """Return the policy of a name, for a day."""
-    if name == NAME:
+    if name == PRICES:
         return prices_policy(planned, whole=day.period.edge == COMPLETED)
     plain = name.partition(":")[0]
     if plain not in policy_names():

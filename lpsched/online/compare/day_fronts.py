@@ -18,11 +18,11 @@ from lpsched.online.bound.no_waiting import NoWaitingFront, no_waiting_front
 from lpsched.online.compare.schedules import run_on_day
 from lpsched.online.day import Day
 from lpsched.online.evolve import DayProblem
+from lpsched.online.files import read_day_schedule
 from lpsched.online.heuristics import heuristic_for_days, names_for_days
 from lpsched.online.parts import require_whole
-from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
+from lpsched.online.result.comparisons import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 from lpsched.online.schedule import DaySchedule
-from lpsched.online.schedule_files import read_day_schedule
 from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:

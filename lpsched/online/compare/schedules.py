@@ -21,19 +21,19 @@ from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import NoWaitingFront, no_waiting_front
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
+from lpsched.online.files import read_clusters_schedule, read_day_schedule
 from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
 from lpsched.online.parts import require_whole
-from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
+from lpsched.online.result.comparisons import ClustersValidation, DayValidation, ScheduleEntry
 from lpsched.online.risk import day_risk
 from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedTask
-from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
 from lpsched.online.verify import clusters as verify_clusters
 from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
-    from lpsched.online.result.validation import DayEntry
+    from lpsched.online.result.comparisons import DayEntry
 
 
 # Schedulers that know of no period, on a day that has one: in the order of their starts, tasks are left out that would

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fixed_point import rounded_up
 from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
+from lpsched.online.parts import Levels
 from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half, mean_of, shown, shown_share
-from lpsched.online.tasks import Levels
 from lpsched.units import html_table
 
 if TYPE_CHECKING:

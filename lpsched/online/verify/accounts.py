@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from lpsched.model.table import Column
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.parts import Period
+    from lpsched.online.parts import DeclaredUtility, Period
     from lpsched.online.schedule import PlacedOnNodes, PlacedTask
-    from lpsched.online.tasks import DeclaredUtility
 
 
 # Times as whole numbers of 2^-160, and rounded starts.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
+    from lpsched.online.result.comparisons import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 
 
 # Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.terms import with_machines
+from lpsched.bag.model import with_machines
 from lpsched.generate.bags import Growth, cov_bag, grow, task_counts
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.day import day_of, essc_day

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag.files import read_bag
 from lpsched.bag.result import Point
 from lpsched.studies.executors import LocalExecutor
-from lpsched.studies.lines import lines_of, read_runs
 from lpsched.studies.running import SerialExecutor, run_study
-from lpsched.studies.study import read_study
+from lpsched.studies.study import lines_of, read_runs, read_study
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.studies.lines import StudyRun
+    from lpsched.studies.study import StudyRun
 
 ROOT: Final = Path(__file__).parents[3]
 STUDIES: Final = ROOT / "scripts" / "studies"

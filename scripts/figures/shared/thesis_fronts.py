@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.evolve.genes import TaskPopulation
     from lpsched.online.day import Day
-    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.result.comparisons import DayFront
 
 FIGURES: Final = Path(__file__).parents[3] / "docs" / "figures"
 FIRST_POPULATIONS: Final = {  # by their names in the figures: what joins them

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.online.day import Day
-    from lpsched.online.result.fronts import FuzzyFront
+    from lpsched.online.result.comparisons import FuzzyFront
     from lpsched.online.schedule import DaySchedule
 
 FIGURES: Final = Path(__file__).parents[3] / "docs" / "figures"

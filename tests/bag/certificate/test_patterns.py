@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from lpsched.auditing import audit
 from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import certificate_as_dict, certificate_of
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
-from lpsched.bag.files import read_bag
+from lpsched.bag.files import certificate_as_dict, certificate_of, read_bag
+from lpsched.bag.model import Terms
 from lpsched.bag.parts import Prices, Site
-from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError
 from lpsched.io.documents import Document
 from lpsched.model.answers import checksum

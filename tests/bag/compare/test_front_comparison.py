@@ -12,7 +12,7 @@ from lpsched.bag.schedule import Schedule
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.model.provenance import Provenance
 from lpsched.model.violation import Violation
-from lpsched.online.result.fronts import DayFront, UtilityPoint, evolved_or_first, peak_of
+from lpsched.online.result.comparisons import DayFront, UtilityPoint, evolved_or_first, peak_of
 from tests.report.fronts import EVOLVED, EXACT, compared
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from lpsched import Prices, certify, read, solve, validate, verify
-from lpsched.bag.certificate.files import write_certificate
-from lpsched.bag.files import write_rows, write_schedule
+from lpsched.bag.files import write_certificate, write_rows, write_schedule
 from lpsched.bag.schedule import NOTHING, expand
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions

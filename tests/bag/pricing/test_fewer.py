@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, TaskType
-from lpsched.bag.pricing.fewer import with_fewer
+from lpsched.bag.pricing.one_more import with_fewer
 from lpsched.bag.solve import solve
 from lpsched.model.table import Table
 

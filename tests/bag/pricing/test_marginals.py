@@ -10,13 +10,12 @@ import pytest
 
 from lpsched.bag import profit
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import marginals
 from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.curves import longest_task
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.table import Table

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 
 import lpsched
 from lpsched.bag.files import read_bag
+from lpsched.bag.model import Terms
 from lpsched.bag.overview import price_stretches
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.relaxation import Regime
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
 from lpsched.errors import InfeasibleError, NotFoundError
 from tests.property.bags import ORDINARY, priced_bags

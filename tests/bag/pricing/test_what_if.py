@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched import InfeasibleError, InstanceError, solve, what_if
-from lpsched.bag.model import bag_from_dict
-from lpsched.bag.terms import with_machines
+from lpsched.bag.model import bag_from_dict, with_machines
 from tests.property.tiny import case_of
 from tests.support import simple_bag, sound
 

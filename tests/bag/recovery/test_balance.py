@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.files import read_bag
+from lpsched.bag.model import Terms
 from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.recovery import tighten as balancing
 from lpsched.bag.recovery.stages import Recovered
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
 from lpsched.cancellation import CancelToken
 from lpsched.generate.bags import resampled

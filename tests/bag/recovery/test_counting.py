@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.bag.model import Terms
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery.stages import examined_schedule, recover
 from lpsched.bag.recovery.tighten import fits_counting, recount
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
 from lpsched.cancellation import CancelToken
 from lpsched.lp.solvers import default_solver

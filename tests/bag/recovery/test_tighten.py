@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.recovery.stages import do_not_run_schedule, recover
 from lpsched.bag.recovery.tighten import tighten
-from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError

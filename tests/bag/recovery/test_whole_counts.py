@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from lpsched.bag.model import Terms
 from lpsched.bag.parts import Site
 from lpsched.bag.problem import build_problem
 from lpsched.bag.recovery.tighten import WholeCounts
 from lpsched.bag.search.makespan_intervals import scoring_of
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag

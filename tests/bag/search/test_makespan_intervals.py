@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.model import Terms
 from lpsched.bag.parts import Prices
 from lpsched.bag.problem import build_problem
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
-from lpsched.bag.terms import Terms
 from lpsched.cancellation import CancelToken
 from lpsched.lp.highs import HighsSolver
 from tests.property.tiny import Ledger, cases

@@ -11,7 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
 from lpsched.facility.certificate.facility import Prices
-from lpsched.facility.certificate.files import proof_as_dict, proof_of, read_proof, write_proof
+from lpsched.facility.files import proof_as_dict, proof_of, read_proof, write_proof
 from lpsched.io.documents import Document
 
 PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)

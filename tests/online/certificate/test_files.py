@@ -12,7 +12,7 @@ from lpsched.io.documents import Document
 from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from lpsched.online.certificate.claim import DayCertificate, of_clusters
-from lpsched.online.certificate.files import certificate_as_dict, day_certificate_of, write_day_certificate
+from lpsched.online.files import certificate_as_dict, day_certificate_of, write_day_certificate
 
 MADE = DayCertificate(
     "two", "abc", Fraction(33, 4), (Fraction(0), Fraction(50)), FrozenDict({"cpu": (Fraction(0.1),)}), Fraction(0)

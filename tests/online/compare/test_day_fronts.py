@@ -14,7 +14,7 @@ from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
 from lpsched.online.parts import DayMachineType, DayTaskType
-from lpsched.online.result.fronts import UtilityPoint
+from lpsched.online.result.comparisons import UtilityPoint
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.utility import Interval, UtilityFunction
 

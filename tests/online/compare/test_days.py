@@ -17,9 +17,9 @@ from lpsched.online.bound.no_waiting import NoWaitingFront
 from lpsched.online.compare import schedules
 from lpsched.online.compare.schedules import mean_gap, validate_day
 from lpsched.online.day import day_from_dict
+from lpsched.online.files import write_day_schedule
 from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.schedule_files import write_day_schedule
 from lpsched.report.online_answers import day_validation_tables
 from tests.days import decaying, simple_day, sound_day
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lpsched.online.parts import WHOLE, Cluster
+from lpsched.online.result.comparisons import ClustersValidation, ScheduleEntry
 from lpsched.online.result.policy import facts_of
-from lpsched.online.result.validation import ClustersValidation, ScheduleEntry
 from lpsched.online.verify.accounts import Waits
 from lpsched.online.verify.clusters import ClustersMeasurement
 from tests.report.bags import PROVENANCE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lpsched.online.parts import Levels
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
-from lpsched.online.tasks import Levels
 from lpsched.online.utility import UtilityLevels
 from tests.days import decaying, simple_day
 

@@ -7,10 +7,10 @@ from lpsched.evolve.fronts import FrontEntry
 from lpsched.io.figure_files import figure_bytes
 from lpsched.model.provenance import Provenance
 from lpsched.model.violation import Violation
-from lpsched.online.result.fronts import DayFront, UtilityPoint
+from lpsched.online.result.comparisons import DayFront, UtilityPoint
 from lpsched.online.schedule import DaySchedule
 from lpsched.report.figures.day_fronts import NamedFront, Panel, day_front_figure, peak_figure, populations_figure
-from lpsched.report.html.days import day_front_page
+from lpsched.report.html.comparisons import day_front_page
 from tests.report.html_reader import Reader
 
 pytestmark = pytest.mark.rotate_tests(2)

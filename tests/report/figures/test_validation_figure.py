@@ -10,7 +10,7 @@ from lpsched.bag.verify import Measurement
 from lpsched.facility.result import FacilityValidation
 from lpsched.facility.result import Judged as FacilityEntry
 from lpsched.model.violation import Violation
-from lpsched.online.result.validation import ClustersValidation, DayValidation, ScheduleEntry
+from lpsched.online.result.comparisons import ClustersValidation, DayValidation, ScheduleEntry
 from lpsched.report.figures.comparisons import validation_figure, validation_tooltips, verdicts_of
 from tests.report.bags import PROVENANCE
 

@@ -10,13 +10,12 @@ import pytest
 from lpsched.bag import overview as pipeline
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.overview import Known, overview, price_stretches
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve
-from lpsched.bag.terms import Terms
 from lpsched.model.risk import RiskOptions
 from lpsched.model.table import Table
 from lpsched.report.html.bag import front_page, price_page, price_sections, solve_page

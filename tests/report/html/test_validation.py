@@ -14,7 +14,7 @@ from lpsched.model.risk import RiskOptions
 from lpsched.online.compare.schedules import validate_clusters, validate_day
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
-from lpsched.report.html.validation import validation_page
+from lpsched.report.html.comparisons import validation_page
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.report.html_reader import Reader
