@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Mask
+    from lpsched.model.table import Mask
     from lpsched.online.arrays import ClusterArrays
     from models.cluster_nodes import PlainNodes
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
     from lpsched.online.simulate.state import State
 
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.model.table import Table
+    from lpsched.model.table import Floats, Integers, Mask, Table
 
 
 # Array views of a bag for the numerics: read-only, absent pairs masked and 0.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Huge bags: given prices, every task type takes its cheapest column independently.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 Number = TypeVar("Number", float, Fraction)
 Amount = TypeVar("Amount", Fraction, "Floats")

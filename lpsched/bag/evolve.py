@@ -22,7 +22,7 @@ from lpsched.model.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # From a schedule of a bag to a chromosome, and back.

@@ -37,7 +37,7 @@ from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 NAME: Final = "front"
 

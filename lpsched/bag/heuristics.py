@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Rules that hand out the tasks type by type, in the order of the file. All of them work on counts.

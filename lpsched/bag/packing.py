@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.arrays import Items, Pattern
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 NAME: Final = "packing"
 CELLS: Final = 10_000

@@ -43,7 +43,7 @@ from lpsched.units import KILO, SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 NAME: Final = "profit"
 SLOWEST: Final = 1e-12  # a rate below this share of 1 / T is none

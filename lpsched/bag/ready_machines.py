@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # How long each task type takes on each machine type: as doubles to compare, as whole ticks to add up.

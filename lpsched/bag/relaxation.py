@@ -17,7 +17,7 @@ from lpsched.bag.cost import exact_cost_model
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.lp.program import LpSolution
-    from lpsched.model.arrays import Floats, Mask
+    from lpsched.model.table import Floats, Mask
 
 
 class Regime(StrEnum):

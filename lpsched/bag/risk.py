@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # What a schedule of a bag takes, drawn again and again: makespan, energy and profit of each sample.

@@ -15,7 +15,7 @@ from lpsched.units import gap_text, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.model.violation import Violation
 
 

@@ -17,7 +17,7 @@ from lpsched.model.risk import SOURCE, RiskOptions, written
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 # The state of a random generator is saved with a population, so that it continues as if it had never stopped.
 BIT_GENERATORS: Final = {

@@ -18,7 +18,7 @@ from lpsched.jit import require_compiler
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 # What NSGA-II rejects before it begins: invalid options, and instances that fill the memory.
 #

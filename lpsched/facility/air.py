@@ -11,8 +11,7 @@ from lpsched.errors import InfeasibleError, NotFoundError
 
 if TYPE_CHECKING:
     from lpsched.facility.model import Facility, SparseMatrix
-    from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.table import Table
+    from lpsched.model.table import Floats, Integers, Table
 
 
 # Array views of a facility for the numerics: read-only; a pair that cannot run in time has speed 0.

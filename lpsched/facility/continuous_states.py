@@ -41,7 +41,7 @@ from lpsched.facility.air import FacilityArrays, HeatMap, even_outlets
 from lpsched.lp.smooth import Expression, SmoothProgram, SmoothSolution
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 KELVIN: Final = 10.0  # of which temperatures are counted
 BUSY: Final = (0.3, 0.7)  # of each core's time, at the start

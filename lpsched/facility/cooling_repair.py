@@ -11,7 +11,7 @@ from lpsched.jit import compiled, compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.facility.genes import Genes, States
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 # What repairing a chromosome needs to know of air and cooling, in arrays that compiled loops read.
 #

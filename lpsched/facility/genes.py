@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 States: TypeAlias = NDArray[np.int16]
 

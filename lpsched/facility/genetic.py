@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.genes import States
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 # Genitor's operators: parents by rank with a linear bias, and a crossover of two points over cores.
 #

@@ -21,7 +21,7 @@ from lpsched.units import KILO
 if TYPE_CHECKING:
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 # From continuous P-states to one P-state for each core and task type, at no more power.
 #

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.model import Facility
     from lpsched.facility.patterns import FacilityRelaxation, NodePattern
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 Segment = tuple[int, int, float]  # task type, column of the tables, part of a core's time
 

@@ -9,8 +9,7 @@ import numpy as np
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InputIssue, InstanceError, InvalidScheduleError, SolverError
 from lpsched.facility.air import FacilityArrays, HeatMap, cop, facility_arrays, heat_map, inlet_mix
-from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, proved
-from lpsched.facility.certificate.facility import Prices, Proof
+from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Prices, Proof, Step, proved
 from lpsched.facility.model import Facility
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.lp.program import Solver
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 # From the record of a search over outlet temperatures to a proof that can be checked.
 #

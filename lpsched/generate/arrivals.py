@@ -15,7 +15,7 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) -> Floats:

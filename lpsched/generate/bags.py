@@ -17,7 +17,7 @@ from lpsched.model.fields import LARGEST, MOST, SMALLEST, FrozenDict, numbered
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 
 # The coefficient-of-variation method, with special-purpose machines and P-states. Write G(mean, V) for a gamma

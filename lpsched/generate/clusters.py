@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.generate.arrivals import Rates
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.parts import Cluster
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.generate.arrivals import Rates
-    from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.model.table import Table
+    from lpsched.model.table import Floats, Integers, Mask, Table
 
 
 # Days of a bag: its machines, task types and tables. Of every task the type is drawn by the bag's counts, the arrival

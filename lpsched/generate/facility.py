@@ -16,7 +16,7 @@ from lpsched.model.fields import SMALLEST, numbered
 from lpsched.model.table import SparseMatrix, Table
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Air between racks and CRAC units: a room of hot and cold aisles, with conserved flow.

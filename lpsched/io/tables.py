@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 Reader = TypeVar("Reader", bound="Callable[..., Any]")
 MOST_BYTES: Final = 512 * 2**20

@@ -17,7 +17,7 @@ from lpsched.units import JOULES_PER_KWH, duration, html_table, number, percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 
 # Options: how many samples, how far times and powers scatter, which percentiles.

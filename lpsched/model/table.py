@@ -19,7 +19,14 @@ from lpsched.model.fields import Amount, HasStates, describe
 from lpsched.model.problems import MOST_ADVISED, repeats
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from pydantic import GetJsonSchemaHandler
+
+    Floats = NDArray[np.float64]  # arrays by what they hold, for all annotations; nothing here loads NumPy
+    Integers = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
 
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()

@@ -12,7 +12,7 @@ from lpsched.online.utility import Curves, UtilityArrays, UtilityFunction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 

@@ -11,13 +11,13 @@ import numpy as np
 from lpsched.online.nodes.greedy import best_first, free_of, view_of
 from lpsched.online.nodes.reservations import as_tuples
 from lpsched.online.nodes.state import ClusterPolicy, ClusterState, Draft, Place, Placement
-from lpsched.online.simulate.filters import resources
+from lpsched.online.simulate.options import resources
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.arrays import ClusterArrays
 
 

@@ -25,7 +25,7 @@ from lpsched.online.utility import Curves, Interval, UtilityFunction, compiled_u
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 utility = compiled_utility()
 

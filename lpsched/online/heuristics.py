@@ -16,7 +16,7 @@ from lpsched.plugins import Named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.day import Day
 
 

@@ -25,7 +25,7 @@ from lpsched.plugins import Named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.bound.offers import ArrivalPrices
 
 

@@ -16,7 +16,7 @@ from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.bound.offers import ArrivalPrices
     from lpsched.online.day import Day
 

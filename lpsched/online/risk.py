@@ -15,7 +15,7 @@ from lpsched.online.parts import require_whole
 from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule
     from lpsched.online.verify.day import DayMeasurement

@@ -19,7 +19,7 @@ from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Second
 from lpsched.model.problems import problems_of
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.parts import Levels
 
 

@@ -18,7 +18,7 @@ from lpsched.generate.options import Affinity, EsscOptions
 from lpsched.online.arrays import day_arrays
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 PRINTED: Final = {"example": "0.082 to 0.091", "low": "< 1e-15", "high": "0.14 to 0.18"}
 TASKS: Final = 100  # of which the tables know nothing

@@ -13,7 +13,7 @@ from lpsched.lp.highs import HighsSolver
 from tests.support import simple_bag
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Integers
+    from lpsched.model.table import Integers
 
 
 def random_bag(seed, *, types=(1, 5), tasks=3, machines=3, absent=0.2):

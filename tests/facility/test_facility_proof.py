@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.facility.air import facility_arrays, heat_map, hottest_common_outlet, inlet_mix
-from lpsched.facility.certificate.facility import Prices, Proof, Ranges
+from lpsched.facility.certificate.boxes import Prices, Proof, Ranges
 from lpsched.facility.model import Mixing, SparseMatrix
 from lpsched.facility.parts import CoreRun, GangAllocation, PatternShare
 from lpsched.facility.patterns import FacilityRelaxation, NodePattern

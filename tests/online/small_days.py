@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.online.parts import WHOLE
-from lpsched.online.simulate import days, filters, machines
+from lpsched.online.simulate import days, machines, options
 from lpsched.online.simulate import state as answers
 from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
@@ -16,7 +16,7 @@ from tests.facility.drawn import plain
 COMPILED = {
     machines: ("_line_up", "_fix", "has_energy", "charge", "share"),
     answers: ("_first_broken",),
-    filters: ("best_order", "utility"),
+    options: ("best_order", "utility"),
     days: ("earned_at",),
 }
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.lp.program import Solver
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
     from lpsched.model.violation import Violation
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # Derivatives of the LP bound with respect to machines, kilowatts and tasks, for all commands, pages and studies.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.lp.program import Solver
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # The break-even price: what the bag costs at least, proved; and what a verified schedule costs.

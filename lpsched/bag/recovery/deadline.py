@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # Shorter deadlines: the cheapest way to split the tasks within a part of the time there is.

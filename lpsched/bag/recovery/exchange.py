@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.recovery.plans import Plan
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Integers, Mask
+    from lpsched.model.table import Integers, Mask
 
 
 # Even loads: tasks change places between machines of one type, until the longest cannot be made shorter.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 
 # Whole tasks on single machines: the state that is improved, one machine at a time.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # From single machines to groups: machines of a type that run the same are one group. What a machine runs is given by

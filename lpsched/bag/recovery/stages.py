@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 LIMITS: Final = {"after-deadline", "over-power-cap"}  # a schedule may miss these without a bug of ours
 MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Load balancing after rounding, in some milliseconds.

@@ -19,7 +19,7 @@ from lpsched.lp.sweep import CheckedSweep
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 @dataclass(frozen=True, slots=True)

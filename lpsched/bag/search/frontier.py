@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # The best of one objective, counted in the makespan of the answer.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.lp.program import Master, Solver
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Scores of an objective: what patterns are searched by, in exact numbers, in doubles, and back again.

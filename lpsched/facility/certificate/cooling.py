@@ -110,7 +110,7 @@ HALVINGS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class OutletBox:
     """The ranges of one unit: outlet, heat, inlet; and the watts that warm its air by a kelvin."""
 
     low: float
@@ -148,7 +148,7 @@ class Cooler:
         _, b, c = map(Fraction, self._cop)
         return all(b + 2 * c * Fraction(t) >= 0 for t in self.range)
 
-    def most(self, outlet: int, heat: int, cap: int, box: Box) -> int:
+    def most(self, outlet: int, heat: int, cap: int, box: OutletBox) -> int:
         """Return the most that can be added; `outlet` (A) has three times the places of the others."""
         if not self.falls():
             heats = float(box.least), float(box.most)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
     from lpsched.facility.air import HeatMap
     from lpsched.lp.program import LinearProgram, LpSolution, Rows, Solver
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 # The rows that a program with free outlet temperatures gets when they are broken: air, and cooling power.
 #

@@ -29,7 +29,7 @@ from lpsched.errors import InputIssue, InstanceError
 
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 STEPS: Final = 12
 SLOPES: Final = 9  # tried at once, and again nearer to the best

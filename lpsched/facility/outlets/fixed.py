@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 # Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
 #

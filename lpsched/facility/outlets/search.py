@@ -20,7 +20,7 @@ from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.lp.columns import Generated
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # What a search over boxes has to remember, so that its bound can be proved again: steps with their prices.

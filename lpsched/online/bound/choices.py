@@ -11,7 +11,7 @@ from lpsched.online.bound.offers import LATE, ChoiceTable, Corners, Grid, Tables
 from lpsched.online.utility import decayed as plain_decayed
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # The worth of a task that ends, or starts, a time t after its arrival, rounded up:

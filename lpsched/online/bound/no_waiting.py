@@ -20,7 +20,7 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.bound.offers import Offers
     from lpsched.online.day import Day
     from lpsched.online.parts import Period

@@ -14,7 +14,7 @@ from lpsched.online.parts import COMPLETED
 from lpsched.online.utility import UtilityArrays, WaitingCost, decayed_arrays, intervals_at, utilities
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.day import Day
 
 

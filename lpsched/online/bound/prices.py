@@ -19,7 +19,7 @@ from lpsched.online.bound.offers import ArrivalPrices, grid_of, room_for_choices
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
     from lpsched.online.bound.offers import ChoiceTable, Offers
 
 

@@ -22,7 +22,7 @@ from lpsched.online.clusters import Clusters
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
     from lpsched.online.day import Day
 
 

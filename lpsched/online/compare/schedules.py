@@ -31,8 +31,8 @@ from lpsched.online.verify import clusters as verify_clusters
 from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
+    from lpsched.model.table import Floats
     from lpsched.online.result.comparisons import DayEntry
 
 

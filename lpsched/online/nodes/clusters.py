@@ -20,13 +20,13 @@ from lpsched.online.nodes.reservations import ReservationTable, Run
 from lpsched.online.nodes.state import Checker, ClusterPolicy, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.engine import Engine, Grid, SimulationTrace, TaskOutcome
-from lpsched.online.simulate.filters import cluster_filter_of, earned_at
+from lpsched.online.simulate.options import cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.simulate.options import ClusterOptions
 

@@ -11,7 +11,7 @@ from lpsched.jit import compiled, compiled_inside
 from lpsched.online.simulate.mapping import pile, sink
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import Floats, Integers
 
 
 # Sorting and searching by small loops, which compile in a fraction of the time of NumPy's.

@@ -13,7 +13,7 @@ from lpsched.online.simulate.mapping import frozen, pile, sink
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.nodes.state import ClusterState
 
 

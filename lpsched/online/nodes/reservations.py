@@ -16,7 +16,7 @@ from lpsched.online.simulate.machines import Accounts, accounts_of, charge, has_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Integers
+    from lpsched.model.table import Integers
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.parts import Period
 

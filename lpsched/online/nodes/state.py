@@ -16,7 +16,7 @@ from lpsched.online.utility import utility_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.model.arrays import Integers, Mask
+    from lpsched.model.table import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
     from lpsched.online.nodes.reservations import Profile

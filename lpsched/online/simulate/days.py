@@ -11,16 +11,15 @@ from lpsched.errors import InputIssue, InstanceError
 from lpsched.online.arrays import DayArrays, day_arrays
 from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.simulate.engine import NO_TASKS, Engine, SimulationTrace, TaskOutcome, Triggers
-from lpsched.online.simulate.filters import earned_at, filter_of, permuted
 from lpsched.online.simulate.machines import NOTHING, LinedUp, Machines, accounts_of
-from lpsched.online.simulate.options import POLLED, SimulationOptions
+from lpsched.online.simulate.options import POLLED, SimulationOptions, earned_at, filter_of, permuted
 from lpsched.online.simulate.state import Assignments, Policy, State, System, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.cancellation import CancelToken
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.day import Day
 
 
@@ -183,7 +182,7 @@ class OneByOne(_DayEngine):
 
 # Batch mode: at a scheduling event all waiting tasks are mapped, those in virtual queues anew. What has become
 # unmovable since the last event stays. Decisions that break the energy constraint, or would start too late, are left
-# out and wait (`machines.py`). Then the heads of the virtual queues are put into their best order (`filters.py`).
+# out and wait (`machines.py`). Then the heads of the virtual queues are put into their best order (`options.py`).
 # Polled machines get one task each if they are idle, which starts at once.
 # Source: Friese, thesis of 2015, 2.4.1, 3.3.1 and 4.3.1.
 class Batches(_DayEngine):

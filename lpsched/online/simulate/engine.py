@@ -8,7 +8,7 @@ At equal times: tasks end; then what is due starts, and queues move up; then tas
 event. The clock stands still while a policy computes. At a scheduling event:
 
   1. what is due has started; all other waiting tasks may be mapped anew
-  2. tasks that can no longer earn enough are dropped, and choices that take too much energy filtered out (`filters.py`)
+  2. tasks that can no longer earn enough are dropped, and choices that take too much energy filtered out (`options.py`)
   3. the policy is called, and each of its decisions checked
   4. its decisions are carried out; one that would break the energy constraint is not, and its task waits
 
@@ -38,7 +38,7 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.nodes.state import ClusterPolicy, ClusterState

@@ -13,7 +13,7 @@ from lpsched.jit import compiled, compiled_inside
 from lpsched.online.parts import PRORATED, Period
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.simulate.state import Assignments, System
 
 

@@ -29,7 +29,7 @@ from lpsched.online.simulate.state import Assignments, State
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 utility = compiled_utility()

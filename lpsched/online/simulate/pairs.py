@@ -11,7 +11,7 @@ from lpsched.jit import compiled, compiled_inside
 from lpsched.online.simulate.mapping import fits, is_needed, pile, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.simulate.mapping import MappingState, Pairs, ScoreTables, StateView
 
 

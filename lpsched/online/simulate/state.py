@@ -15,7 +15,7 @@ from lpsched.online.utility import UtilityArrays, utility_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 
 # What a policy sees at a scheduling event: the system, the waiting tasks, the machines; never the future. Machines are

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # Who slows whom: a map of applications, those that suffer in rows, those beside them in columns.

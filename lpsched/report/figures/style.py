@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
 
     from lpsched.facility.model import Facility
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
 
 
 # What all figures share: their width, their colours, and how numbers and names get into them.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.path import Path
 
-    from lpsched.model.arrays import Floats
+    from lpsched.model.table import Floats
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.policy import PolicyEntry
     from lpsched.report.figures.style import PriorityMark, Unit

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.bag.result import Point
-    from lpsched.model.arrays import Floats, Mask
+    from lpsched.model.table import Floats, Mask
 
 INCHES: Final = 3.5
 CELLS: Final = 160  # of the grid that lines of equal profit are drawn from, each way

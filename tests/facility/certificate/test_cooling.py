@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.facility.certificate.cooling import Box, Cooler
+from lpsched.facility.certificate.cooling import Cooler, OutletBox
 from lpsched.facility.model import CracUnit
 from lpsched.model.fixed_point import ONE, fixed
 
@@ -31,7 +31,7 @@ def test_a_unit_adds_no_less_than_it_does_anywhere_in_its_box_and_not_much_more(
     floor, ceiling = np.maximum(least, 1000.0 * (cool - t)), np.minimum(most, 1000.0 * (warm - t))
     q = np.where(floor <= ceiling, floor + share * (ceiling - floor), np.nan)
     best = np.nanmax(outlet * t + heat * q - cap * q / (0.458 + 0.0008 * t + 0.0068 * t * t))
-    box = Box(low, high, Fraction(least), Fraction(most), Fraction(cool), Fraction(warm), Fraction(1000))
+    box = OutletBox(low, high, Fraction(least), Fraction(most), Fraction(cool), Fraction(warm), Fraction(1000))
     found = Cooler(unit).most(fixed(outlet) * ONE**2, fixed(heat), fixed(cap), box) / ONE
     assert best <= found + 1e-9
     assert found == pytest.approx(best, abs=5e-3 * max(1.0, abs(best), cap * most))

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
-from lpsched.facility.certificate.facility import Prices
+from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Prices, Step
 from lpsched.facility.files import proof_as_dict, proof_of, read_proof, write_proof
 from lpsched.io.documents import Document
 

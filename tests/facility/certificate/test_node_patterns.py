@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.facility.certificate.facility import NodeGains
+from lpsched.facility.certificate.boxes import NodeGains
 from lpsched.model.fixed_point import ONE, fixed
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 

@@ -12,8 +12,8 @@ from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.nodes.state import Placement
 from lpsched.online.parts import Period
-from lpsched.online.simulate.filters import ClusterFilter, resources
 from lpsched.online.simulate.machines import accounts_of
+from lpsched.online.simulate.options import ClusterFilter, resources
 from tests.days import decaying
 from tests.online.nodes.small import Seen, first_come, flat, run
 from tests.parallel import Task, simple_clusters

@@ -12,7 +12,7 @@ from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import Period
 from lpsched.online.simulate.engine import TaskOutcome
-from lpsched.online.simulate.filters import best_order, orders_of
+from lpsched.online.simulate.options import best_order, orders_of
 from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import decaying, simple_day
 from tests.facility.drawn import plain
