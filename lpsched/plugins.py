@@ -68,15 +68,15 @@ class Named(Generic[Function]):
             return lambda decorated: self.register(name, decorated)
         if not isinstance(name, str) or not NAME.fullmatch(name):
             needed = "lower-case letters and digits, with single hyphens between them"
-            raise self.refusal(repr(name), needed, "choose such a name")
+            raise self.rejection(repr(name), needed, "choose such a name")
         if name in self._taken:
-            raise self.refusal(repr(name), "a name that lpsched does not use itself", "choose another")
+            raise self.rejection(repr(name), "a name that lpsched does not use itself", "choose another")
         if not callable(function):
             found = f"{type(function).__name__} under the name {name!r}"
-            raise self.refusal(found, self.needed, "register a function")
+            raise self.rejection(found, self.needed, "register a function")
         before = self.registered.get(name)
         if before is not None and _place(before) != _place(function):
-            raise self.refusal(repr(name), "a name that is not registered yet", "choose another")
+            raise self.rejection(repr(name), "a name that is not registered yet", "choose another")
         self.registered[name] = function
         return function
 
@@ -97,7 +97,7 @@ class Named(Generic[Function]):
             return self._loaded(self.announced[name])
         if name in self.elsewhere:
             needed, do = self.elsewhere[name], "choose another, or bring one"
-            raise self.refusal(f"{name!r} for a {self.instance}", needed, do)
+            raise self.rejection(f"{name!r} for a {self.instance}", needed, do)
         raise self.unknown(name, self.names())
 
     @cached_property
@@ -112,9 +112,9 @@ class Named(Generic[Function]):
     def unknown(self, name: str, known: Sequence[str]) -> InstanceError:
         """Return the error that lists the known names and the nearest one."""
         do = nearest(name, known) or "choose one, or register it"
-        return self.refusal(repr(name), f"one of {', '.join(known)}", do)
+        return self.rejection(repr(name), f"one of {', '.join(known)}", do)
 
-    def refusal(self, found: str, needed: str, do: str) -> InstanceError:
+    def rejection(self, found: str, needed: str, do: str) -> InstanceError:
         """Return the error about a name or a function."""
         one, many = self.words
         return InstanceError(f"{many} of {self.instance}s", (InputIssue((one,), found, needed, do),))
@@ -131,9 +131,9 @@ class Named(Generic[Function]):
             found = announced.load()
         except Exception as error:  # whatever another package's code may raise
             why = f"{place}: {type(error).__name__}: {error}"
-            raise self.refusal(why, "one that can be loaded", do) from error
+            raise self.rejection(why, "one that can be loaded", do) from error
         if not callable(found):
-            raise self.refusal(place, self.needed, do)
+            raise self.rejection(place, self.needed, do)
         return cast("Function", found)
 
 

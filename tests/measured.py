@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from lpsched.measure.evidence import COMPANIONS, AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
+from lpsched.measure.evidence import PROBES, AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
 from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,
@@ -72,7 +72,7 @@ def measurements_of_seed(seed: int) -> Measurements:
     chance = drawn.chance
     names = list(dict.fromkeys(drawn.name() for _ in range(chance.randint(1, 4))))
     clocks = tuple(sorted({float(chance.randint(1, 5000)) for _ in range(chance.randint(0, 3))}, reverse=True))
-    together = [*names, *COMPANIONS]
+    together = [*names, *PROBES]
 
     def beside():
         return tuple(sorted(chance.choices(together, k=chance.randint(1, 3))))

@@ -19,10 +19,10 @@ from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.model import Terms
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
-from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint, PriceStretch, Sensitivity
+from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint, ScheduleSegment, Sensitivity
 from lpsched.bag.problem import PROFIT, build_problem, prove, with_price
 from lpsched.bag.relaxation import Regime, Relaxation, scaling_of
-from lpsched.bag.result import FrontResult, Result, Worth
+from lpsched.bag.result import FrontResult, MarginalValues, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch
@@ -73,12 +73,12 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     own_curve = partial(price_curve, priced, effort=effort, seed=seed, solver=solver)
     fronts = front if front is not None else _part(own_front, pairs, MOST_FRONT_PAIRS)
     curves = curve if curve is not None else _part(own_curve, pairs, MOST_CURVE_PAIRS)
-    stretches: tuple[PriceStretch, ...] | str
+    stretches: tuple[ScheduleSegment, ...] | str
     if isinstance(curves, str):
         stretches = curves
     else:
         known = None if paid is None else _known(paid, result, sensitivity)
-        find = partial(price_stretches, priced, curves, to_price=FURTHER * (paid or 0.0), known=known, solver=solver)
+        find = partial(schedule_segments, priced, curves, to_price=FURTHER * (paid or 0.0), known=known, solver=solver)
         stretches = _part(find, pairs, MOST_CURVE_PAIRS)
         if not isinstance(stretches, str):
             curves = _along_stretches(curves, stretches)
@@ -111,11 +111,12 @@ def _known(price: float, result: Result | None, sensitivity: Sensitivity | None)
     return Known(price, min(bounds, default=math.inf), None if result is None else result.schedule)
 
 
-def _along_stretches(curve: PriceCurve, stretches: tuple[PriceStretch, ...]) -> PriceCurve:
+def _along_stretches(curve: PriceCurve, stretches: tuple[ScheduleSegment, ...]) -> PriceCurve:
     """Return a curve whose pieces are the stretches, so that all parts of a page show the same breakpoints."""
-    names = [each.name for each in fields(PricePiece) if each.name != "regime"]
+    names = [each.name for each in fields(PriceCurveSegment) if each.name != "regime"]
     pieces = [
-        PricePiece(regime=each.bound_regime, **{name: getattr(each, name) for name in names}) for each in stretches
+        PriceCurveSegment(regime=each.bound_regime, **{name: getattr(each, name) for name in names})
+        for each in stretches
     ]
     last = stretches[-1]
     if curve.pieces[-1].to_price is None:
@@ -124,7 +125,7 @@ def _along_stretches(curve: PriceCurve, stretches: tuple[PriceStretch, ...]) -> 
     return replace(curve, pieces=tuple(pieces), points=(end,))
 
 
-def _best_of_both(bag: Bag, result: Result | None, here: PriceStretch) -> Result | None:
+def _best_of_both(bag: Bag, result: Result | None, here: ScheduleSegment) -> Result | None:
     """Return the answer with the bound and the schedule of the curve at its price."""
     if result is None or result.regime is None or here.measured is None or here.schedule is None:
         return result
@@ -158,7 +159,7 @@ def _sampled_again(bag: Bag, schedule: Schedule, measured: Measurement, risk: Ri
     return bag_risk(bag, schedule, measured, RiskOptions.read(text), risk.seed)
 
 
-def _agreeing(sensitivity: Sensitivity | None, here: PriceStretch) -> Sensitivity | None:
+def _agreeing(sensitivity: Sensitivity | None, here: ScheduleSegment) -> Sensitivity | None:
     if sensitivity is None or sensitivity.price != here.from_price:
         return sensitivity
     return replace(sensitivity, bound=here.bound_at_from, value=here.value_at_from)
@@ -203,14 +204,14 @@ STRAIGHT: Final = 1e-6  # relative: what is nearer to a line lies on it
 SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a segment, where the best schedules are selected
 
 
-def price_stretches(
+def schedule_segments(
     bag: Bag,
     curve: PriceCurve,
     *,
     to_price: float | None = None,
     known: Known | None = None,
     solver: Solver | None = None,
-) -> tuple[PriceStretch, ...]:
+) -> tuple[ScheduleSegment, ...]:
     """Return the schedules along a price curve of the bag, by rising price.
 
     `to_price` is the last price, if the curve has no end; by default 1.5 times its last breakpoint. At a `known` price
@@ -270,7 +271,7 @@ class _Walk:
         measured = examine(self._priced(0.0), schedule, may_wait=self.may_wait, tables=self.tables).measured
         return None if measured is None else Earning.of(schedule, measured, 0.0)
 
-    def parted(self, piece: PricePiece, known: Known | None) -> list[PricePiece]:
+    def parted(self, piece: PriceCurveSegment, known: Known | None) -> list[PriceCurveSegment]:
         """Return a piece in two where it holds a price of which more is known, with the better bound there."""
         assert piece.to_price is not None
         if known is None or not piece.from_price <= known.price <= piece.to_price:
@@ -284,7 +285,7 @@ class _Walk:
             left = replace(left, regime=Regime.LOSS)
         return [each for each in (left, right) if each.to_price is not None and each.from_price < each.to_price]
 
-    def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
+    def ended(self, piece: PriceCurveSegment, to_price: float) -> PriceCurveSegment:
         """Return a segment with an end, and the bound proved there."""
         if piece.to_price is not None:
             return piece
@@ -293,7 +294,7 @@ class _Walk:
         bound = prove(question, self.solver).bound
         return replace(piece, to_price=end, to_ratio=self._ratio(end), bound_at_to=bound)
 
-    def along(self, piece: PricePiece) -> Iterator[PriceStretch]:
+    def along(self, piece: PriceCurveSegment) -> Iterator[ScheduleSegment]:
         """Yield the schedules of a segment."""
         low, high = piece.from_price, piece.to_price
         assert high is not None, "a segment with an end"
@@ -313,15 +314,19 @@ class _Walk:
                 yield self._stretch(piece, (first, last), line, (_mixed(*worths, start), _mixed(*worths, stop)))
 
     def _stretch(
-        self, piece: PricePiece, ends: tuple[float, float], line: _Line | None, worths: tuple[Worth, Worth]
-    ) -> PriceStretch:
+        self,
+        piece: PriceCurveSegment,
+        ends: tuple[float, float],
+        line: _Line | None,
+        worths: tuple[MarginalValues, MarginalValues],
+    ) -> ScheduleSegment:
         start, stop = (None if line is None else self._measured(line.schedule, price) for price in ends)
         value = None if start is None else start.profit_per_hour
         value_at_to = None if stop is None else stop.profit_per_hour
         regime = None
         if line is not None and value is not None and value_at_to is not None:
             regime = regime_of(value + value_at_to, runs=bool(line.schedule.groups))
-        return PriceStretch(
+        return ScheduleSegment(
             from_ratio=self._ratio(ends[0]),
             to_ratio=self._ratio(ends[1]),
             from_price=ends[0],
@@ -350,7 +355,7 @@ class _Walk:
             return PROFIT.relax(self._priced(price), self.solver)
         return self.search.at(cost_model(self.bag).income_at(price))
 
-    def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
+    def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[MarginalValues, MarginalValues]:
         """Return the marginal values at both ends, on the line through those at the two inner prices."""
         one, two = (self._worth(price, each) for price, each in zip(prices, inner, strict=True))
         if one.is_two_sided or two.is_two_sided or scaling_of(self.bag).shortest:
@@ -359,7 +364,7 @@ class _Walk:
         begin, end = INSIDE
         return _mixed(one, two, begin / (begin - end)), _mixed(one, two, (1.0 - begin) / (end - begin))
 
-    def _worth(self, price: float, relaxation: Relaxation) -> Worth:
+    def _worth(self, price: float, relaxation: Relaxation) -> MarginalValues:
         worth = marginal_values(self._priced(price), relaxation, self.solver)
         assert worth is not None, "the search solves its programs to the end"
         return worth
@@ -415,7 +420,7 @@ def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
     return found
 
 
-def _mixed(one: Worth, two: Worth, share: float) -> Worth:
+def _mixed(one: MarginalValues, two: MarginalValues, share: float) -> MarginalValues:
     """Return the marginal values at a share of the way from one to two, on their line; also beyond it."""
 
     def mix(first: float | None, second: float | None) -> float | None:
@@ -426,7 +431,7 @@ def _mixed(one: Worth, two: Worth, share: float) -> Worth:
     return _joined(mix, one, two)
 
 
-def _straight(one: Worth, middle: Worth, two: Worth) -> Worth:
+def _straight(one: MarginalValues, middle: MarginalValues, two: MarginalValues) -> MarginalValues:
     """Return the first of three, without what does not lie on one line."""
     line = _mixed(one, two, 0.5)
 
@@ -438,11 +443,11 @@ def _straight(one: Worth, middle: Worth, two: Worth) -> Worth:
     return _joined(kept, one, middle, line)
 
 
-def _joined(join: Callable[..., float | None], first: Worth, *others: Worth) -> Worth:
+def _joined(join: Callable[..., float | None], first: MarginalValues, *others: MarginalValues) -> MarginalValues:
     """Return marginal values that a function computes from those of the same name."""
     machines = {
         name: join(value, *(each.machine_types[name] for each in others)) for name, value in first.machine_types.items()
     }
     tasks = {name: join(value, *(each.task_types[name] for each in others)) for name, value in first.task_types.items()}
     kilowatt = join(first.kilowatt_per_hour, *(each.kilowatt_per_hour for each in others))
-    return Worth(FrozenDict(machines), kilowatt, FrozenDict(tasks))
+    return MarginalValues(FrozenDict(machines), kilowatt, FrozenDict(tasks))

@@ -58,7 +58,7 @@ def task_heading(unit: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class MarginalValues:
     """Marginal values of one more, in money: derivatives of the LP bound on profit.
 
     They say how the bound of the linear program begins to change, of split tasks and of the longest task, and
@@ -81,7 +81,7 @@ class Worth:
     machine_types: FrozenDict[str, float | None]
     kilowatt_per_hour: float | None
     task_types: FrozenDict[str, float | None]
-    one_fewer: Worth | None = None
+    one_fewer: MarginalValues | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the marginal values as they appear in JSON."""
@@ -189,12 +189,12 @@ class OneMore:
     def to_dict(self) -> dict[str, Any]:
         """Return the steps as they appear in JSON."""
         word = "break_even_price" if self.sells else "best_changes_by"
-        told = {"machine_types": ("best_changes_by", self.machine_types), "task_types": (word, self.task_types)}
+        given = {"machine_types": ("best_changes_by", self.machine_types), "task_types": (word, self.task_types)}
         return {"effort": self.effort} | {
             key: {
                 name: {f"{word}_at_least": each.at_least, f"{word}_at_most": each.at_most} for name, each in of.items()
             }
-            for key, (word, of) in told.items()
+            for key, (word, of) in given.items()
         }
 
     def machine_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
@@ -259,7 +259,7 @@ class Result(JsonObject):
     machines: int
     measured: Measurement
     schedule: Schedule
-    worth: Worth | None
+    worth: MarginalValues | None
     timings: FrozenDict[str, float]
     provenance: Provenance
     effort_used: Effort = Effort.FAST  # the last of fast, balanced and tight that was at work

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lpsched.bag.model import Bag
-from lpsched.model.answers import AnyName, AnyWhole, Piece
+from lpsched.model.answers import AnswerPart, AnyName, AnyWhole
 from lpsched.model.fields import Several, column_numbers
 from lpsched.model.results import frame_of
 from lpsched.units import counted, html_table
@@ -25,7 +25,7 @@ MOST_ROWS = 40  # of a schedule in a notebook
 # the order of its runs. A billion tasks is a few hundred groups. All machines stay on until the makespan, which may be
 # later than the last task's end: idle time lowers the average power.
 @dataclass(frozen=True, slots=True)
-class Run(Piece):
+class Run(AnswerPart):
     """Some tasks of one type in a row, in one P-state (`None` where the machine type has none)."""
 
     _KEYS: ClassVar[str] = "task_type count p_state?"
@@ -36,7 +36,7 @@ class Run(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class MachineGroup(Piece):
+class MachineGroup(AnswerPart):
     """How many machines of a type run the same, and what each of them runs, in order."""
 
     machine_type: AnyName

@@ -22,7 +22,7 @@ from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Contents, TableForm, instance_of, table_files, write_document, written_tables
 from lpsched.io.rows import SUFFIXES, write_table
 from lpsched.io.tables import write_csv_matrix, write_npz_matrix
-from lpsched.model.answers import About, Answer, AnyNumber, AnyNumbers, Piece, answer_head, answer_text
+from lpsched.model.answers import About, Answer, AnswerPart, AnyNumber, AnyNumbers, answer_head, answer_text
 from lpsched.model.base import Rule
 from lpsched.model.fields import OneOf, Several, Whole, check_yes
 from lpsched.model.kinds import format_of
@@ -130,7 +130,7 @@ Count = Annotated[int, Whole(1, MOST_NODES)]
 
 
 @dataclass(frozen=True, slots=True)
-class GangNodes(Piece):
+class GangNodes(AnswerPart):
     """Nodes in a row that run the same patterns."""
 
     count: Count
@@ -138,7 +138,7 @@ class GangNodes(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class CoreNodes(Piece):
+class CoreNodes(AnswerPart):
     """Nodes in a row whose cores do the same."""
 
     count: Count

@@ -248,16 +248,16 @@ def read_population(path: Path | str, facility: Facility, *, colocation: bool | 
         if colocation is not None and about["colocation"] != colocation:
             do = f"go on with the method that it was made with, or {BEGIN_ANEW}"
             needed = str(colocation).lower()
-            raise archive.refusal(describe(about["colocation"]), needed, do, "colocation")
+            raise archive.rejection(describe(about["colocation"]), needed, do, "colocation")
         size, double = archive.length("scores"), np.dtype(np.float64)
         genes = size, facility.cores, len(facility.task_types)
         history = archive.array("history", (None, 3), double, MOST_IMPROVEMENTS)
         scores = archive.array("scores", (None,), double, MOST_CHROMOSOMES)
         if not size:
-            raise archive.refusal("no chromosomes", "at least one", BEGIN_ANEW, "scores")
+            raise archive.rejection("no chromosomes", "at least one", BEGIN_ANEW, "scores")
         fractions = archive.array("fractions", genes, double)
         if fractions.min() < 0.0 or fractions.max() > 1.0:
-            raise archive.refusal("a fraction below 0 or above 1", "0 to 1", BEGIN_ANEW, "fractions")
+            raise archive.rejection("a fraction below 0 or above 1", "0 to 1", BEGIN_ANEW, "fractions")
         return Population(
             instance_hash=facility.content_hash,
             fractions=fractions,

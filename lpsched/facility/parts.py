@@ -13,9 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
+from lpsched.model.answers import AnswerPart, AnyName, AnyNumber, AnyWhole
 from lpsched.model.base import Part
-from lpsched.model.fields import Amount, Message, Name, PStates, Seconds, Several, Whole, WithPStates, describe, refusal
+from lpsched.model.fields import (
+    Amount,
+    Message,
+    Name,
+    PStates,
+    Seconds,
+    Several,
+    Whole,
+    WithPStates,
+    describe,
+    rejection,
+)
 from lpsched.model.results import brief, frame_of
 
 if TYPE_CHECKING:
@@ -57,20 +68,20 @@ check_degradation: Final = Amount("a share of the time", most=1e6)
 def _check_range(value: object) -> tuple[float, float]:
     needed = "[lowest, highest] in degrees celsius"
     if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004 - from and to
-        raise refusal(describe(value), needed, "write both; twice the same where it cannot be changed")
+        raise rejection(describe(value), needed, "write both; twice the same where it cannot be changed")
     low, high = (check_celsius(each) for each in value)
     if low > high:
-        raise refusal(f"[{low:g}, {high:g}]", needed, "put the lower one first")
+        raise rejection(f"[{low:g}, {high:g}]", needed, "put the lower one first")
     return low, high
 
 
 def _check_cop(value: object) -> tuple[float, ...]:
     needed = "1 to 3 coefficients: constant, linear, quadratic"
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_COEFFICIENTS:
-        raise refusal(describe(value), needed, "write the polynomial of the outlet temperature as a list")
+        raise rejection(describe(value), needed, "write the polynomial of the outlet temperature as a list")
     for each in value:
         if isinstance(each, bool) or not isinstance(each, int | float) or not -MOST <= each <= MOST:
-            raise refusal(describe(each), f"a number from {-MOST:g} to {MOST:g}", "write it as a plain number")
+            raise rejection(describe(each), f"a number from {-MOST:g} to {MOST:g}", "write it as a plain number")
     return tuple(float(each) + 0.0 for each in value)
 
 
@@ -181,7 +192,7 @@ class Mixing:
 # **Gang**: a node runs patterns in turn; a pattern says what all its cores run at one moment, for a share of
 # the time. **Cores**: every core divides its time on its own, as the paper's DF(i, k) and PS(i, k) say.
 @dataclass(frozen=True, slots=True)
-class CoreRun(Piece):
+class CoreRun(AnswerPart):
     """Some cores of a node that run tasks of one type, in one P-state (`None` where there are none)."""
 
     _KEYS: ClassVar[str] = "task_type cores p_state?"
@@ -192,7 +203,7 @@ class CoreRun(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class PatternShare(Piece):
+class PatternShare(AnswerPart):
     """What a node's cores run at once, for a share of the time; cores in no run are idle."""
 
     share: AnyNumber
@@ -222,7 +233,7 @@ class GangAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class CoreFraction(Piece):
+class CoreFraction(AnswerPart):
     """The fraction of a core's time for tasks of one type, always in the same P-state."""
 
     _KEYS: ClassVar[str] = "task_type fraction p_state?"

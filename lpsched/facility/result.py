@@ -106,7 +106,7 @@ def hottest_inlet_celsius(measured: Measurement) -> float:
 
 # What `facility` returns: a verified allocation, the bound, and the marginal value of each limit.
 @dataclass(frozen=True, slots=True)
-class FacilityWorth(JsonObject):
+class FacilityMarginalValues(JsonObject):
     """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
 
     They say how the optimum of the linear program begins to change with a limit, and hold for small changes only: a
@@ -139,7 +139,7 @@ class FacilityResult(Allocated):
     allocation: GangAllocation
     cores: CoreAllocation
     cores_reward_rate: float
-    worth: FacilityWorth | None  # none where the linear program was not solved to the end
+    worth: FacilityMarginalValues | None  # none where the linear program was not solved to the end
     timings: FrozenDict[str, float]
     provenance: Provenance
 

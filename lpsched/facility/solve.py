@@ -16,7 +16,7 @@ from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import OutletAnswer, RecordedBox, best_outlets
 from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
-from lpsched.facility.result import FacilityResult, FacilityWorth
+from lpsched.facility.result import FacilityMarginalValues, FacilityResult
 from lpsched.facility.rules import require_cap
 from lpsched.facility.verify import Measurement, examine
 from lpsched.lp.solvers import default_solver
@@ -256,11 +256,11 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
     return np.array(outlets, dtype=float)
 
 
-def _marginal_values(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
+def _marginal_values(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityMarginalValues:
     """Return the derivatives in the facility's terms; a node's is that of its time, less its overhead's."""
     nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
-    return FacilityWorth(
+    return FacilityMarginalValues(
         kilowatt=KILO * prices.cap,
         redline_kelvin=float(prices.redlines.sum()),
         node_types=FrozenDict({name: float(values.mean()) for name, values in kinds.items() if len(values)}),

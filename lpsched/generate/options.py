@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, Validat
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from lpsched.errors import InputIssue, InstanceError, nearest
-from lpsched.model.fields import MOST, describe, numbered, refusal
+from lpsched.model.fields import MOST, describe, numbered, rejection
 from lpsched.online.parts import COMPLETED, MOST_TASKS, PRORATED, Cluster, Period
 from lpsched.units import GIGA, SECONDS_PER_HOUR
 
@@ -47,7 +47,7 @@ class Within:
     def _checked(self, value: float) -> float:
         if self.least <= value <= self.most or (self.or_zero and value == 0):  # false for NaN
             return value
-        raise refusal(repr(value), f"{'0, or ' * self.or_zero}{self.least:g} to {self.most:g}", CHANGE)
+        raise rejection(repr(value), f"{'0, or ' * self.or_zero}{self.least:g} to {self.most:g}", CHANGE)
 
 
 def _plain(value: object) -> object:

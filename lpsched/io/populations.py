@@ -64,7 +64,7 @@ class PopulationArchive:
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path, self.archive = path, archive
 
-    def refusal(self, found: str, needed: str, do: str, *place: str) -> InstanceError:
+    def rejection(self, found: str, needed: str, do: str, *place: str) -> InstanceError:
         """Return the error about the file."""
         return InstanceError(str(self.path), (InputIssue(place, found, needed, do),))
 
@@ -74,27 +74,27 @@ class PopulationArchive:
         keys = {"format", *ALWAYS, *checks}
         if not isinstance(about, dict) or about.get("format") != form or set(about) != keys:
             there = describe(about.get("format") if isinstance(about, dict) else about)
-            raise self.refusal(there, repr(form), "name a population file", "format")
+            raise self.rejection(there, repr(form), "name a population file", "format")
         for key, (fits, needed) in {**ALWAYS, **checks}.items():
             if not fits(about[key]):
-                raise self.refusal(describe(about[key]), needed, BEGIN_ANEW, key)
+                raise self.rejection(describe(about[key]), needed, BEGIN_ANEW, key)
         if about["instance"].get("hash") != content_hash:
             there = f"a population of {quote(str(about['instance'].get('name')))}, with another hash"
             do = f"name what it was made for, or {BEGIN_ANEW}"
-            raise self.refusal(there, f"one of {quote(name)} as it is now", do, "instance")
+            raise self.rejection(there, f"one of {quote(name)} as it is now", do, "instance")
         return about
 
     def length(self, name: str) -> int:
         """Return the length of an array, by its header."""
-        return header_of(self.archive, name, self.refusal)[0][0]
+        return header_of(self.archive, name, self.rejection)[0][0]
 
     def array(
         self, name: str, shape: tuple[int | None, ...], dtype: np.dtype[Any], most: int | None = None
     ) -> NDArray[Any]:
         """Return an array of a shape and type; where the shape leaves a length open, up to `most`."""
         if f"{name}.npy" not in self.archive.namelist():
-            raise self.refusal(f"no array {quote(name)}", "one", "name a population file")
-        found, kind = header_of(self.archive, name, self.refusal)
+            raise self.rejection(f"no array {quote(name)}", "one", "name a population file")
+        found, kind = header_of(self.archive, name, self.rejection)
         fits = len(found) == len(shape) and all(
             length == wanted if wanted is not None else most is not None and length <= most
             for length, wanted in zip(found, shape, strict=True)
@@ -102,10 +102,10 @@ class PopulationArchive:
         if not fits or kind != dtype:
             lengths = " x ".join("any" if each is None else str(each) for each in shape)
             there = f"{' x '.join(map(str, found)) or 'one'} cells of type {kind}"
-            raise self.refusal(there, f"{lengths} of type {dtype}", BEGIN_ANEW, name)
+            raise self.rejection(there, f"{lengths} of type {dtype}", BEGIN_ANEW, name)
         read = array_of(self.archive, name)
         if dtype.kind == "f" and not np.isfinite(read).all():
-            raise self.refusal("a cell that is no finite number", "numbers", BEGIN_ANEW, name)
+            raise self.rejection("a cell that is no finite number", "numbers", BEGIN_ANEW, name)
         return read
 
 
@@ -146,13 +146,13 @@ def read_task_population(path: Path | str, instance: Identified, *, objectives: 
         about = archive.about(FORMAT, _CHECKS, instance.name, instance.content_hash)
         if objectives is not None and about["objectives"] != objectives:
             do = f"go on with the objectives that it was made with, or {BEGIN_ANEW}"
-            raise archive.refusal(quote(about["objectives"]), quote(objectives), do, "objectives")
+            raise archive.rejection(quote(about["objectives"]), quote(objectives), do, "objectives")
         double, number = np.dtype(np.float64), np.dtype(np.int32)
         history = archive.array("history", (None, 3), double, MOST_NOTES)
         scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
         if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
             found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
-            raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
+            raise archive.rejection(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
         shape = len(scores), instance.tasks
         genes = Genes(**{name: archive.array(name, shape, number) for name in _GENES})
     return TaskPopulation(

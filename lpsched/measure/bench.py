@@ -23,7 +23,18 @@ from pydantic_core import PydanticCustomError
 from lpsched.errors import InputIssue, Place, nearest, quote
 from lpsched.measure import evidence
 from lpsched.model.base import MOST_KEYS, Entries, Instance, OpenPart, Rule
-from lpsched.model.fields import Amount, Count, FrozenDict, Name, OneOf, Several, Whole, check_yes, plain_hash, refusal
+from lpsched.model.fields import (
+    Amount,
+    Count,
+    FrozenDict,
+    Name,
+    OneOf,
+    Several,
+    Whole,
+    check_yes,
+    plain_hash,
+    rejection,
+)
 from lpsched.model.problems import MOST_ADVISED, problems
 from lpsched.model.provenance import LARGEST_SEED
 
@@ -123,7 +134,7 @@ class EnergyChoice(OpenPart):
     def _is_read_in_one_way(self) -> Self:
         ways = [key for key in ("meter", "command", "stream") if getattr(self, key) is not None]
         if len(ways) > 1:
-            raise refusal("the keys " + " and ".join(ways), "one of them", "drop the other")
+            raise rejection("the keys " + " and ".join(ways), "one of them", "drop the other")
         return self
 
 

@@ -17,7 +17,7 @@ from lpsched.errors import Place as PathInFile
 from lpsched.facility.parts import MOST_CORES
 from lpsched.model import fields
 from lpsched.model.base import OpenPart
-from lpsched.model.fields import Amount, Count, Name, Seconds, Several, Text, Watts, Whole, describe, refusal
+from lpsched.model.fields import Amount, Count, Name, Seconds, Several, Text, Watts, Whole, describe, rejection
 from lpsched.model.problems import problems
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MEMORY_PROBE: Final = "memory-companion"
 COMPUTE_PROBE: Final = "compute-companion"
-COMPANIONS: Final = (MEMORY_PROBE, COMPUTE_PROBE)  # names that no application may have
+PROBES: Final = (MEMORY_PROBE, COMPUTE_PROBE)  # names that no application may have
 LONGEST_TEXT: Final = 4_000
 MOST_GROUPS: Final = 10_000  # pairs or groups that are listed
 MOST_WORDS: Final = 1_000  # of a command
@@ -41,8 +41,8 @@ PAIR: Final = 2
 
 # Single values: names, words and commands.
 def _not_a_probe(name: str) -> str:
-    if name in COMPANIONS:
-        raise refusal(quote(name), "a name that no interference probe has", "choose another")
+    if name in PROBES:
+        raise rejection(quote(name), "a name that no interference probe has", "choose another")
     return name
 
 
@@ -54,7 +54,7 @@ def _written(value: object) -> object:
 
 def _without_equals(name: str) -> str:
     if "=" in name:
-        raise refusal(f"the text {quote(name)}", VARIABLE, "correct it")
+        raise rejection(f"the text {quote(name)}", VARIABLE, "correct it")
     return name
 
 
@@ -62,7 +62,7 @@ VARIABLE: Final = "the name of an environment variable: not empty, no '='"
 PROGRAM: Final = "a list of words or one text: a program and its arguments"
 PlainText = Annotated[str, Text(LONGEST_TEXT)]
 ApplicationName = Annotated[
-    str, fields.check_name, AfterValidator(_not_a_probe), Field(json_schema_extra={"not": {"enum": list(COMPANIONS)}})
+    str, fields.check_name, AfterValidator(_not_a_probe), Field(json_schema_extra={"not": {"enum": list(PROBES)}})
 ]
 Folder = Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")]
 Variable = Annotated[str, Text(LONGEST_TEXT, 1, VARIABLE), AfterValidator(_without_equals)]
@@ -82,12 +82,12 @@ def split_command(command: object) -> object:
         return shlex.split(text) or [""]
     except ValueError as error:
         found = f"{quote(text)}: {str(error).lower()}"
-        raise refusal(found, "words as a shell would split them", "close it, or write a list") from None
+        raise rejection(found, "words as a shell would split them", "close it, or write a list") from None
 
 
 def _of_a_program(words: tuple[str, ...]) -> tuple[str, ...]:
     if words and not words[0]:
-        raise refusal("no program", "a program and its arguments", "name the program first")
+        raise rejection("no program", "a program and its arguments", "name the program first")
     return words
 
 
@@ -112,7 +112,7 @@ def _processors(raw: object) -> object:
     if not isinstance(raw, list | tuple):
         return (Whole(0, LAST_PROCESSOR)(raw),)
     if not 1 <= len(raw) <= LAST_PROCESSOR:
-        raise refusal(describe(raw), "the numbers of one processor or more", "name them")
+        raise rejection(describe(raw), "the numbers of one processor or more", "name them")
     return raw
 
 
@@ -131,7 +131,7 @@ def read_cores(raw: object) -> int | tuple[tuple[int, ...], ...]:
     if isinstance(raw, list | tuple) and raw:
         return _PLACES.validate_python(raw)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
-        raise refusal(describe(raw), HOW_MANY, "write it as a number")
+        raise rejection(describe(raw), HOW_MANY, "write it as a number")
     return Whole(1, MOST_PLACES)(raw)
 
 
@@ -151,7 +151,7 @@ def processors_twice(places: tuple[tuple[int, ...], ...], path: PathInFile) -> I
 
 def _fastest_first(clocks: tuple[float, ...]) -> tuple[float, ...]:
     if len({f"{clock:g}" for clock in clocks}) < len(clocks):  # they name P-states
-        raise refusal("a clock twice", "clocks that differ", "drop one of the two")
+        raise rejection("a clock twice", "clocks that differ", "drop one of the two")
     return tuple(sorted(clocks, reverse=True))
 
 
@@ -184,7 +184,7 @@ Bounds = Annotated[tuple[Bound, ...], Several(most=MOST_BOUNDS), AfterValidator(
 def _sized(least: int, most: int, needed: str) -> BeforeValidator:
     def check(raw: object) -> object:
         if not isinstance(raw, list | tuple) or not least <= len(raw) <= most:
-            raise refusal(describe(raw), needed, "a copy is named again: [a, a]")
+            raise rejection(describe(raw), needed, "a copy is named again: [a, a]")
         return raw
 
     return BeforeValidator(check, json_schema_input_type=Annotated[list[Known], Several(least, most)])
@@ -314,7 +314,7 @@ class Spread(OpenPart):
         low, high = (self.mean if end is None else end for end in (self.low, self.high))
         if not low <= self.mean <= high:
             found = f"{self.low!r} to {self.high!r}, and a mean of {self.mean!r}"
-            raise refusal(found, "a mean between low and high", "correct it")
+            raise rejection(found, "a mean between low and high", "correct it")
         return self
 
 

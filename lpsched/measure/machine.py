@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from lpsched.errors import InputIssue, MeasureError
 from lpsched.measure import probes
 from lpsched.measure.corun import Ended, Program, corun, why_not_startable
-from lpsched.measure.evidence import COMPANIONS, MEMORY_PROBE, Sample, Setting
+from lpsched.measure.evidence import MEMORY_PROBE, PROBES, Sample, Setting
 from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.meters import energy as rapl
 from lpsched.measure.meters import machine as hardware
@@ -192,7 +192,7 @@ def programs_on(bench: Bench, folder: Path) -> dict[str, Program]:
     for each in bench.applications:
         own, environment = (folder / (each.folder or "")).absolute(), dict(each.environment)
         found[each.name] = Program(each.name, each.command, own, environment, each.timeout_seconds)
-    for name in COMPANIONS:
+    for name in PROBES:
         command = probes.command("memory" if name == MEMORY_PROBE else "compute")
         found[name] = Program(name, command, folder.absolute(), ONE_THREAD, PROBE_TIMEOUT_SECONDS)
     return found

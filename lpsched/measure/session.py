@@ -16,7 +16,7 @@ from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
 from lpsched.measure import summary
 from lpsched.measure.bench import Bench, Repeats, each_once
-from lpsched.measure.evidence import COMPANIONS, COMPUTE_PROBE, MEMORY_PROBE, Measured, Sample, Setting
+from lpsched.measure.evidence import COMPUTE_PROBE, MEMORY_PROBE, PROBES, Measured, Sample, Setting
 from lpsched.measure.files import SampleLines, head_of
 from lpsched.measure.machine import MachineTestBed, issues_here, require_linux
 
@@ -89,7 +89,7 @@ def wants_probes(bench: Bench, *, counters: bool) -> bool:
 def programs_of(settings: Iterable[Setting]) -> tuple[str, ...]:
     """Return the names of all that these settings run: applications in order, then probes."""
     names = dict.fromkeys(name for each in settings for name in (each.application, *each.beside))
-    return tuple(sorted(names, key=COMPANIONS.__contains__))
+    return tuple(sorted(names, key=PROBES.__contains__))
 
 
 def run_counts(bench: Bench, settings: Sequence[Setting]) -> tuple[int, int]:
@@ -324,7 +324,7 @@ def _classes(bench: Bench, measurements: Measurements) -> Iterator[str]:
 
 def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
     own = summary.own_interference(known, mhz)
-    if own is None and not any(name in COMPANIONS for setting in known for name in setting.together):
+    if own is None and not any(name in PROBES for setting in known for name in setting.together):
         return "no cache misses were counted, and nothing ran beside interference probes"
     if own is not None and not summary.is_significant(own):
         return (

@@ -7,7 +7,7 @@ from math import fsum, hypot
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.measure.evidence import COMPANIONS, AdditiveCheck, Failed, Measured, Saving, Setting, Spread
+from lpsched.measure.evidence import PROBES, AdditiveCheck, Failed, Measured, Saving, Setting, Spread
 from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of, class_rank
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
@@ -85,7 +85,7 @@ def is_narrow(spread: Spread, repeats: Repeats) -> bool:
 # Half widths of confidence intervals, as far as first-order terms go: of a ratio r = m_1 / m_2 of mean times r
 # sqrt((h_1 / m_1)^2 + (h_2 / m_2)^2); of a share (r - 1) / own with w and v the half widths of r and own sqrt(w^2 +
 # (share v)^2) / own. Where own is not above its half width, M does not slow itself beyond noise, and no class is given.
-M, C = COMPANIONS
+M, C = PROBES
 
 
 class Estimate(NamedTuple):
@@ -199,7 +199,7 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     """
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     names = tuple(each.name for each in bench.applications)
-    programs = {*names, *COMPANIONS}
+    programs = {*names, *PROBES}
     counted = [each for each in samples if each.setting.mhz in clocks and programs.issuperset(each.setting.together)]
     measured, failed = evidence_of(counted, bench)
     known = {each.setting: each for each in measured}
@@ -344,7 +344,7 @@ def time_ratios(measured: Iterable[Measured]) -> dict[Setting, float]:
     return {
         setting: seconds / alone
         for setting, seconds in known.items()
-        if setting.beside and not setting.batch and not set(setting.together) & set(COMPANIONS)
+        if setting.beside and not setting.batch and not set(setting.together) & set(PROBES)
         if (alone := known.get(Setting(setting.application, (), setting.mhz))) is not None
     }
 

@@ -1,6 +1,6 @@
 """Files of answers: schedules, allocations, certificates, proofs.
 
-What stands in such a file is declared by data classes (`Piece`) and a model of the whole (`Answer`, `Sealed`); Pydantic
+Such a file is declared by data classes (`AnswerPart`) and a model of the whole (`Answer`, `Sealed`); Pydantic
 reads them, and `problems.py` says what is wrong. Only the kind of a value is checked here: whether a number makes
 sense is for a verifier or a checker to say.
 """
@@ -65,7 +65,7 @@ Exacts = Annotated[tuple[Exact, ...], Several(needed="a list of exact decimals")
 ExactPrices = Annotated[FrozenDict[str, Exact], Several(needed="a mapping from names to exact decimals")]
 
 
-class Piece(JsonObject):
+class AnswerPart(JsonObject):
     """Base of the data classes that stand in files of answers; their fields are of the types above."""
 
     __slots__ = ()

@@ -25,7 +25,7 @@ from pydantic import model_validator as validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
-from lpsched.model.fields import Checked, describe, refusal
+from lpsched.model.fields import Checked, describe, rejection
 from lpsched.model.kinds import COMMANDS, name_of, size_of
 from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
 from lpsched.units import html_table
@@ -212,7 +212,7 @@ class Instance(Part):
 def with_few_keys(raw: object) -> object:
     """Return the input, unless it has more keys than messages about them would fit in memory."""
     if isinstance(raw, dict | Mapping) and len(raw) > MOST_KEYS:  # `dict` is quicker to check, and the usual case
-        raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
+        raise rejection(describe(raw), f"at most {MOST_KEYS} keys", "")
     return raw
 
 

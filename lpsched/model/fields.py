@@ -56,7 +56,7 @@ def shown_number(value: float) -> str:
     return repr(value)
 
 
-def refusal(found: str, needed: str, do: str) -> PydanticCustomError:
+def rejection(found: str, needed: str, do: str) -> PydanticCustomError:
     """Return the error that Pydantic carries out to where an `InputIssue` is made of it."""
     context = {"got": found, "expected": needed, "hint": do}
     return PydanticCustomError("issue", "got {got}, expected {expected}; {hint}", context)
@@ -87,7 +87,7 @@ class Checked(Generic[Value]):
         try:
             checked: Value = _adapter(self).validate_python(value)
         except ValidationError:
-            raise refusal(*self.message(value)) from None
+            raise rejection(*self.message(value)) from None
         return checked
 
 

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from lpsched.errors import InputIssue, Place, quote
 from lpsched.model import provenance
 from lpsched.model.base import Entries, Instance, Rule
-from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
+from lpsched.model.fields import Frozen, Name, describe, little_endian, rejection
 from lpsched.model.problems import repeats
 from lpsched.online import utility
 from lpsched.online.arriving_rows import KEY_OF, unknown_names
@@ -59,7 +59,7 @@ _NOTE: Final = {
 
 def _few_keys(raw: object) -> object:
     if isinstance(raw, Mapping) and len(raw) > provenance.MOST_ENTRIES:
-        raise refusal(describe(raw), f"at most {provenance.MOST_ENTRIES} keys", "drop some")
+        raise rejection(describe(raw), f"at most {provenance.MOST_ENTRIES} keys", "drop some")
     return raw
 
 
@@ -92,8 +92,8 @@ def utilities_are_known(
 ) -> Iterator[InputIssue]:
     """Check the names that declare utilities; the first task of each unknown one has the problem."""
     known = dict(zip(KEY_OF, (priorities, urgencies, utility_classes, utility_functions), strict=True))
-    for number, told in enumerate(arriving.told):
-        for key, found, advice in unknown_names(told, known):
+    for number, declared in enumerate(arriving.declared):
+        for key, found, advice in unknown_names(declared, known):
             n = arriving.utility_numbers.tolist().index(number)
             yield InputIssue(("tasks", n, key), found, f"one of {KEY_OF[key]}", advice)
 
@@ -232,22 +232,22 @@ class ArrivingInstance(Instance):
     @cached_property
     def _functions(self) -> tuple[tuple[utility.UtilityFunction, ...], bytes]:
         """Make a function for each pair of levels and tasks that run equally long, and for each own one."""
-        told = self.arriving.told
-        own = [isinstance(each, str) for each in told]
+        declared = self.arriving.declared
+        own = [isinstance(each, str) for each in declared]
         alike, mean = self._alike()
         number: dict[tuple[int, int], int] = {}
-        pairs = zip(alike, self.arriving.utility_numbers, strict=bool(told))
+        pairs = zip(alike, self.arriving.utility_numbers, strict=bool(declared))
         numbers = array("q", (number.setdefault((-1 if own[u] else i, u), len(number)) for i, u in pairs))
-        return tuple(self._function(told[u], i, mean) for i, u in number), numbers.tobytes()
+        return tuple(self._function(declared[u], i, mean) for i, u in number), numbers.tobytes()
 
     def _function(
-        self, told: DeclaredUtility, alike: int, mean: Callable[[int], float | None]
+        self, declared: DeclaredUtility, alike: int, mean: Callable[[int], float | None]
     ) -> utility.UtilityFunction:
-        if isinstance(told, str):
-            return self.utility_functions[told]
+        if isinstance(declared, str):
+            return self.utility_functions[declared]
         seconds = mean(alike)
         assert seconds is not None, "what has tasks can run"
-        return self.levels.function(told, seconds)
+        return self.levels.function(declared, seconds)
 
     @cached_property
     def content_hash(self) -> str:
@@ -267,7 +267,7 @@ class ArrivingInstance(Instance):
         return later | {
             "name": self.name,
             "task_types": [each.model_dump() for each in self.task_types],
-            "told": [list(each) if isinstance(each, Levels) else each for each in self.arriving.told],
+            "told": [list(each) if isinstance(each, Levels) else each for each in self.arriving.declared],
             "levels": self.levels.model_dump(),
             "utility_functions": {
                 name: [asdict(each) for each in function.intervals] for name, function in self.utility_functions.items()

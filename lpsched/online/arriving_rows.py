@@ -190,8 +190,8 @@ class TaskRows:
                 continue
             if any(self._reported_issues(dict(zip(parts.UTILITY_COLUMNS, names, strict=True)))):
                 return None
-            told: DeclaredUtility = parts.Levels(*names[:3]) if names[3] is None else names[3]
-            self._declared_numbers[names] = self._declared.setdefault(told, len(self._declared))
+            declared: DeclaredUtility = parts.Levels(*names[:3]) if names[3] is None else names[3]
+            self._declared_numbers[names] = self._declared.setdefault(declared, len(self._declared))
         return array("q", map(self._declared_numbers.__getitem__, rows))
 
     def _row_issues(self, row: Mapping[str, Any]) -> Iterator[Why]:
@@ -246,8 +246,8 @@ class TaskRows:
             missing = next(key for key in parts.UTILITY_COLUMNS if names[key] is None)
             yield missing, "nothing", "priority, urgency and utility_class together", "add it"
         elif all(isinstance(names[key], str) for key in given):
-            told = names["utility"] if "utility" in given else parts.Levels(*(names[key] for key in by_levels))
-            for key, found, advice in unknown_names(told, self._known):
+            declared = names["utility"] if "utility" in given else parts.Levels(*(names[key] for key in by_levels))
+            for key, found, advice in unknown_names(declared, self._known):
                 yield key, found, f"a name of {KEY_OF[key]}", advice
 
 
@@ -256,9 +256,9 @@ def _are_names(values: list[Any], *, or_none: bool = False) -> bool:
     return set(map(type, values)) <= kinds or all(isinstance(each, tuple(kinds)) for each in values)
 
 
-def unknown_names(told: DeclaredUtility, known: Known) -> Iterator[tuple[str, str, str]]:
+def unknown_names(declared: DeclaredUtility, known: Known) -> Iterator[tuple[str, str, str]]:
     """Return which of a task's names are unknown: column, what was found, advice."""
-    given = told._asdict() if isinstance(told, parts.Levels) else {"utility": told}
+    given = declared._asdict() if isinstance(declared, parts.Levels) else {"utility": declared}
     for key, name in given.items():
         names = known[key]
         if names is not None and name not in names:

@@ -269,7 +269,7 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
     place = POLICIES.get(plain)
     if colon and (plain not in UTILITY_AWARE or kind not in (PLACEHOLDERS, RESERVATIONS)):
         needed = f"{PLACEHOLDERS} or {RESERVATIONS} after {', '.join(UTILITY_AWARE)}; nothing after others"
-        raise POLICIES.refusal(repr(name), needed, f"write {plain}")
+        raise POLICIES.rejection(repr(name), needed, f"write {plain}")
     if plain in COMPARED:
         return ClusterPolicy(plain, place, drops=False, filtered=False)
     if plain in UTILITY_AWARE:

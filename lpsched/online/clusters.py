@@ -126,11 +126,11 @@ def runs_are_neither_too_long_nor_too_short(seconds: NodeCurves, arriving: Paral
     """Check the product of work and curves, which are each valid."""
     tasks = arriving
     bounds = [_bounds(row) for row in seconds.cells]
-    told = [each for each in bounds if each is not None]
-    if not tasks.count or not told:
+    declared = [each for each in bounds if each is not None]
+    if not tasks.count or not declared:
         return
     least, most = min(tasks.work_factors), max(tasks.requested_factors)
-    if least * min(low for low, _ in told) >= SMALLEST and most * max(high for _, high in told) <= LARGEST:
+    if least * min(low for low, _ in declared) >= SMALLEST and most * max(high for _, high in declared) <= LARGEST:
         return
     columns = zip(tasks.type_numbers, tasks.work_factors, tasks.requested_factors, strict=True)
     for n, (i, work, requested) in enumerate(columns):
@@ -183,10 +183,10 @@ def energy_is_known(period: Period, watts: NodeCurves | None) -> Iterator[InputI
 
 def tasks_are_judged_once(waiting: WaitingCost | None, arriving: ParallelTasks) -> Iterator[InputIssue]:
     """Check that tasks have a utility, or waiting judges them."""
-    if waiting is None and not arriving.told and arriving.count:
+    if waiting is None and not arriving.declared and arriving.count:
         do = "declare their utility, or add the key 'waiting'"
         yield InputIssue(("tasks",), "tasks without a utility, and no cost of waiting", "the one or the other", do)
-    if waiting is not None and arriving.told:
+    if waiting is not None and arriving.declared:
         yield _besides("tasks", "utilities")
 
 

@@ -285,11 +285,11 @@ def written_curves(
 def _written_cells(cells: tuple[Points | None, ...], cluster: Cluster) -> Any:  # noqa: ANN401 - as in the file
     """Return the curves of one cluster; a number alone where it is the same for any number of nodes."""
     ends = tuple(sorted({1, cluster.nodes}))
-    told = [dict(cell) if cell is not None else {} for cell in cells]
-    if all(tuple(each) in {(), ends} and len(set(each.values())) <= 1 for each in told):
-        values = [each.get(1) for each in told]
+    declared = [dict(cell) if cell is not None else {} for cell in cells]
+    if all(tuple(each) in {(), ends} and len(set(each.values())) <= 1 for each in declared):
+        values = [each.get(1) for each in declared]
         return values if cluster.p_states is not None else values[0]
-    counts = sorted({nodes for each in told for nodes in each})
+    counts = sorted({nodes for each in declared for nodes in each})
     if cluster.p_states is None:
-        return {nodes: told[0][nodes] for nodes in counts}
-    return {nodes: [each.get(nodes) for each in told] for nodes in counts}
+        return {nodes: declared[0][nodes] for nodes in counts}
+    return {nodes: [each.get(nodes) for each in declared] for nodes in counts}

@@ -25,7 +25,7 @@ from lpsched.model.fields import (
     WithPStates,
     check_count,
     describe,
-    refusal,
+    rejection,
 )
 from lpsched.model.problems import too_many
 from lpsched.model.results import brief
@@ -45,7 +45,7 @@ def check_job(value: object) -> int:
     """Return a whole number of 64 bits."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not -MOST_JOB <= value <= MOST_JOB:  # type: ignore[operator]
-        raise refusal(describe(value), "a whole number of 64 bits", "correct it, or drop the column")
+        raise rejection(describe(value), "a whole number of 64 bits", "correct it, or drop the column")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
@@ -142,13 +142,13 @@ class ArrivingColumns:
         arrivals: bytes
         types: bytes
         utilities: bytes
-        told: tuple[DeclaredUtility, ...]
+        declared: tuple[DeclaredUtility, ...]
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[DeclaredUtility, ...]) -> Self:
+    def of_columns(cls, columns: Mapping[str, bytes], declared: tuple[DeclaredUtility, ...]) -> Self:
         """Return the tasks that columns of a file make, packed and checked."""
         held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field != "jobs"}
-        return cls(told=told, **held)  # type: ignore[call-arg]
+        return cls(declared=declared, **held)  # type: ignore[call-arg]
 
     @property
     def count(self) -> int:
@@ -178,13 +178,13 @@ class ArrivingColumns:
         """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
         columns: dict[str, list[Any]] = {ARRIVAL.key: self.arrival_seconds.tolist()}
         types = {TYPE: [task_types[i] for i in self.type_numbers]}
-        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
-        told = {
+        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.declared]
+        declared = {
             key: [cells[u][place] for u in self.utility_numbers]
             for place, key in enumerate(UTILITY_COLUMNS)
             if any(each[place] is not None for each in cells)
         }
-        return columns | types | self._more_columns() | told
+        return columns | types | self._more_columns() | declared
 
     def _more_columns(self) -> dict[str, list[Any]]:
         return {}
@@ -207,8 +207,8 @@ class ArrivingColumns:
         if not invalid and not all(map(le, arrivals, islice(arrivals, 1, None))):
             first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
             yield falling_arrival(first, arrivals[first - 1], arrivals[first])
-        numbers, told = self.utility_numbers.tolist(), self.told
-        if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
+        numbers, declared = self.utility_numbers.tolist(), self.declared
+        if list(dict.fromkeys(numbers)) != list(range(len(declared))) or len(set(declared)) < len(declared):
             needed = "each declared utility once, by first use"
             do = f"use {type(self).__name__}.of"
             yield InputIssue(("tasks",), "numbers of utilities in another order", needed, do)
@@ -238,7 +238,7 @@ def _doubles(values: Iterable[float]) -> bytes:
 def _numbered(utilities: Iterable[DeclaredUtility]) -> tuple[bytes, tuple[DeclaredUtility, ...]]:
     """Return the number of each utility, packed, and what the numbers stand for, in the order of first use."""
     number: dict[DeclaredUtility, int] = {}
-    numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
+    numbers = array("q", (number.setdefault(declared, len(number)) for declared in utilities))
     return numbers.tobytes(), tuple(number)
 
 
@@ -247,7 +247,7 @@ class ArrivingTasks(ArrivingColumns):
     """The tasks of a day, packed: columns of one number per task, by arrival.
 
     >>> tasks = ArrivingTasks.of([0.0, 2.5, 2.5], [0, 0, 1], ["film", Levels("high", "low", "A"), "film"])
-    >>> tasks.count, tasks.told, tasks.utility_numbers.tolist()
+    >>> tasks.count, tasks.declared, tasks.utility_numbers.tolist()
     (3, ('film', Levels(priority='high', urgency='low', utility_class='A')), [0, 1, 0])
     """
 
@@ -259,7 +259,7 @@ class ArrivingTasks(ArrivingColumns):
     arrivals: bytes = field(repr=False)  # doubles: seconds, never falling
     types: bytes = field(repr=False)  # 64-bit numbers of task types
     utilities: bytes = field(repr=False)  # 64-bit numbers of declared utilities
-    told: tuple[DeclaredUtility, ...]  # in the order of first use
+    declared: tuple[DeclaredUtility, ...]  # in the order of first use
 
     @classmethod
     def of(cls, arrivals: Iterable[float], types: Iterable[int], utilities: Iterable[DeclaredUtility]) -> ArrivingTasks:
@@ -278,7 +278,7 @@ class ParallelTasks(ArrivingColumns):
     """Columns of one number per task, by arrival; doubles and 64-bit numbers.
 
     >>> tasks = ParallelTasks.of([0.0, 2.5], [0, 0], [64, 1], utilities=["film", "film"])
-    >>> tasks.count, tasks.work_factors.tolist(), tasks.told
+    >>> tasks.count, tasks.work_factors.tolist(), tasks.declared
     (2, [1.0, 1.0], ('film',))
     """
 
@@ -294,7 +294,7 @@ class ParallelTasks(ArrivingColumns):
     work: bytes = field(repr=False)
     requested: bytes = field(repr=False)
     utilities: bytes = field(repr=False)  # numbers of declared utilities; nothing if waiting has a cost
-    told: tuple[DeclaredUtility, ...]  # in the order of first use
+    declared: tuple[DeclaredUtility, ...]  # in the order of first use
     jobs: bytes | None = field(default=None, repr=False)
 
     @classmethod
@@ -310,7 +310,7 @@ class ParallelTasks(ArrivingColumns):
         jobs: Iterable[int] | None = None,
     ) -> ParallelTasks:
         """Pack columns of equal length; the clusters that hold them check them."""
-        numbers, told = _numbered(utilities)
+        numbers, declared = _numbered(utilities)
         work = work if work is not None else [1.0] * len(cores)
         return cls(
             arrivals=_doubles(arrivals),
@@ -319,7 +319,7 @@ class ParallelTasks(ArrivingColumns):
             work=_doubles(work),
             requested=_doubles(requested if requested is not None else work),
             utilities=numbers,
-            told=told,
+            declared=declared,
             jobs=None if jobs is None else array("q", jobs).tobytes(),
         )
 

@@ -476,12 +476,12 @@ def _turned(name: str, number: str) -> Choose:
     """Return a policy with a number of its own."""
     found = repr(f"{name}:{number}")
     if name not in KNOBS:
-        raise POLICIES.refusal(found, "a number only for " + ", ".join(KNOBS), f"write {name}")
+        raise POLICIES.rejection(found, "a number only for " + ", ".join(KNOBS), f"write {name}")
     knob = KNOBS[name]
     try:
         amount = knob.read(number)
     except ValueError:
         amount = math.nan
     if not knob.is_valid(amount):
-        raise POLICIES.refusal(found, f"{knob.needed} after the colon", f"write, for example, {name}:1")
+        raise POLICIES.rejection(found, f"{knob.needed} after the colon", f"write, for example, {name}:1")
     return knob.make(amount)

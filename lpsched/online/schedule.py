@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from pydantic_core import CoreSchema, core_schema
 
-from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
+from lpsched.model.answers import AnswerPart, AnyName, AnyNumber, AnyWhole
 from lpsched.model.fields import Checked, Message, describe
 from lpsched.model.results import brief, placed_html
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # In schedules tasks are numbered from 0 in the order of the file, machines of a type and nodes of a cluster from 1. A
 # task that is not placed is dropped: it earns nothing and takes no energy.
 @dataclass(frozen=True, slots=True)
-class PlacedTask(Piece):
+class PlacedTask(AnswerPart):
     """One task on one machine; the P-state is `None` where the machine type has none."""
 
     task: AnyWhole
@@ -78,7 +78,7 @@ def _ranges(value: object) -> Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedOnNodes(Piece):
+class PlacedOnNodes(AnswerPart):
     """One task on nodes of one cluster; the P-state is `None` where the cluster has none.
 
     >>> PlacedOnNodes(0, "fat", ((1, 4), (9, 9)), 60.0).count

@@ -15,7 +15,7 @@ from pydantic_core import InitErrorDetails
 
 from lpsched.errors import InputIssue, Place
 from lpsched.model.base import Part
-from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Seconds, Several, describe, refusal
+from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Seconds, Several, describe, rejection
 from lpsched.model.problems import problems_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _from(least: int, most: int, needed: str, do: str = "") -> BeforeValidator:
 
     def check(raw: object) -> object:
         if not isinstance(raw, list | tuple) or not least <= len(raw) <= most:
-            raise refusal(describe(raw), needed, do if isinstance(raw, list | tuple) else "")
+            raise rejection(describe(raw), needed, do if isinstance(raw, list | tuple) else "")
         return raw
 
     return BeforeValidator(check)
@@ -288,7 +288,7 @@ class WrittenInterval(Part):
         if (self.falls_to is None) != (self.rate_per_second is None):
             has, lacks = ("rate_per_second", "falls_to") if self.falls_to is None else ("falls_to", "rate_per_second")
             do = f"add {lacks}, or drop {has} where utility stays the same"
-            raise refusal(f"{has} but no {lacks}", "both or neither", do)
+            raise rejection(f"{has} but no {lacks}", "both or neither", do)
         return self
 
 
@@ -301,7 +301,9 @@ def _function(raw: Sequence[object]) -> UtilityFunction:
             each = WrittenInterval.model_validate(asdict(entry) if isinstance(entry, Interval) else entry)
         except ValidationError as error:
             errors += [
-                InitErrorDetails(type=refusal(found.got, found.expected, found.hint), loc=(k, *found.path), input=None)
+                InitErrorDetails(
+                    type=rejection(found.got, found.expected, found.hint), loc=(k, *found.path), input=None
+                )
                 for found in problems_of(error, WrittenInterval, (), "")
             ]
         else:

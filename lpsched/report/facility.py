@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.facility.result import PER_SECOND, FacilityResult, FacilityValidation, FacilityWorth, MethodResult
+from lpsched.facility.result import PER_SECOND, FacilityMarginalValues, FacilityResult, FacilityValidation, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import Bench, BenchSize, size_of
 from lpsched.model.results import without_empty
@@ -263,7 +263,7 @@ def _units(result: FacilityResult | MethodResult) -> Table | Text:
 
 
 def _nodes(
-    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None
+    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityMarginalValues | None
 ) -> list[Table | Text]:
     watts, rows = result.measured.node_watts, []
     for j, kind in enumerate(instance.node_types):
@@ -276,7 +276,7 @@ def _nodes(
 
 
 def _tasks(
-    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None
+    instance: Facility, result: FacilityResult | MethodResult, worth: FacilityMarginalValues | None
 ) -> list[Table | Text]:
     rows = []
     for task, rate in zip(instance.task_types, result.rates, strict=True):

@@ -101,7 +101,7 @@ def _utility_at_most(instance: Day | Clusters) -> float:
 
 def _specified(instance: Day | Clusters) -> dict[str, int]:
     counts, tasks = Counter[str](), Counter(instance.arriving.utility_numbers.tolist())
-    for u, each in enumerate(instance.arriving.told):
+    for u, each in enumerate(instance.arriving.declared):
         counts[each if isinstance(each, str) else " / ".join(each)] += tasks[u]
     return dict(counts.most_common())
 

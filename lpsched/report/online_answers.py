@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lpsched.online.result.comparisons import GAPS, HEADERS
 from lpsched.online.result.policy import Judged
 from lpsched.report.files import period_words
-from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, fitted, front_remarks, table
+from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, fitted, front_warnings, table
 from lpsched.units import counted, energy_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def day_front_tables(result: DayFront) -> list[ConsoleRenderable]:
         f"{len(result.envelope):,} vertices); seed {result.seed}"
     )
     answer = FoldingTable(HEADERS, tuple(result.rows()))
-    return [fitted(heading), fitted(answer), fitted(GAPS), *front_remarks(result.entries)]
+    return [fitted(heading), fitted(answer), fitted(GAPS), *front_warnings(result.entries)]
 
 
 # Policies on simulated days, in tables and in words.

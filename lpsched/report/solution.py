@@ -29,7 +29,7 @@ from lpsched.report.tables import (
     cut,
     cut_table,
     fitted,
-    front_remarks,
+    front_warnings,
     named,
     risk_tables,
     table,
@@ -209,9 +209,9 @@ def _machines(result: Result, found: Breakdown) -> list[ConsoleRenderable]:
         for name, used in found.p_states.items()
         if used
     ]
-    told = [fitted(f"tasks by P-state: {few(states, '; ')}")] if states else []
+    notes = [fitted(f"tasks by P-state: {few(states, '; ')}")] if states else []
     shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
-    return [FoldingTable(tuple(headers), shown), *cut(rows), *told]
+    return [FoldingTable(tuple(headers), shown), *cut(rows), *notes]
 
 
 def _allocation(result: Result, bag: Bag, found: Breakdown) -> list[ConsoleRenderable]:
@@ -345,7 +345,7 @@ def comparison_tables(result: FrontComparison) -> list[ConsoleRenderable]:
         f"compared with the front of the linear program; hypervolume up to {energy} and {makespan}, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
-    return [*front_tables(result.front), heading, answer, *front_remarks(result.entries)]
+    return [*front_tables(result.front), heading, answer, *front_warnings(result.entries)]
 
 
 def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderable]:

@@ -227,7 +227,7 @@ def audit_tables(result: Audit) -> list[ConsoleRenderable]:
     return [Text(result.headline()), table(headers, rows), *rejected]
 
 
-def front_remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
+def front_warnings(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
     """Return how evolutions ended, and what is wrong with the methods that have no schedules or invalid ones."""
     found: list[Table | Text] = []
     broken: list[tuple[str, str, str]] = []

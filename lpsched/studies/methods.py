@@ -17,7 +17,7 @@ from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS, STARTS, allocate
 from lpsched.facility.solve import METHOD, facility
-from lpsched.model.fields import Amount, OneOf, Whole, check_money, check_power, check_seconds, check_yes, refusal
+from lpsched.model.fields import Amount, OneOf, Whole, check_money, check_power, check_seconds, check_yes, rejection
 from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
@@ -218,7 +218,7 @@ def _checked(class_: type[SimulationOptions | ClusterOptions], name: str) -> Che
             class_(**options)
         except InstanceError as error:
             issue = error.issues[0]
-            raise refusal(issue.got, issue.expected, issue.hint) from None
+            raise rejection(issue.got, issue.expected, issue.hint) from None
         return value
 
     return check

@@ -24,7 +24,7 @@ from lpsched.io.content import AddedLines, LineKind, read_lines
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
 from lpsched.model.base import Entries, Instance, Part
-from lpsched.model.fields import Accepted, Amount, FrozenDict, Name, Several, Text, Whole, describe, refusal
+from lpsched.model.fields import Accepted, Amount, FrozenDict, Name, Several, Text, Whole, describe, rejection
 from lpsched.model.problems import part_from
 from lpsched.model.provenance import LARGEST_SEED, frozen_note, version_of_lpsched
 from lpsched.model.results import json_of
@@ -136,7 +136,7 @@ def _source(raw: object) -> InstanceSource:
     if isinstance(raw, InstanceSource):
         return raw
     if not isinstance(raw, Mapping) or ("file" in raw) == ("generate" in raw):
-        raise refusal(describe(raw), "{file: PATH} or {generate: NAME, seeds: ...}", "")
+        raise rejection(describe(raw), "{file: PATH} or {generate: NAME, seeds: ...}", "")
     return part_from(FileSource, raw) if "file" in raw else part_from(GeneratorSource, raw)
 
 

@@ -497,8 +497,8 @@ def _sizes(name: str, trace: SwfTrace, choice: SwfChoice, machines: SystemSize) 
     if choice.partitions:
         return tuple(choice.partitions[number] for number in sorted(choice.partitions))
     processors = trace.size("MaxProcs")
-    told = trace.size("MaxNodes") if processors is None else -(-processors // machines.cores_per_node)
-    size = machines.nodes if machines.nodes is not None else told
+    specified = trace.size("MaxNodes") if processors is None else -(-processors // machines.cores_per_node)
+    size = machines.nodes if machines.nodes is not None else specified
     if size is None:
         found = "a header without MaxProcs and MaxNodes"
         raise common.refused(name, found, "the size of the system", "say it: --nodes, or --partitions")

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from lpsched.bag.model import Bag
-from lpsched.bag.overview import price_stretches
+from lpsched.bag.overview import schedule_segments
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.relaxation import Regime
@@ -66,7 +66,7 @@ def test_no_profit_is_proved_up_to_the_break_even_price(curve):
 
 
 def test_along_the_slider_neither_bound_nor_value_contradicts_its_regime(curve):
-    stretches = price_stretches(MID, curve)
+    stretches = schedule_segments(MID, curve)
     for each in stretches:
         assert (each.bound_at_from + each.bound_at_to > 0) == (each.bound_regime is Regime.PROFIT)
         assert min(each.bound_at_from * each.bound_at_to, 0.0) > -ROUNDING  # no change of sign
@@ -95,7 +95,7 @@ def test_outside_the_range_there_is_no_break_even_price():
 
 def test_the_slider_does_not_promise_what_solve_says_at_another_price(curve):
     price = 0.044  # between two breakpoints: there the bound is a line, and a search of its own proves less
-    (stretch,) = [each for each in price_stretches(MID, curve) if each.from_price <= price < each.to_price]
+    (stretch,) = [each for each in schedule_segments(MID, curve) if each.from_price <= price < each.to_price]
     share = (price - stretch.from_price) / (stretch.to_price - stretch.from_price)
     shown = (1 - share) * stretch.bound_at_from + share * stretch.bound_at_to
     assert solve(MID, price=price).bound < shown * (1 - 1e-6)

@@ -85,7 +85,7 @@ def test_tasks_of_a_type_agree_in_cores_priority_and_urgency():
     made = make(tasks=2_000)
     arrivals, types, cores = columns(made)
     assert len(set(zip(types.tolist(), cores.tolist(), strict=True))) == len(set(types.tolist()))
-    told = [made.arriving.told[number] for number in made.arriving.utility_numbers]
+    told = [made.arriving.declared[number] for number in made.arriving.utility_numbers]
     levels = {(i, each.priority, each.urgency) for i, each in zip(types.tolist(), told, strict=True)}
     assert len(levels) == len(set(types.tolist()))
     assert len(made.levels.priorities) == 100
@@ -96,7 +96,7 @@ def test_tasks_of_a_type_agree_in_cores_priority_and_urgency():
 
 def test_utility_classes_are_drawn_evenly_for_each_task():
     made = make(tasks=10_000)
-    classes = Counter(made.arriving.told[number].utility_class for number in made.arriving.utility_numbers)
+    classes = Counter(made.arriving.declared[number].utility_class for number in made.arriving.utility_numbers)
     mean = made.tasks / 20
     assert sorted(classes) == sorted(TWENTY_CLASSES)
     assert list(classes.values()) == pytest.approx([mean] * 20, abs=4 * mean**0.5)

@@ -40,7 +40,7 @@ def test_sound_clusters_are_read_as_they_stand():
     assert list(arriving.core_counts) == [16, 17, 1, 4]
     assert list(arriving.work_factors) == [1.0, 1.0, 0.5, 1.0]
     assert list(arriving.requested_factors) == [1.0, 1.0, 2.0, 1.0]
-    assert arriving.told == (Levels("high", "soon", "A"), "deadline", Levels("low", "soon", "A"), "slow")
+    assert arriving.declared == (Levels("high", "soon", "A"), "deadline", Levels("low", "soon", "A"), "slow")
     assert arriving.jobs is None
     assert clusters.seconds.cells[0] == (
         ((1, 800.0), (4, 200.0), (8, 120.0)), ((1, 300.0), (2, 180.0)), ((1, 500.0), (2, 280.0))
@@ -145,7 +145,7 @@ def test_a_list_of_junk_costs_no_more_than_its_first_faults():
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
     monkeypatch.setattr("lpsched.online.arriving_rows.CHUNK_ROWS", 1)
-    assert clusters_from_dict(SOUND).arriving.told[1] == "deadline"
+    assert clusters_from_dict(SOUND).arriving.declared[1] == "deadline"
     assert list(clusters_from_dict(waiting_clusters()).arriving.job_numbers) == [7, 3, 9]
     later = tasks(TASK, TASK | {"job": 1})
     assert issues_of(later) == [

@@ -208,7 +208,7 @@ def test_clusters_are_equal_by_what_they_say_and_survive_pickling():
         ({"arriving": tasks_of(utilities=[])}, "tasks: got tasks without a utility, and no cost of waiting, expected the one or the other; declare their utility, or add the key 'waiting'"),
         ({"arriving": tasks_of([0.0, 1.0], utilities=["u0"])}, "tasks: got columns of different lengths, expected arrival, type, cores, work and request of each task; complete them"),
         ({"arriving": tasks_of(jobs=[1, 2])}, "tasks: got columns of different lengths"),
-        ({"arriving": replace(tasks_of(), told=("u0", "u0"))}, "tasks: got numbers of utilities in another order"),
+        ({"arriving": replace(tasks_of(), declared=("u0", "u0"))}, "tasks: got numbers of utilities in another order"),
         ({"period": Period(energy_constraint_joules=1.0), "watts": None}, "period.energy_constraint_joules: got an energy constraint, expected watts, for energy to be known; add the key 'watts', or drop the constraint"),
         ({"period": Period(1e30, 1.0)}, "period.length_seconds: got 1.0 s after a warm-up of 1e+30 s"),
         ({"made_by": {"generator": "me"}}, "made_by.seed: got nothing"),

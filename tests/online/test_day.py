@@ -177,7 +177,7 @@ def test_what_a_day_holds_cannot_be_changed_from_outside():
         ({"arriving": ArrivingTasks.of([0.0], [0], ["v"])}, "tasks[0].utility: got 'v', expected one of utility_functions; correct it, or add it there"),
         ({"arriving": ArrivingTasks.of([0.0], [0], [Levels("a", "b", "c")])}, "tasks[0].urgency: got 'b', expected one of urgencies; correct it, or add it there"),
         ({"arriving": ArrivingTasks.of([0.0, 1.0], [0], ["u0"])}, "tasks: got columns of different lengths, expected arrival, type and utility of each task; complete them"),
-        ({"arriving": replace(ArrivingTasks.of([0.0], [0], ["u0"]), told=("u0", "u0"))}, "tasks: got numbers of utilities in another order, expected each declared utility once, by first use; use ArrivingTasks.of"),
+        ({"arriving": replace(ArrivingTasks.of([0.0], [0], ["u0"]), declared=("u0", "u0"))}, "tasks: got numbers of utilities in another order, expected each declared utility once, by first use; use ArrivingTasks.of"),
         ({"priorities": {"high": -1.0}}, "priorities.high: got -1.0, expected utility: a number from 0 to 1e+30; correct it"),
         ({"priorities": {"high": "4"}}, "priorities.high: got the text '4', expected utility: a number from 0 to 1e+30; write it as a plain number"),
         ({"urgencies": {" a": Urgency(1.0, 1.0)}}, "urgencies. a: got ' a', with a blank at its end"),

@@ -32,7 +32,7 @@ def test_a_sound_day_is_read_as_it_stands():
     day = day_from_dict(SOUND)
     assert list(day.arriving.arrival_seconds) == [0.0, 2.5, 2.5, 100.0]
     assert list(day.arriving.type_numbers) == [0, 1, 1, 0]
-    assert day.arriving.told == (Levels("high", "soon", "A"), "deadline", Levels("low", "soon", "A"), "slow")
+    assert day.arriving.declared == (Levels("high", "soon", "A"), "deadline", Levels("low", "soon", "A"), "slow")
     # what neither falls nor decays is steady
     assert day.utility_functions["deadline"] == UtilityFunction(
         (Interval(0.0, 8.0, 8.0, 0.0), Interval(60.0, 0.0, 0.0, 0.0))
@@ -124,7 +124,7 @@ def test_more_names_than_can_be_are_refused():
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
     monkeypatch.setattr("lpsched.online.arriving_rows.CHUNK_ROWS", 1)
-    assert day_from_dict(SOUND).arriving.told[1] == "deadline"
+    assert day_from_dict(SOUND).arriving.declared[1] == "deadline"
     assert list(day_from_dict(SOUND).arriving.utility_numbers) == [0, 1, 2, 3]
     falling = tasks(TASK | {"arrival_seconds": 2}, TASK)
     assert issues_of(falling)[0].startswith("tasks[1].arrival_seconds: got 0.0 s after 2.0 s, expected")

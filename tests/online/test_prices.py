@@ -45,7 +45,7 @@ def run(day, policy=None, **options):
 def with_tasks(day, keep):
     """Return the day with some of its tasks only."""
     tasks = day.arriving
-    told = [tasks.told[number] for number in tasks.utility_numbers]
+    told = [tasks.declared[number] for number in tasks.utility_numbers]
     kept = np.flatnonzero(keep).tolist()
     arriving = ArrivingTasks.of(
         [tasks.arrival_seconds[n] for n in kept], [tasks.type_numbers[n] for n in kept], [told[n] for n in kept]

@@ -22,7 +22,7 @@ from tests.property.tiny import Case, Ledger, case_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.bag.pricing.result import ElectricityNeed, PricePiece
+    from lpsched.bag.pricing.result import ElectricityBreakEven, PriceCurveSegment
     from lpsched.bag.result import Between
 
 HOUR = 3600
@@ -248,7 +248,7 @@ def _false_regime(regime: str, price: float, bound: Fraction, best: Fraction, wa
         yield f"at {price} no schedule earns, by the bound, and it is called profit"
 
 
-def _on(piece: PricePiece) -> list[tuple[float, Fraction]]:
+def _on(piece: PriceCurveSegment) -> list[tuple[float, Fraction]]:
     """Return prices on a piece, and what is proved there: at both ends, and on the line between."""
     low, least = piece.from_price, Fraction(piece.bound_at_from)
     if piece.to_price is None or piece.bound_at_to is None:
@@ -259,7 +259,7 @@ def _on(piece: PricePiece) -> list[tuple[float, Fraction]]:
     return [(low, least), (middle, least + share * (most - least)), (piece.to_price, most)]
 
 
-def _waiting_prices(need: ElectricityNeed) -> list[float]:
+def _waiting_prices(need: ElectricityBreakEven) -> list[float]:
     """Return prices at which waiting is claimed to be best."""
     first, last = need.do_not_run_from, need.do_not_run_to
     if first is None:

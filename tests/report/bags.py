@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
+from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.model.fields import FrozenDict
@@ -32,9 +32,9 @@ SCHEDULE = Schedule(
 )
 
 
-def piece(start, stop, regime, bound, value, *, gamma=2.0) -> PricePiece:
+def piece(start, stop, regime, bound, value, *, gamma=2.0) -> PriceCurveSegment:
     """Return a piece between two prices, with bounds and values at both ends."""
-    return PricePiece(
+    return PriceCurveSegment(
         from_ratio=None if gamma is None else start / gamma,
         to_ratio=None if gamma is None or stop is None else stop / gamma,
         from_price=start,
@@ -48,7 +48,7 @@ def piece(start, stop, regime, bound, value, *, gamma=2.0) -> PricePiece:
     )
 
 
-def curve(*pieces: PricePiece, points=(), least=1.0, even=2.0) -> PriceCurve:
+def curve(*pieces: PriceCurveSegment, points=(), least=1.0, even=2.0) -> PriceCurve:
     """Return a curve of some pieces."""
     return PriceCurve(
         unit="USD/hour",

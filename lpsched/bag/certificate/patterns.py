@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from pydantic import BeforeValidator, Field
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
-from lpsched.model.answers import AnyName, AnyWhole, Exact, ExactPrices, Piece
+from lpsched.model.answers import AnswerPart, AnyName, AnyWhole, Exact, ExactPrices
 from lpsched.model.fields import Several
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ BITS: Final = 40  # of the largest value in a knapsack
 
 
 @dataclass(frozen=True, slots=True)
-class LeastMakespan(Piece):
+class LeastMakespan(AnswerPart):
     """Seconds that no schedule undercuts, because of all tasks of some types, or at some prices.
 
     The tasks of the types S: in less than L seconds a machine of type j finishes at most ceil(L / e) - 1 of
@@ -68,7 +68,7 @@ class LeastMakespan(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(Piece):
+class Interval(AnswerPart):
     """Makespans from `start` to `end`, or from there on; a plain proof has no task prices and no cells."""
 
     _KEYS: ClassVar[str] = "from=start to=end task_prices machine_prices cap_price cells=written_cells"

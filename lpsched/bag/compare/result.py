@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
+    from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment, Sensitivity
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.provenance import Provenance
@@ -197,7 +197,7 @@ class Overview:
     result: Result | None  # the answer at that price, if one was asked for
     front: FrontResult | FrontComparison | str
     curve: PriceCurve | str
-    stretches: tuple[PriceStretch, ...] | str  # the schedules along the curve
+    stretches: tuple[ScheduleSegment, ...] | str  # the schedules along the curve
     sensitivity: Sensitivity | None = None  # what the answer depends on, if that was asked for
 
 

@@ -29,9 +29,9 @@ from lpsched.bag.pricing.one_more import (
     solve_options,
     useful_machines,
 )
-from lpsched.bag.pricing.result import MachineNeed, MachinePiece
+from lpsched.bag.pricing.result import MachineCurveSegment, MachineSensitivity
 from lpsched.bag.problem import Problem, require_power, require_time
-from lpsched.bag.result import Between, Effort, Result, Worth
+from lpsched.bag.result import Between, Effort, MarginalValues, Result
 from lpsched.bag.search.curves import CountPrices, CountSearch, longest_task
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, SolverError
@@ -58,7 +58,7 @@ class Baseline:
 
     bound: float
     result: Result | None
-    worth: Worth | None
+    worth: MarginalValues | None
     makespan_seconds: float | None
 
     @property
@@ -74,7 +74,7 @@ def machine_needs(
     *,
     lifetime_hours: float | None = None,
     marginals: Marginals = Marginals.TOP,
-) -> tuple[MachineNeed, ...]:
+) -> tuple[MachineSensitivity, ...]:
     """Return the value of more machines of each type.
 
     `lifetime_hours` is for types without one; `marginals` selects the types for which one whole machine more is solved.
@@ -124,7 +124,7 @@ class _Counts:
 
     best_more: int
     next_bound: float | None
-    pieces: tuple[MachinePiece, ...]
+    pieces: tuple[MachineCurveSegment, ...]
     prices: tuple[CountPrices, ...]
     none_from: int | None  # with this many more the program is infeasible
 
@@ -227,7 +227,7 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
         best_more=best,
         next_bound=None if one is None else rounded_up(SECONDS_PER_HOUR * one),
         pieces=tuple(
-            MachinePiece(
+            MachineCurveSegment(
                 from_count=count + piece.from_more,
                 to_count=count + piece.to_more,
                 adds_per_hour=rounded_up(SECONDS_PER_HOUR * line.slope),
@@ -316,20 +316,20 @@ def _trials(question: Problem, now: Baseline, solver: Solver, lines: _ProvedLine
 def _machine_need(  # noqa: PLR0913 - what is known of a type
     bag: Bag,
     machine: MachineType,
-    worth: Worth | None,
+    worth: MarginalValues | None,
     life: float | None,
     *,
     step: Between,
     most: int | None,
     bound_at_most: float,
-    pieces: tuple[MachinePiece, ...] = (),
+    pieces: tuple[MachineCurveSegment, ...] = (),
     trial: _Trial | None = None,
-) -> MachineNeed:
+) -> MachineSensitivity:
     """Return the result for a machine type that lasts `life` hours; `trial` is a number verified to be worthwhile."""
     lost = float(exact_cost_model(bag).depreciation(machine, per=SECONDS_PER_HOUR)) * SECONDS_PER_HOUR
     adds = None if worth is None else worth.machine_types[machine.name]
     earns = None if adds is None else max(0.0, adds + lost)
-    return MachineNeed(
+    return MachineSensitivity(
         name=machine.name,
         count=machine.count,
         purchase_price=machine.purchase_price,

@@ -13,7 +13,7 @@ from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import Relaxation, Scaling, scaling_of
-from lpsched.bag.result import SAME, Worth
+from lpsched.bag.result import SAME, MarginalValues
 from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
 from lpsched.lp.program import LinearProgram, Solver, require_optimal
@@ -44,7 +44,7 @@ MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solv
 TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 
 
-def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> Worth | None:
+def marginal_values(bag: Bag, relaxed: Relaxation | None, solver: Solver) -> MarginalValues | None:
     """Return the derivatives of the LP bound on profit; `None` if the program was not solved to the end.
 
     Without a relaxation it is best not to run: nothing is scarce then, and the derivatives are exact.
@@ -93,14 +93,16 @@ def _values(bag: Bag, prices: Multipliers) -> list[float]:
     return [*machines, *tasks, *([] if kilowatt is None else [kilowatt])]
 
 
-def _worth(bag: Bag, values: Sequence[float | None]) -> Worth:
+def _worth(bag: Bag, values: Sequence[float | None]) -> MarginalValues:
     names = [*(each.name for each in bag.machine_types), *(each.name for each in bag.task_types)]
     machines, named = len(bag.machine_types), list(zip(names, values, strict=False))
     kilowatt = values[-1] if len(values) > len(names) else None
-    return Worth(FrozenDict(named[:machines]), kilowatt, FrozenDict(named[machines:]))
+    return MarginalValues(FrozenDict(named[:machines]), kilowatt, FrozenDict(named[machines:]))
 
 
-def _two_sided(bag: Bag, relaxation: Relaxation, own: list[float], solver: Solver, shortest: float) -> Worth | None:
+def _two_sided(
+    bag: Bag, relaxation: Relaxation, own: list[float], solver: Solver, shortest: float
+) -> MarginalValues | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
     scales = replace(scaling_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
     money = profit.profit_model(scales)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.model import Bag, Terms, check_ratio, checked
-from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
+from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint
 from lpsched.bag.problem import (
     PROFIT,
     Problem,
@@ -87,7 +87,7 @@ class Curve:
     gamma: float | None
     effort: Effort = Effort.FAST
     seed: int = 0
-    pieces: list[PricePiece] = field(default_factory=list)
+    pieces: list[PriceCurveSegment] = field(default_factory=list)
     pool: list[Earning] = field(default_factory=list)
     searched: list[_Searched] = field(default_factory=list)
     _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # the result of `solve`
@@ -191,7 +191,7 @@ class Curve:
         value, schedule = self._best(low)
         self._last = low
         self.pieces.append(
-            PricePiece(
+            PriceCurveSegment(
                 from_ratio=self._ratio(low),
                 to_ratio=None if high is None else self._ratio(high),
                 from_price=low,
@@ -406,7 +406,7 @@ def feasible_prover(bag: Bag, solver: Solver) -> Prover:
     return prover
 
 
-def on_line(piece: PricePiece, price: float) -> float:
+def on_line(piece: PriceCurveSegment, price: float) -> float:
     """Return the bound between the two proved ends of a segment, rounded up."""
     assert piece.to_price is not None
     assert piece.bound_at_to is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from lpsched.bag.result import TWO_SIDED, Between, Result, Worth, both_sides, changes_between
+from lpsched.bag.result import TWO_SIDED, Between, MarginalValues, Result, both_sides, changes_between
 from lpsched.model.results import JsonObject, frame_of, json_of
 from lpsched.units import (
     NOISE,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceStretch:
+class ScheduleSegment:
     """The prices at which one schedule is the best found; money per hour at both ends.
 
     Finer than a segment of the bound, in which rounding may make another schedule better. The bound is proved at
@@ -56,13 +56,13 @@ class PriceStretch:
     value_at_to: float | None
     measured: Measurement | None  # makespan and energy; its profit is that at the first price
     schedule: Schedule | None
-    worth_at_from: Worth
-    worth_at_to: Worth
+    worth_at_from: MarginalValues
+    worth_at_to: MarginalValues
     breakdown: Breakdown | None = None  # of the schedule; its revenue is that at the bag's own price
 
 
 @dataclass(frozen=True, slots=True)
-class PricePiece(JsonObject):
+class PriceCurveSegment(JsonObject):
     """A segment of the price curve; money per hour at both ends.
 
     The bound is proved at both ends and, being convex in the price, below the line between them. `to_price`
@@ -102,7 +102,7 @@ class PriceCurve(JsonObject):
     """All segments by rising price, and the prices at which the regime changes."""
 
     unit: str
-    pieces: tuple[PricePiece, ...]
+    pieces: tuple[PriceCurveSegment, ...]
     points: tuple[PricePoint, ...]
     least_price_to_run: float | None  # up to here it is best not to run; None if a deadline forces the work
     break_even_price: float | None  # below, no schedule earns: proved; None if outside the range
@@ -154,7 +154,7 @@ class PriceCurve(JsonObject):
             rows.append((number(at.price), to, *share, number(at.ratio), status, *amounts))
         return rows
 
-    def _shown(self, current: PricePoint | None, most: int | None) -> Sequence[PricePiece]:
+    def _shown(self, current: PricePoint | None, most: int | None) -> Sequence[PriceCurveSegment]:
         """Return at most `most` segments, by rising price."""
         if most is None or len(self.pieces) <= most:
             return self.pieces
@@ -179,7 +179,7 @@ PROFITABLE: Final = "profitable"  # a verified schedule earns
 STATUS: Final = {"profit": "profit possible", "loss": "loss", "do-not-run": "best not to run"}  # of the bound
 
 
-def _status(segment: PricePiece, largest: float) -> str:
+def _status(segment: PriceCurveSegment, largest: float) -> str:
     """Return the regime in words: `profitable` only where a schedule that runs is verified to lose nothing."""
     runs = segment.schedule is not None and bool(segment.schedule.groups)
     if segment.regime.value == "profit" and runs and (segment.value_at_from or 0.0) >= -ROUNDING * largest:
@@ -198,7 +198,7 @@ TableOfTexts: TypeAlias = "tuple[tuple[str, ...], list[tuple[str, ...]]]"
 
 
 @dataclass(frozen=True, slots=True)
-class PriceNeed:
+class PriceBreakEven:
     """The break-even price of a bag."""
 
     needed: float  # below, no schedule earns: proved. The least cost of the bag
@@ -209,8 +209,8 @@ class PriceNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class ElectricityPiece:
-    """A segment over the price of a kilowatt-hour; the bound, in money per hour, is convex as in `PricePiece`."""
+class ElectricityCurveSegment:
+    """A segment over the price of a kilowatt-hour; the bound, in money per hour, is convex in it."""
 
     from_price_per_kwh: float
     to_price_per_kwh: float | None  # None: no end
@@ -220,7 +220,7 @@ class ElectricityPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class ElectricityNeed:
+class ElectricityBreakEven:
     """What electricity may cost.
 
     From `no_profit_from` on no schedule earns: proved there, and so at every price above, because no schedule uses
@@ -233,12 +233,12 @@ class ElectricityNeed:
     earns_up_to: float | None  # a verified schedule loses nothing; None if there is no such price, or no end
     no_profit_from: float | None  # None if there is none
     do_not_run_from: float | None  # None: that is proved nowhere
-    pieces: tuple[ElectricityPiece, ...]
+    pieces: tuple[ElectricityCurveSegment, ...]
     do_not_run_to: float | None = None  # None: there is no end
 
 
 @dataclass(frozen=True, slots=True)
-class MachinePiece:
+class MachineCurveSegment:
     """A segment over the count of a machine type, which need not be whole at its ends; money per hour, proved."""
 
     from_count: float
@@ -248,7 +248,7 @@ class MachinePiece:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineNeed:
+class MachineSensitivity:
     """The value of more machines of a type, all others as they are; marginal values are those of `solve`."""
 
     name: str
@@ -264,7 +264,7 @@ class MachineNeed:
     value_at_sure: float | None  # its profit
     sure_adds_at_least: float | None  # to the best possible: proved
     sure_adds_at_most: float | None
-    pieces: tuple[MachinePiece, ...]  # up to the highest bound; none for large bags
+    pieces: tuple[MachineCurveSegment, ...]  # up to the highest bound; none for large bags
     fewer_adds_per_hour: float | None = None  # the marginal value for one fewer
     step_at_least: float | None = None  # change of the best possible with one whole machine more: proved;
     step_at_most: float | None = None  # None if not computed, or infeasible
@@ -283,9 +283,9 @@ class Sensitivity(JsonObject):
     profit_ratio: float | None
     bound: float | None  # at this price: proved
     value: float | None  # verified
-    price_need: PriceNeed
-    electricity: ElectricityNeed | None
-    machines: tuple[MachineNeed, ...]
+    price_need: PriceBreakEven
+    electricity: ElectricityBreakEven | None
+    machines: tuple[MachineSensitivity, ...]
     notes: tuple[str, ...]
     timings: FrozenDict[str, float]
     provenance: Provenance
@@ -396,7 +396,7 @@ class Sensitivity(JsonObject):
         proved = UNPROVED if first is None else (f"{upper_text(first)} {money}", "from there on no schedule earns")
         return [*rows, ("break-even, proved", *proved), ("best not to run from", *self._waits(need))]
 
-    def _waits(self, need: ElectricityNeed) -> tuple[str, str]:
+    def _waits(self, need: ElectricityBreakEven) -> tuple[str, str]:
         """Return the prices of electricity between which it is best not to run, rounded inwards; what it means."""
         if self.price_need.least_to_run is None:
             return FORCED
@@ -473,7 +473,7 @@ def _range(least: float | None, most: float | None) -> str:
     return f"{low} to {high}"
 
 
-def most_text(need: MachineNeed) -> str:
+def most_text(need: MachineSensitivity) -> str:
     """Return how many more are worthwhile at most."""
     return "no limit found" if need.most_more is None else f"{need.most_more:,}"
 

@@ -18,7 +18,7 @@ from lpsched.bag.pricing.machines import Baseline, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import Marginals, marginals_named, nearby
 from lpsched.bag.pricing.price_curve import feasible_prover, least_price, price_of_ratio_one
-from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
+from lpsched.bag.pricing.result import ElectricityBreakEven, ElectricityCurveSegment, PriceBreakEven, Sensitivity
 from lpsched.bag.problem import PROFIT, Problem, Proved, build_problem, prove, prover_of
 from lpsched.bag.recovery.stages import candidates
 from lpsched.bag.relaxation import Regime, Relaxation, scaling_of
@@ -52,12 +52,12 @@ MOST_STEPS: Final = 100
 SAME: Final = 1e-13  # relative: a step no longer than that is none
 
 
-def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
+def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceBreakEven:
     """Return the break-even price; `price` is the current one, if any."""
     costs, cheapest = exact_cost_model(bag), _cheapest_relaxation(bag, solver)
     needed = max(0.0, rounded_down(costs.price_at(prover.break_even(cheapest.multipliers))))
     gamma = price_of_ratio_one(bag, solver)
-    return PriceNeed(
+    return PriceBreakEven(
         needed=needed,
         needed_ratio=None if gamma is None else needed / gamma,
         needed_factor=needed / price if price else None,
@@ -130,7 +130,7 @@ ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
 HIGHEST: Final = 1e30  # money per kWh in a file
 
 
-def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> ElectricityNeed:
+def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> ElectricityBreakEven:
     """Return what electricity may cost; `present` is the schedule at the current price."""
     curve = _ElectricityCurve(bag, ElectricitySearch(bag, solver), prover_of(bag))
     for piece in curve.search.segments():
@@ -142,7 +142,7 @@ def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> Elec
         found = candidates(at, PROFIT, curve.last_to_earn, solver)
         tried += [] if isinstance(found, str) else [each.schedule for each in found]
     waits_from, waits_to = curve.do_not_run()
-    return ElectricityNeed(
+    return ElectricityBreakEven(
         price_per_kwh=bag.prices.electricity_per_kwh or 0.0,
         earns_up_to=_earns_up_to(bag, [each for each in tried if each != NOTHING]),
         no_profit_from=curve.no_profit_from(),
@@ -159,7 +159,7 @@ class _ElectricityCurve:
     bag: Bag
     search: ElectricitySearch
     prover: Prover
-    pieces: list[ElectricityPiece] = field(default_factory=list)
+    pieces: list[ElectricityCurveSegment] = field(default_factory=list)
     even: float | None = None
     last_to_earn: Relaxation | None = None
 
@@ -224,7 +224,7 @@ class _ElectricityCurve:
         bound = self._bound(start, at_start)
         if self.pieces:
             self.pieces[-1] = replace(self.pieces[-1], to_price_per_kwh=start, bound_at_to=bound)
-        self.pieces.append(ElectricityPiece(start, None, regime, bound, None))
+        self.pieces.append(ElectricityCurveSegment(start, None, regime, bound, None))
 
     def _bound(self, per_kwh: float, best: Relaxation | None) -> float:
         """Return the bound at a price, proved with the multipliers of the relaxation there, if anything runs."""

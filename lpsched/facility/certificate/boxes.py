@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.facility.certificate.cooling import Air, Cooler, OutletBox, coefficients
 from lpsched.facility.model import Facility
-from lpsched.model.answers import AnyNumber, AnyNumbers, AnyWhole, Piece
+from lpsched.model.answers import AnswerPart, AnyNumber, AnyNumbers, AnyWhole
 from lpsched.model.fields import OneOf, Several
 from lpsched.model.fixed_point import (
     ONE,
@@ -210,7 +210,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices(Piece):
+class Prices(AnswerPart):
     """Multipliers. None is negative but those of the air; bad ones prove less, never something false."""
 
     tasks: AnyNumbers
@@ -375,7 +375,7 @@ class _What(OneOf):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Piece):
+class Step(AnswerPart):
     """One end of one range, and the prices that prove how far in it may be moved."""
 
     side: Annotated[Side, OneOf((*OUTLET, *HEAT, *INLET), "correct it")]
@@ -384,7 +384,7 @@ class Step(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut(Piece):
+class Cut(AnswerPart):
     """Where a box is cut, and which boxes are below and above."""
 
     _KEYS: ClassVar[str] = "what unit at below above"
@@ -402,7 +402,7 @@ class Cut(Piece):
 
 
 @dataclass(frozen=True, slots=True)
-class Box(Piece):
+class Box(AnswerPart):
     """Steps, and then a cut, or prices of a leaf, or neither if nothing is left."""
 
     _KEYS: ClassVar[str] = "steps? cut? prices?"

@@ -249,8 +249,8 @@ class DayBackend(SimulationBackend[Day, SimulationOptions, Policy, DaySchedule])
             (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0)
             for each in self.instance.machine_types
         )
-        told = found.utility_by_declaration
-        return {"naive": no_wait_utility(told), "earned": self._earned(told), "busy": shares}
+        declared = found.utility_by_declaration
+        return {"naive": no_wait_utility(declared), "earned": self._earned(declared), "busy": shares}
 
 
 WORTH: Final = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}  # of warm-up tasks

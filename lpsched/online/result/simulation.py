@@ -32,8 +32,8 @@ NUMBERED: Final = re.compile(r"[-_ ]?\d+$")
 
 def kinds_of(instance: Day | Clusters) -> tuple[str, ...]:
     """Return the kind of each utility specification of tasks."""
-    told = instance.arriving.told
-    kinds = tuple(each.priority if isinstance(each, Levels) else f"own function {each}" for each in told)
+    declared = instance.arriving.declared
+    kinds = tuple(each.priority if isinstance(each, Levels) else f"own function {each}" for each in declared)
     if len(set(kinds)) <= MOST_KINDS:
         return kinds
     return tuple(NUMBERED.sub("", kind) or kind for kind in kinds)
@@ -43,8 +43,8 @@ def kinds_by_worth(instance: Day | Clusters) -> tuple[str, ...]:
     """Return the kinds of tasks by falling utility on arrival."""
     worth: dict[str, float] = {}
     priorities, own = instance.levels.priorities, instance.utility_functions
-    for kind, told in zip(kinds_of(instance), instance.arriving.told, strict=True):
-        most = priorities[told.priority] if isinstance(told, Levels) else own[told].at(0.0)
+    for kind, declared in zip(kinds_of(instance), instance.arriving.declared, strict=True):
+        most = priorities[declared.priority] if isinstance(declared, Levels) else own[declared].at(0.0)
         worth[kind] = max(worth.get(kind, 0.0), most)
     return tuple(sorted(worth, key=lambda kind: -worth[kind]))
 

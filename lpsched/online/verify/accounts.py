@@ -198,7 +198,7 @@ class TaskAccount(NamedTuple):
 class UtilityTotals(NamedTuple):
     """What tasks with one declared utility earned, and would have if none had waited."""
 
-    told: DeclaredUtility
+    declared: DeclaredUtility
     earned: float
     if_none_waits: float
 
@@ -379,10 +379,10 @@ class Account(ABC, Generic[Measured]):
         """
         instance, arriving = self._instance, self._instance.arriving
         functions = memoryview(instance.function_numbers).cast("q")
-        earned: list[list[float]] = [[] for _ in arriving.told]
+        earned: list[list[float]] = [[] for _ in arriving.declared]
         for each, amount in zip(self._counted, self._earned, strict=True):
             earned[arriving.utility_numbers[each.run.task]].append(amount)
-        naive: list[list[float]] = [[] for _ in arriving.told]
+        naive: list[list[float]] = [[] for _ in arriving.declared]
         at_once: dict[tuple[int, int], float] = {}  # of each pair of a kind and a function
         columns = zip(arriving.arrival_seconds, kinds, arriving.utility_numbers, functions, strict=True)
         for arrival, kind, u, f in columns:
@@ -390,7 +390,8 @@ class Account(ABC, Generic[Measured]):
                 at_once[kind, f] = instance.functions[f].at(fastest[kind])
             if arrival < instance.period.ends_at:
                 naive[u].append(at_once[kind, f] * instance.period.share(arrival, arrival + fastest[kind]))
-        told = tuple(
-            UtilityTotals(told, math.fsum(earned[u]), math.fsum(naive[u])) for u, told in enumerate(arriving.told)
+        declared = tuple(
+            UtilityTotals(declared, math.fsum(earned[u]), math.fsum(naive[u]))
+            for u, declared in enumerate(arriving.declared)
         )
-        return told, math.fsum(amount for own in naive for amount in own)
+        return declared, math.fsum(amount for own in naive for amount in own)

@@ -153,14 +153,14 @@ class ClusterRuns(PlacedRuns["PlacedOnNodes"]):
         allocation, holders = NodeAllocation(self._clusters.clusters[c].nodes), self.runs
         for placed in sorted(own, key=lambda each: each.start_seconds):
             start = whole(float(placed.start_seconds))
-            free, told = 0, set()
+            free, declared = 0, set()
             for first, last in placed.nodes:
                 for segment in allocation.take(first, last, len(holders)):
                     before = holders[segment.holder]
                     free = max(free, before.end)
                     is_early = start < before.end and clearly_before(start, before.end)
-                    if is_early and segment.holder not in told:
-                        told.add(segment.holder)
+                    if is_early and segment.holder not in declared:
+                        declared.add(segment.holder)
                         self._add_overlap(placed, before, (segment.first, segment.last))
             cell = self._cell(self._kind_of[placed.task], self._column[placed.cluster, placed.p_state])
             assert cell is not None, "what cannot run has been left out"

@@ -124,8 +124,8 @@ class DayAccount(Account[DayMeasurement]):
             min((cell for cell in self._day.seconds.row(i) if cell is not None), default=0.0)
             for i in range(len(self._day.task_types))
         ]
-        told, _ = self._by_declaration(self._day.arriving.type_numbers, fastest)
-        return DayDetails(told, {key: seconds_of(busy[key]) for key in sorted(busy)})
+        declared, _ = self._by_declaration(self._day.arriving.type_numbers, fastest)
+        return DayDetails(declared, {key: seconds_of(busy[key]) for key in sorted(busy)})
 
 
 examine = DayAccount  # checks a schedule against every rule, and measures it if it breaks none

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from lpsched.io.figure_files import drawing_style
-from lpsched.measure.evidence import COMPANIONS
+from lpsched.measure.evidence import PROBES
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
@@ -86,8 +86,8 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     """Return in words what kind the co-runners are: none, one, more, and of equally many the calm ones first."""
     classes = {each.name: each.memory_class for each in measurements.applications}
     beside = {each.setting.beside for each in _together(measurements)}
-    names = {name for several in beside for name in several} - set(COMPANIONS)
-    words = {name: f"the {name.replace('-', ' ')}" for name in COMPANIONS}
+    names = {name for several in beside for name in several} - set(PROBES)
+    words = {name: f"the {name.replace('-', ' ')}" for name in PROBES}
     words |= {name: classes.get(name) or "" for name in names}
     if not all(words.values()):
         words |= {name: name for name in names}
@@ -96,7 +96,7 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     labels = {several: _label(kinds[several]) for several in order}
     if len(set(labels.values())) <= MOST_SERIES:
         return labels
-    return {several: labels[several] if set(several) & set(COMPANIONS) else _count(several) for several in order}
+    return {several: labels[several] if set(several) & set(PROBES) else _count(several) for several in order}
 
 
 def _together(measurements: Measurements) -> list[Measured]:

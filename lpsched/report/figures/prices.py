@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.bag.pricing.result import ElectricityNeed, MachineNeed, PriceCurve, PricePiece, Sensitivity
+    from lpsched.bag.pricing.result import (
+        ElectricityBreakEven,
+        MachineSensitivity,
+        PriceCurve,
+        PriceCurveSegment,
+        Sensitivity,
+    )
 
 
 # Bands behind a curve: best not to run, at a loss, or profitable.
@@ -121,7 +127,7 @@ def price_tooltips(curve: PriceCurve, today: float | None = None) -> tuple[Toolt
     return tuple(found)
 
 
-def _words(curve: PriceCurve, piece: PricePiece) -> str:
+def _words(curve: PriceCurve, piece: PriceCurveSegment) -> str:
     """Return a breakpoint in a sentence."""
     value = "no schedule is known"
     if piece.value_at_from is not None:
@@ -180,7 +186,7 @@ def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], today: float
         _add_ratios(axes, gamma)
 
 
-def _bound_line(curve: PriceCurve, pieces: Sequence[PricePiece]) -> Line:
+def _bound_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
     """Return the bound: convex, so that the line between any two of its points bounds what is between."""
     dots = [(piece.from_price, piece.bound_at_from) for piece in pieces]
     last = pieces[-1]
@@ -191,7 +197,7 @@ def _bound_line(curve: PriceCurve, pieces: Sequence[PricePiece]) -> Line:
     return [price for price, _ in dots], [money for _, money in dots]
 
 
-def _value_line(curve: PriceCurve, pieces: Sequence[PricePiece]) -> Line:
+def _value_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
     """Return what the schedules earn: a stroke for each segment, with a gap between two."""
     places: list[float] = []
     money: list[float] = []
@@ -269,7 +275,7 @@ LONGEST_NAME: Final = 20  # letters of a machine type
 Dots = list[tuple[float, float]]
 
 
-def electricity_line(need: ElectricityNeed, bound: float | None) -> Dots:
+def electricity_line(need: ElectricityBreakEven, bound: float | None) -> Dots:
     """Return the bound at the breakpoints of the price of electricity, and at today's price beyond them.
 
     `bound` is that at today's price.
@@ -284,14 +290,14 @@ def electricity_line(need: ElectricityNeed, bound: float | None) -> Dots:
     return line
 
 
-def machine_line(need: MachineNeed) -> Dots:
+def machine_line(need: MachineSensitivity) -> Dots:
     """Return the bound at the breakpoints of the number of machines of a type, and where it is highest."""
     last = need.pieces[-1]
     end = last.bound_at_from + (last.to_count - last.from_count) * last.adds_per_hour
     return [*((piece.from_count, piece.bound_at_from) for piece in need.pieces), (last.to_count, end)]
 
 
-def shown_machines(sensitivity: Sensitivity) -> tuple[MachineNeed, ...]:
+def shown_machines(sensitivity: Sensitivity) -> tuple[MachineSensitivity, ...]:
     """Return the machine types that are drawn: those of which more raise the bound, the best first."""
     known = [need for need in sensitivity.machines if need.pieces]
     return tuple(sorted(known, key=lambda need: -(need.adds_per_hour or 0.0))[:MOST_PANELS])
@@ -340,7 +346,7 @@ def draw_sensitivity(figure: Figure | SubFigure, sensitivity: Sensitivity) -> No
     style.legend_above(figure, *several)
 
 
-def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNeed) -> None:
+def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityBreakEven) -> None:
     """Draw the bound over the price of electricity, where it is now, and where what is best changes."""
     line = electricity_line(need, sensitivity.bound)
     _draw_line(axes, line)
@@ -364,7 +370,7 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNee
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
-def _draw_machines(axes: Axes, need: MachineNeed) -> None:
+def _draw_machines(axes: Axes, need: MachineSensitivity) -> None:
     """Draw the bound over the number of machines of a type."""
     line = machine_line(need)
     _draw_line(axes, line)

@@ -417,13 +417,13 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
     """Return what the machines run, column by column."""
     machines = _shown_machines(day)
     row_of = {machine: row for row, machine in enumerate(machines)}
-    kinds, kind_of_told = _kinds(day)
+    kinds, kind_of_declared = _kinds(day)
     column_of = {(day.machine_types[j].name, day.p_state(column)): column for column, (j, _) in enumerate(day.modes)}
-    types, told, begin = day.arriving.type_numbers, day.arriving.utility_numbers, day.period.begins_at
+    types, declared, begin = day.arriving.type_numbers, day.arriving.utility_numbers, day.period.begins_at
     runs = [
         (
             row_of[placed.machine_type, placed.machine],
-            kind_of_told[told[placed.task]],
+            kind_of_declared[declared[placed.task]],
             placed.start_seconds - begin,
             day.seconds[types[placed.task], column_of[placed.machine_type, placed.p_state]] or 0.0,
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
-    from lpsched.bag.pricing.result import PriceStretch
+    from lpsched.bag.pricing.result import ScheduleSegment
     from lpsched.bag.schedule import Schedule
     from lpsched.model.provenance import Provenance
     from lpsched.report.html.page import Part
@@ -192,7 +192,7 @@ NOTES: Final = (
 
 def price_slider(  # noqa: PLR0913 - options are keyword-only
     bag: Bag,
-    stretches: Sequence[PriceStretch],
+    stretches: Sequence[ScheduleSegment],
     *,
     today: float | None = None,
     even: float | None = None,
@@ -255,7 +255,7 @@ def _still(value: float | str | None, unit: str = "") -> Reading:
     return Reading(value, value, unit)
 
 
-def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
+def _readings(bag: Bag, stretch: ScheduleSegment) -> tuple[Reading, ...]:
     """Return one reading for each label; the bound does not change its sign along a segment."""
     currency, unit = bag.prices.currency, f"{bag.prices.currency}/hour"
     measured = stretch.measured
@@ -288,7 +288,7 @@ def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
     return tuple(readings)
 
 
-def _money(stretch: PriceStretch) -> tuple[tuple[Reading, ...], ...]:
+def _money(stretch: ScheduleSegment) -> tuple[tuple[Reading, ...], ...]:
     """Return revenue, costs and profit per hour and per bag; costs are negative."""
     value = stretch.value_at_from, stretch.value_at_to
     split = None if stretch.breakdown is None else stretch.breakdown.per_hour
@@ -308,7 +308,7 @@ def _money(stretch: PriceStretch) -> tuple[tuple[Reading, ...], ...]:
 class _HeatMap:
     """How many tasks of each type run on each machine type; of many types, the largest have a row or a column."""
 
-    def __init__(self, bag: Bag, stretches: Sequence[PriceStretch]) -> None:
+    def __init__(self, bag: Bag, stretches: Sequence[ScheduleSegment]) -> None:
         run = Counter(dict.fromkeys((machine.name for machine in bag.machine_types), 0))
         for each in stretches:
             run.update(_tasks_run(each.schedule))
@@ -348,7 +348,9 @@ def _tasks_run(schedule: Schedule | None) -> Counter[str]:
     return run
 
 
-def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple[tuple[tuple[Reading, ...], ...], ...]:
+def _tables(
+    bag: Bag, stretch: ScheduleSegment, shown: Sequence[TaskType]
+) -> tuple[tuple[tuple[Reading, ...], ...], ...]:
     """Return how many machines of each type work, on how many tasks, for which share of the time; and tasks."""
     uses = {} if stretch.breakdown is None else stretch.breakdown.machine_types
     low, high = stretch.worth_at_from.machine_types, stretch.worth_at_to.machine_types
@@ -363,7 +365,7 @@ def _tables(bag: Bag, stretch: PriceStretch, shown: Sequence[TaskType]) -> tuple
     return (tuple(rows), tasks) if shown else (tuple(rows),)
 
 
-def _marks(stretch: PriceStretch, frame: Frame | None, panels: int) -> tuple[Mark, ...]:
+def _marks(stretch: ScheduleSegment, frame: Frame | None, panels: int) -> tuple[Mark, ...]:
     """Return where the schedule is among the points of the front, and where its price is on the curve."""
     marks = []
     if stretch.value_at_from is not None and stretch.value_at_to is not None:
@@ -376,7 +378,7 @@ def _marks(stretch: PriceStretch, frame: Frame | None, panels: int) -> tuple[Mar
     return tuple(marks)
 
 
-def point_of(found: Result | PriceStretch | None) -> Point | None:
+def point_of(found: Result | ScheduleSegment | None) -> Point | None:
     """Return energy and makespan of the schedule that was found, if anything runs and there are watts."""
     measured = None if found is None else found.measured
     if measured is None or measured.energy_joules is None or measured.makespan_seconds is None:

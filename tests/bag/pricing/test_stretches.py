@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Terms
-from lpsched.bag.overview import price_stretches
+from lpsched.bag.overview import schedule_segments
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.verify import examine
@@ -36,7 +36,7 @@ def between(low, high, share):
 def test_tiny_has_the_stretches_on_paper():
     # Waiting costs 40 W, 0.144 USD an hour. All on 'slow': 6,600 J in 30 s; the fast end 8,400 J in 12 s. At the
     # end, 1.5 times the last breakpoint of 0.0096 USD, the fast end earns (0.0144 - 0.0084) / 12 s.
-    stretches = price_stretches(TINY, price_curve(TINY))
+    stretches = schedule_segments(TINY, price_curve(TINY))
     assert [each.regime for each in stretches] == ["do-not-run", "loss", "profit", "profit"]
     assert [each.regime for each in stretches] == [each.bound_regime for each in stretches]
     takes = [(each.measured.energy_joules, each.measured.makespan_seconds) for each in stretches]
@@ -51,7 +51,7 @@ def test_tiny_has_the_stretches_on_paper():
 
 
 def test_where_waiting_is_best_nothing_is_scarce():
-    first = price_stretches(TINY, price_curve(TINY))[0]
+    first = schedule_segments(TINY, price_curve(TINY))[0]
     # One more machine only draws its idle power, at 1 USD for a megajoule: 20 W are 0.072 USD an hour. A task pays
     # from what it costs where it is cheapest: a scan 540 J above idle.
     for worth in (first.worth_at_from, first.worth_at_to):
@@ -64,7 +64,7 @@ def test_where_waiting_is_best_nothing_is_scarce():
     "bag", [TINY, IDLE.model_copy(update={"site": Site(average_power_cap_watts=52_000.0)})], ids=["tiny", "idle"]
 )
 def test_along_the_stretches_everything_is_what_single_solves_say(bag):
-    stretches = price_stretches(bag, price_curve(bag, from_ratio=1.05, to_ratio=1.15))
+    stretches = schedule_segments(bag, price_curve(bag, from_ratio=1.05, to_ratio=1.15))
     assert all(one.to_price == two.from_price for one, two in itertools.pairwise(stretches))
     for stretch in stretches[:: max(1, len(stretches) // 8)]:
         assert_like_a_solve(bag, stretch, 0.3)
@@ -73,7 +73,7 @@ def test_along_the_stretches_everything_is_what_single_solves_say(bag):
 @given(bag=priced_bags(ORDINARY))
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_of_any_bag_everything_is_what_single_solves_say(bag):
-    stretches = price_stretches(bag, price_curve(bag))
+    stretches = schedule_segments(bag, price_curve(bag))
     assert all(one.to_price == two.from_price for one, two in itertools.pairwise(stretches))
     for stretch in stretches[:: max(1, len(stretches) // 4)]:
         assert_like_a_solve(bag, stretch, 0.6)
@@ -117,7 +117,7 @@ def test_profit_of_the_schedule_may_begin_later_than_that_of_the_bound():
     # so that any price is worth running for.
     bag = half_full(watts=3600.0, idle=3600.0)
     bag = bag.model_copy(update={"prices": Prices(electricity_per_kwh=1.0)})
-    stretches = price_stretches(bag, price_curve(bag), to_price=0.02)
+    stretches = schedule_segments(bag, price_curve(bag), to_price=0.02)
     assert [(each.regime, each.bound_regime) for each in stretches] == [
         (Regime.LOSS, Regime.LOSS),
         (Regime.LOSS, Regime.PROFIT),
@@ -131,14 +131,14 @@ def test_profit_of_the_schedule_may_begin_later_than_that_of_the_bound():
 def test_where_no_schedule_meets_the_deadline_the_bound_stays():
     bag = half_full(watts=100.0)  # 4 s if split, 6 s if not
     bag = bag.model_copy(update={"prices": Prices(electricity_per_kwh=1.0), "site": Site(deadline_seconds=5.0)})
-    for each in price_stretches(bag, price_curve(bag)):
+    for each in schedule_segments(bag, price_curve(bag)):
         assert (each.schedule, each.measured, each.regime, each.value_at_from) == (None, None, None, None)
         assert each.bound_at_from <= each.bound_at_to
 
 
 def test_where_energy_is_free_there_are_prices_but_no_ratios():
     bag = TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0)})
-    (only,) = price_stretches(bag, price_curve(bag))
+    (only,) = schedule_segments(bag, price_curve(bag))
     assert (only.from_ratio, only.to_ratio) == (None, None)
     assert (only.from_price, only.to_price) == (0.0, 1.0)
     assert only.value_at_to == pytest.approx(3600 / 12)  # 1 USD in 12 s
@@ -146,6 +146,6 @@ def test_where_energy_is_free_there_are_prices_but_no_ratios():
 
 def test_a_longer_look_goes_past_the_last_breakpoint():
     curve = price_curve(TINY)
-    last = price_stretches(TINY, curve, to_price=0.02)[-1]
+    last = schedule_segments(TINY, curve, to_price=0.02)[-1]
     assert last.to_price == 0.02
     assert last.value_at_to == pytest.approx(3.48)  # the answer of tiny, on paper

@@ -16,7 +16,7 @@ class Instance:
     def __init__(self, priorities):
         self.levels = UtilityLevels(priorities=priorities)
         self.arriving = self
-        self.told = tuple(Levels(name, "soon", "A") for name in priorities)
+        self.declared = tuple(Levels(name, "soon", "A") for name in priorities)
         self.utility_functions = {}
 
 

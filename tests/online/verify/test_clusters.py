@@ -359,7 +359,7 @@ def test_details_tell_the_naive_figure_and_the_busy_node_seconds():
     found = ClustersAccount(CLUSTERS, ClustersSchedule(VALID)).details()
     assert found.if_none_waits == pytest.approx(10.0 + 3.0 * math.exp(-0.5), rel=1e-15)
     assert found.busy_node_seconds == {"c0": 47.0, "c1": 24.0}
-    assert [(each.told, each.earned) for each in found.utility_by_declaration] == [
+    assert [(each.declared, each.earned) for each in found.utility_by_declaration] == [
         ("u0", 8.0), ("u1", pytest.approx(3.0 * math.exp(-1.0))), ("u2", 2.0)
     ]  # fmt: skip
     assert [each.if_none_waits for each in found.utility_by_declaration] == [

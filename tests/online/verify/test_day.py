@@ -312,7 +312,7 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
     schedule = DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P0"), PlacedTask(1, "cpu", 2, 5.0)))
     found = examine(day, schedule).details()
     high, low = Levels("high", "soon", "A"), Levels("low", "soon", "A")
-    assert [(each.told, each.earned) for each in found.utility_by_declaration] == [
+    assert [(each.declared, each.earned) for each in found.utility_by_declaration] == [
         (high, 2.0), ("deadline", 8.0), (low, 0.0), ("slow", 0.0)
     ]  # fmt: skip
     # At once where it is fastest: task 0 from 0 to 10 s, a half; tasks 1 and 2 from 2.5 to 32.5 s, of which

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from lpsched.bag.pricing.result import (
-    ElectricityNeed,
-    ElectricityPiece,
-    MachineNeed,
-    MachinePiece,
-    PriceNeed,
+    ElectricityBreakEven,
+    ElectricityCurveSegment,
+    MachineCurveSegment,
+    MachineSensitivity,
+    PriceBreakEven,
     Sensitivity,
 )
 from lpsched.bag.relaxation import Regime
@@ -18,27 +18,29 @@ from lpsched.report.figures.prices import sensitivity_figure, sensitivity_toolti
 from tests.report.bags import PROVENANCE
 
 BOUND = "LP bound: no schedule earns more, proved"
-ELECTRICITY = ElectricityNeed(
+ELECTRICITY = ElectricityBreakEven(
     price_per_kwh=0.5,
     earns_up_to=0.9,
     no_profit_from=1.0,
     do_not_run_from=2.0,
     pieces=(
-        ElectricityPiece(0.0, 1.0, Regime.PROFIT, 10.0, 0.0),
-        ElectricityPiece(1.0, 2.0, Regime.LOSS, 0.0, -4.0),
-        ElectricityPiece(2.0, None, Regime.DO_NOT_RUN, -4.0, None),
+        ElectricityCurveSegment(0.0, 1.0, Regime.PROFIT, 10.0, 0.0),
+        ElectricityCurveSegment(1.0, 2.0, Regime.LOSS, 0.0, -4.0),
+        ElectricityCurveSegment(2.0, None, Regime.DO_NOT_RUN, -4.0, None),
     ),
 )
 
 
-def need(name: str, adds: float, *pieces: MachinePiece, sure: int = 0) -> MachineNeed:
+def need(name: str, adds: float, *pieces: MachineCurveSegment, sure: int = 0) -> MachineSensitivity:
     more = round(pieces[-1].to_count) - 3 if pieces else 0
-    return MachineNeed(name, 3, 0.0, None, adds, None, None, more, 9.0, sure, 4.5 if sure else None, None, None, pieces)
+    return MachineSensitivity(
+        name, 3, 0.0, None, adds, None, None, more, 9.0, sure, 4.5 if sure else None, None, None, pieces
+    )
 
 
 # From 3 machines with a bound of 5: each of two more adds 1.5, each of four more 0.25.
-CPU = need("$cpu$", 1.5, MachinePiece(3.0, 5.0, 1.5, 5.0), MachinePiece(5.0, 9.0, 0.25, 8.0), sure=4)
-GPU = need("gpu", 2.0, MachinePiece(3.0, 4.0, 2.0, 5.0))
+CPU = need("$cpu$", 1.5, MachineCurveSegment(3.0, 5.0, 1.5, 5.0), MachineCurveSegment(5.0, 9.0, 0.25, 8.0), sure=4)
+GPU = need("gpu", 2.0, MachineCurveSegment(3.0, 4.0, 2.0, 5.0))
 NEVER = need("old", -1.0)
 ALL = Sensitivity(
     unit="USD/hour",
@@ -46,7 +48,7 @@ ALL = Sensitivity(
     profit_ratio=None,
     bound=5.0,
     value=4.0,
-    price_need=PriceNeed(0.1, None, None, None, None),
+    price_need=PriceBreakEven(0.1, None, None, None, None),
     electricity=ELECTRICITY,
     machines=(CPU, NEVER, GPU),
     notes=(),
@@ -109,7 +111,7 @@ def test_electricity_that_no_price_stops_can_be_drawn():
         no_profit_from=None,
         do_not_run_from=None,
         price_per_kwh=0.0,
-        pieces=(ElectricityPiece(0.0, None, Regime.PROFIT, 10.0, None),),
+        pieces=(ElectricityCurveSegment(0.0, None, Regime.PROFIT, 10.0, None),),
     )
     (first,) = drawn(replace(ALL, electricity=one, machines=()))
     assert first.get_xlim() == (0.0, 1.0)

@@ -11,7 +11,7 @@ from lpsched.bag import overview as pipeline
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag, Terms
-from lpsched.bag.overview import Known, overview, price_stretches
+from lpsched.bag.overview import Known, overview, schedule_segments
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity
@@ -188,10 +188,10 @@ def test_the_schedule_of_an_answer_is_among_those_along_the_curve():
     curve = price_curve(TINY, effort="fast")
     late = replace(solve(TINY).schedule, makespan_seconds=12.5)
     known = Known(0.02, schedule=late)
-    stretches = price_stretches(TINY, curve, known=known)
+    stretches = schedule_segments(TINY, curve, known=known)
     assert all(each.schedule != late for each in stretches)  # there are better ones
     assert any(each.schedule == solve(TINY).schedule for each in stretches)
-    alone = price_stretches(TINY, replace(curve, schedules=()), known=known)
+    alone = schedule_segments(TINY, replace(curve, schedules=()), known=known)
     assert any(each.schedule == late for each in alone)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.bag.overview import price_stretches
+from lpsched.bag.overview import schedule_segments
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
@@ -31,7 +31,7 @@ IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
 
 def slider_of(bag, **curve):
     found = price_curve(bag, **curve)
-    return price_slider(bag, price_stretches(bag, found), gamma=ratio_of(found))
+    return price_slider(bag, schedule_segments(bag, found), gamma=ratio_of(found))
 
 
 def words_at(slider, x):
@@ -90,7 +90,7 @@ def test_the_slider_says_what_solve_says(bag, ratios):
 
 
 def test_it_begins_at_the_price_asked_for():
-    stretches = price_stretches(TINY, price_curve(TINY), to_price=0.02)
+    stretches = schedule_segments(TINY, price_curve(TINY), to_price=0.02)
     slider = price_slider(TINY, stretches, today=0.0132, gamma=0.0066)
     assert (slider.begins_at, slider.today) == (0.0132, 0.0132)
     assert [(each.label, each.size) for each in slider.scales] == [
@@ -121,7 +121,7 @@ def test_machines_are_busy_for_their_share_of_the_makespan():
 
 
 def test_a_mark_is_where_the_schedule_is_and_none_where_nothing_runs():
-    stretches = price_stretches(TINY, price_curve(TINY))
+    stretches = schedule_segments(TINY, price_curve(TINY))
     frame = Frame(front(TINY))
     slider = price_slider(TINY, stretches, frame=frame, panels=2)
     waiting, *_, fast = slider.segments
@@ -135,7 +135,7 @@ def test_of_very_many_task_types_the_largest_follow(monkeypatch):
     bag = TINY.model_copy(
         update={"task_types": (TINY.task_types[0], TINY.task_types[1].model_copy(update={"count": 7}))}
     )
-    stretches = price_stretches(bag, price_curve(bag))
+    stretches = schedule_segments(bag, price_curve(bag))
     monkeypatch.setattr(module, "MOST_CELLS", len(stretches) * 11)  # five for a machine type: room for one
     shown = price_slider(bag, stretches).tables[3]
     assert (shown.title, shown.names) == ("The 1 largest task type", ("print",))
