@@ -77,7 +77,7 @@ def test_the_registry_of_heuristics_is_there_after_importing_lpsched_alone():
 def test_the_registry_of_policies_is_there_likewise():
     code = "import lpsched; print(lpsched.simulation.register.__name__, lpsched.simulation.Draft.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "register Draft\n"
+    assert done.stdout == "register PartialSchedule\n"
 
 
 @pytest.mark.parametrize(

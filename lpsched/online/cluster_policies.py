@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.online.nodes.greedy import best_first, free_of, view_of
 from lpsched.online.nodes.reservations import as_tuples
-from lpsched.online.nodes.state import ClusterPolicy, ClusterState, Draft, Place, Placement
+from lpsched.online.nodes.state import ClusterPolicy, ClusterState, PartialClusterSchedule, Place, Placement
 from lpsched.online.simulate.options import resources
 from lpsched.plugins import Named
 
@@ -52,7 +52,7 @@ class FirstToStart:
     def __init__(self, state: ClusterState) -> None:
         if STATES_MEMORY not in state.memory:  # looked up once in a day
             state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
-        self.draft, self.first = Draft(state), cast("FirstStates", state.memory[STATES_MEMORY])
+        self.draft, self.first = PartialClusterSchedule(state), cast("FirstStates", state.memory[STATES_MEMORY])
         self._known: dict[int, int | None] = {}
         self._not_now: set[int] = set()
 
@@ -175,7 +175,7 @@ def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
 # and draws again at the next scheduling event.
 def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Placement]:
     """Place tasks at random."""
-    draft = Draft(state)
+    draft = PartialClusterSchedule(state)
     by_kind: dict[int, list[list[int]]] = state.memory.setdefault("columns", {})  # where it can run, by cluster
     for place, (cluster, p_state) in enumerate(rng.random((len(state.tasks), 2)).tolist()):
         kind = draft.kinds[place]

@@ -17,7 +17,7 @@ import numpy as np
 from lpsched.jit import require_compiler
 from lpsched.online.simulate.mapping import ScoreTables, StateView, assignments_of, frozen, of_fastest_types, view_of
 from lpsched.online.simulate.pairs import Terms, best_one_by_one, best_pairs_first, most_gaining_first
-from lpsched.online.simulate.state import Assignment, Assignments, Choose, Draft, Policy, State, System
+from lpsched.online.simulate.state import Assignment, Assignments, Choose, PartialSchedule, Policy, State, System
 from lpsched.online.simulate.turns import drawn_one_by_one, ready_one_by_one, worst_sufferers_first
 from lpsched.online.utility import utilities
 from lpsched.plugins import Named
@@ -322,7 +322,7 @@ def round_robin(state: State, rng: np.random.Generator, /) -> list[Assignment]:
     """Map each arriving task."""
     if ORDER not in state.memory:
         state.memory.update({ORDER: rng.permutation(len(state.ready)).tolist(), NEXT: 0})
-    draft, memory, system = Draft(state), state.memory, state.system
+    draft, memory, system = PartialSchedule(state), state.memory, state.system
     order: list[int] = memory[ORDER]
     for place in range(len(state.tasks)):
         for at in chain(range(memory[NEXT], len(order)), range(memory[NEXT])):

@@ -11,7 +11,7 @@ import pytest
 from lpsched.online.simulate import pairs as advantage
 from lpsched.online.simulate.mapping import frozen, view_of
 from lpsched.online.simulate.pairs import Terms
-from lpsched.online.simulate.state import Draft
+from lpsched.online.simulate.state import PartialSchedule
 from tests.online.plain_loops import run_plainly
 from tests.online.states import drawn_state
 
@@ -35,7 +35,7 @@ def part(state, terms, start, seconds):
 
 
 def hold(state, terms, place):
-    draft, i = Draft(state), state.types[place]
+    draft, i = PartialSchedule(state), state.types[place]
     draft.ready[:] = terms.later
     draft.free[:] = True
     worth = [0.0]
@@ -48,7 +48,7 @@ def hold(state, terms, place):
 
 
 def plain_definition(state, terms):
-    draft, waiting = Draft(state), list(range(len(state.tasks)))
+    draft, waiting = PartialSchedule(state), list(range(len(state.tasks)))
     while True:
         best = None
         for place in waiting:

@@ -18,7 +18,7 @@ from lpsched.online.compare import backend, simulations
 from lpsched.online.compare.backend import ClusterBackend, usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.clusters import simulate_clusters
-from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
+from lpsched.online.nodes.state import ClusterPolicy, PartialClusterSchedule, Placement
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 from lpsched.online.utility import WaitingCost
@@ -32,7 +32,7 @@ UTILITY_AWARE = ("max-util", "max-upt", "max-upr", "max-upe")
 
 def first_fits(state, _):
     """Start the task that waits longest, where it can start now."""
-    draft = Draft(state)
+    draft = PartialClusterSchedule(state)
     for place in range(len(state.tasks)):
         for column in draft.columns(place):
             if draft.earliest(place, column) == state.now and draft.fits(place, column):

@@ -13,7 +13,7 @@ from lpsched.online import policies as registry
 from lpsched.online.policies import forget, names, policy, register
 from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
-from lpsched.online.simulate.state import Assignment, Draft
+from lpsched.online.simulate.state import Assignment, PartialSchedule
 from tests.days import decaying, simple_day
 from tests.online.states import drawn_state
 
@@ -58,7 +58,7 @@ def test_a_number_behind_the_colon_is_the_weight_of_energy():
 def test_an_own_policy_is_known_by_its_name_and_maps_a_day():
     @register("mine")
     def latest_first(state, _rng):
-        draft = Draft(state)
+        draft = PartialSchedule(state)
         for place in reversed(range(len(state.tasks))):
             if choices := draft.choices(place):
                 draft.take(place, *max(choices, key=lambda choice: draft.utility(place, *choice)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError, StalledError
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.nodes.clusters import simulate_clusters
-from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.nodes.state import ClusterPolicy, PartialClusterSchedule
 from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.verify.clusters import examine
@@ -39,7 +39,7 @@ def in_draft(function):
     """Return a policy that fills the engine's draft."""
 
     def place(state, rng):
-        draft = Draft(state)
+        draft = PartialClusterSchedule(state)
         function(draft, rng)
         return draft.placements
 

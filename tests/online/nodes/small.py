@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.online.nodes.clusters import simulate_clusters
-from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.nodes.state import ClusterPolicy, PartialClusterSchedule
 from lpsched.online.parts import WHOLE
 from lpsched.online.simulate.options import ClusterOptions
 from tests.days import decaying
@@ -24,7 +24,7 @@ def flat(tasks, *, nodes=4, watts=10.0, period=WHOLE, utility=None, **others):
 
 def first_come(state, rng):  # noqa: ARG001 - policies have one form
     """Place every task in order, in the first column that it may run in, as early as it can start."""
-    draft = Draft(state)
+    draft = PartialClusterSchedule(state)
     for place in range(len(state.tasks)):
         columns = draft.columns(place)
         if columns and np.isfinite(draft.earliest(place, columns[0])):

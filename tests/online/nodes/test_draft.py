@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lpsched.online.nodes.state import Draft
+from lpsched.online.nodes.state import PartialClusterSchedule
 from lpsched.online.parts import Period
 from tests.days import decaying
 from tests.online.nodes.small import flat, run, times
@@ -18,8 +18,8 @@ def drafted(clusters, **options):
     found = []
 
     def look(state, rng):  # noqa: ARG001
-        found.append(Draft(state))
-        draft = Draft(state)
+        found.append(PartialClusterSchedule(state))
+        draft = PartialClusterSchedule(state)
         for place in range(len(state.tasks)):
             if math.isfinite(draft.earliest(place, 0)):
                 draft.take(place, 0)

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.cancellation import CancelToken, Progress
 from lpsched.errors import InstanceError, PolicyError, StalledError
-from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
+from lpsched.online.nodes.state import ClusterPolicy, PartialClusterSchedule, Placement
 from lpsched.online.parts import Period
 from lpsched.online.simulate import engine as running
 from lpsched.online.simulate.engine import TaskOutcome
@@ -117,7 +117,7 @@ def test_a_reservation_stays_if_there_is_no_earlier_start():
 
 
 def last_come(state, rng):  # noqa: ARG001 - policies have one form
-    draft = Draft(state)
+    draft = PartialClusterSchedule(state)
     for place in reversed(range(len(state.tasks))):
         draft.take(place, 0)
     return draft.placements

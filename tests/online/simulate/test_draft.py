@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.online.simulate.state import Draft
+from lpsched.online.simulate.state import PartialSchedule
 from models.policies import Event
 from tests.online.states import drawn_state
 
@@ -17,7 +17,7 @@ from tests.online.states import drawn_state
 def test_a_draft_knows_the_choices_that_the_definition_knows(seed):
     rng = np.random.default_rng(seed)
     state = drawn_state(rng)
-    draft, event = Draft(state), Event(state)
+    draft, event = PartialSchedule(state), Event(state)
     for place in rng.permutation(len(state.tasks)).tolist():
         known = {(choice.machine, choice.column): choice for choice in event.choices(place)}
         assert sorted(draft.choices(place)) == sorted(known)
@@ -45,7 +45,7 @@ def test_a_run_that_crosses_the_end_of_the_day_counts_by_its_part_before_it():
     start, seconds = float(state.ready[0]), float(state.system.seconds[state.types[0], 0])
     joules = float(state.system.joules[state.types[0], 0])
     crossing = replace(state, ends_at=start + seconds / 4, energy_left=joules / 4)  # a quarter is before the end
-    assert Draft(crossing).fits(0, 0, 0)
-    assert Draft(crossing).joules(0, 0, 0) == pytest.approx(joules / 4)
-    assert not Draft(replace(crossing, energy_left=joules / 5)).fits(0, 0, 0)
-    assert not Draft(replace(crossing, ends_at=start, energy_left=math.inf)).fits(0, 0, 0)
+    assert PartialSchedule(crossing).fits(0, 0, 0)
+    assert PartialSchedule(crossing).joules(0, 0, 0) == pytest.approx(joules / 4)
+    assert not PartialSchedule(replace(crossing, energy_left=joules / 5)).fits(0, 0, 0)
+    assert not PartialSchedule(replace(crossing, ends_at=start, energy_left=math.inf)).fits(0, 0, 0)
