@@ -82,7 +82,8 @@ def test_what_is_not_asked_for_is_not_missed(bare):
 
 @pytest.mark.parametrize(("kind", "meter"), [("command", WattCommand), ("stream", WattStream)])
 def test_a_program_of_the_user_runs_in_the_folder_of_the_bench(bare, tmp_path, kind, meter):
-    write(tmp_path / "watts.sh", "#!/bin/sh\necho 50 W\nsleep 0.05\n")
+    lasting = 5 if kind == "stream" else 0.05  # a stream that ends is reported as one that failed
+    write(tmp_path / "watts.sh", f"#!/bin/sh\necho 50 W\nexec sleep {lasting}\n")
     (tmp_path / "watts.sh").chmod(0o755)
     choice = EnergyChoice(**{kind: ("./watts.sh",)}, every_seconds=0.5, covers="the whole node")
     chosen = choose(bench(choice), [0], folder=tmp_path, machine=bare)
