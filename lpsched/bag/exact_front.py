@@ -65,22 +65,14 @@ def front(  # noqa: PLR0913 - options are keyword-only
 
     Raises
     ------
-    ValueError
-        If there is no such effort.
     InstanceError
         If an option is invalid, or the bag has no watts.
-    InfeasibleError
-        If no schedule keeps the power cap or the deadline.
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule does not pass verification, which is a bug of lpsched.
+    ValueError, InfeasibleError, SolverError, InvalidScheduleError
+        As `solve` does.
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)
     >>> found = front(Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]])))
@@ -179,9 +171,7 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)
     >>> bag = Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]]))

@@ -67,6 +67,16 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
+class Searching:
+    """How to search for better schedules and bounds: until the token has expired, or both are as near as the gap."""
+
+    solver: Solver
+    cancel: CancelToken
+    gap: float
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
 class _Missed:
     """No schedule was found within the limits."""
 

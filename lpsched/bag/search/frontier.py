@@ -49,16 +49,12 @@ def best_rate(
     cheapest = scaling.makespan_of(scaling.to_least(money.costs))
     slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # no slower schedule is better
 
-    def solve(scaling: Scaling) -> LpSolution:
-        return solver.solve(profit.compile_lp(scaling, money), cancel=cancel)
-
-    def makespan(scaling: Scaling, solution: LpSolution) -> float:
-        return scaling.seconds / max(float(solution["rho"][0]), profit.SLOWEST)
-
-    def slower(scaling: Scaling, solution: LpSolution) -> float | None:
-        return None if float(solution["rho"][0]) >= SLOW else min(slowest, makespan(scaling, solution))
-
-    scaling, solution = _rescaled(scaling, solve, makespan, slower)
+    scaling, solution = _rescaled(
+        scaling,
+        lambda scaling: solver.solve(profit.compile_lp(scaling, money), cancel=cancel),
+        lambda scaling, solution: min(slowest, scaling.seconds / max(float(solution["rho"][0]), profit.SLOWEST)),
+        lambda _, solution: float(solution["rho"][0]) < SLOW,
+    )
     rho = max(0.0, float(solution["rho"][0]))
     bags_per_second = rho / scaling.seconds if rho > profit.SLOWEST else 0.0
     return profit.read_solution(scaling, money, solution), bags_per_second
@@ -68,29 +64,24 @@ def least_cost(
     bag: Bag, weights: front.Weights, solver: Solver, *, cancel: CancelToken | None = None, whole: bool = True
 ) -> tuple[Scaling, LpSolution]:
     """Return the solution for these weights, and its scaling; for `whole` tasks, or split ones."""
-
-    def solve(scaling: Scaling) -> LpSolution:
-        return solver.solve(front.compile_lp(scaling, weights), cancel=cancel)
-
-    def makespan(scaling: Scaling, solution: LpSolution) -> float:
-        return front.point_of(scaling, solution).makespan_seconds
-
-    def shorter(scaling: Scaling, solution: LpSolution) -> float | None:
-        seconds = makespan(scaling, solution)
-        return None if seconds >= SHORT * scaling.seconds else seconds
-
-    return _rescaled(front.scaling_for(bag, weights, whole=whole), solve, makespan, shorter, whole=whole)
+    return _rescaled(
+        front.scaling_for(bag, weights, whole=whole),
+        lambda scaling: solver.solve(front.compile_lp(scaling, weights), cancel=cancel),
+        lambda scaling, solution: front.point_of(scaling, solution).makespan_seconds,
+        lambda scaling, solution: front.point_of(scaling, solution).makespan_seconds < SHORT * scaling.seconds,
+        whole=whole,
+    )
 
 
 def _rescaled(
     scaling: Scaling,
     solve: Callable[[Scaling], LpSolution],
     makespan: Callable[[Scaling, LpSolution], float],
-    better: Callable[[Scaling, LpSolution], float | None],
+    is_far: Callable[[Scaling, LpSolution], bool],
     *,
     whole: bool = True,
 ) -> tuple[Scaling, LpSolution]:
-    """Return the solution and its scaling; `better` returns another T where the one it was solved with is far off."""
+    """Return the solution and its scaling; where T is far off, solved again with the makespan as T."""
     split = scaling.split()
     solution = solve(split)
     if scaling.shortest and solution.status is LpStatus.OPTIMAL:
@@ -101,10 +92,9 @@ def _rescaled(
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
-        seconds = better(scaling, require_optimal(solution))
-        if seconds is None:
+        if not is_far(scaling, require_optimal(solution)):
             break
-        rescaled = scaling_of(scaling.bag, seconds=seconds, whole=whole)
+        rescaled = scaling_of(scaling.bag, seconds=makespan(scaling, solution), whole=whole)
         again = solve(rescaled)
         if again.status is not LpStatus.OPTIMAL:  # the solution so far is kept
             break
