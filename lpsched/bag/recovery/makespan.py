@@ -13,8 +13,8 @@ from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
 from lpsched.bag.schedule import Schedule, numbered
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder
+from lpsched.lp.solvers import whole_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ import numpy as np
 
 from lpsched.bag.cost import exact_cost_model, exact_pair
 from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of, task_counts
-from lpsched.lp.highs import whole_point
 from lpsched.lp.knapsack import Grid, good_fillings
 from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpSolution, Master, Solver
+from lpsched.lp.solvers import whole_point
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from lpsched.bag.recovery.rounding import place
 from lpsched.bag.recovery.stages import Recovered, Searching, is_close
 from lpsched.bag.search.makespan_intervals import IntervalSearch, Leaf, Scoring, scoring_of
 from lpsched.errors import SolverError
-from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder, Solver
+from lpsched.lp.solvers import whole_point
 
 if TYPE_CHECKING:
     from lpsched.bag.arrays import Items
