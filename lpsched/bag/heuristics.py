@@ -11,7 +11,7 @@ import numpy as np
 
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.ready_machines import Group, Lowest, PairTimes, ReadyMachines, Way, lowest, shift_of, streams_of
-from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, run_of
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.plugins import Named
 
@@ -403,18 +403,17 @@ def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
         weights = arrays.machine_counts[own] / np.bincount(own)[own]
         shares = rng.multinomial(task.count, np.asarray(weights / weights.sum()))
         for place in np.flatnonzero(shares).tolist():
-            j, k = bag.modes[columns[place]]
-            machine = bag.machine_types[j]
-            state = None if machine.p_states is None else machine.p_states[k]
-            tasks = int(shares[place])
-            if tasks < machine.count:  # draw the machine of each task
-                numbers, counts = np.unique(rng.integers(machine.count, size=tasks), return_counts=True)
+            column, tasks = int(columns[place]), int(shares[place])
+            j = bag.modes[column][0]
+            machines = bag.machine_types[j].count
+            if tasks < machines:  # draw the machine of each task
+                numbers, counts = np.unique(rng.integers(machines, size=tasks), return_counts=True)
             else:
-                drawn = rng.multinomial(tasks, np.full(machine.count, 1.0 / machine.count))
+                drawn = rng.multinomial(tasks, np.full(machines, 1.0 / machines))
                 numbers = np.flatnonzero(drawn)
                 counts = drawn[numbers]
             for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-                pasts[j].setdefault(number, []).append(Run(task.name, count, state))
+                pasts[j].setdefault(number, []).append(run_of(bag, i, column, count))
     return Schedule(
         tuple(
             MachineGroup(machine.name, number, runs)
