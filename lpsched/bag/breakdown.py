@@ -13,6 +13,7 @@ bag, divided by the hours of the makespan. While nothing runs, idle power and de
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from lpsched.model.violation import UNIT, Violation
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
 

@@ -21,6 +21,7 @@ again, each on its own, and a test holds the three together.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -28,8 +29,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType
     from lpsched.model.table import Floats

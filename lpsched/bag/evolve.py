@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import fields
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,8 +22,6 @@ from lpsched.model.risk import Draws, RiskOptions, task_draws
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.model.table import Floats, Integers
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import Bag, Terms
@@ -22,8 +23,6 @@ from lpsched.model.fixed_point import rounded_down
 from lpsched.model.provenance import provenance_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lpsched.bag.relaxation import Point as Split
     from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver

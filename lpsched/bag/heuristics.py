@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,8 +17,6 @@ from lpsched.errors import InputIssue, InstanceError
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats, Integers
 

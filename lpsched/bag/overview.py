@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -16,7 +17,7 @@ from lpsched.bag.breakdown import breakdown
 from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
-from lpsched.bag.model import Terms
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
 from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint, ScheduleSegment, Sensitivity
@@ -35,9 +36,6 @@ from lpsched.model.provenance import Status, relative_gap
 from lpsched.model.risk import Risk, RiskOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpsched.bag.model import Bag
     from lpsched.lp.program import Solver
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -29,9 +31,6 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status, provenance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from lpsched.bag.search.makespan_intervals import IntervalSearch
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -16,8 +17,6 @@ from lpsched.model.provenance import Named
 from lpsched.model.risk import SOURCE, RiskOptions, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
 
 # The state of a random generator is saved with a population, so that it continues as if it had never stopped.

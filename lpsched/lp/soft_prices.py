@@ -21,14 +21,13 @@ at these are where an exact method should begin. Nothing here depends on an appl
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Floats
 

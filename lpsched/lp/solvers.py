@@ -7,6 +7,7 @@ import re
 import tempfile
 import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,6 @@ from lpsched.errors import InputIssue, InstanceError, MissingExtraError, SolverE
 from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, LpSolution, LpStatus, Rows, array_module
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Master, Solver, Sweep
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -18,8 +19,6 @@ from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, Master, Sol
 from lpsched.lp.sweep import is_consistent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.model.table import Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,6 @@ from lpsched.lp.solvers import whole_point
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken

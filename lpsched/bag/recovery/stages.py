@@ -18,6 +18,7 @@ were in time are compared. All work is counted, none is timed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -39,8 +40,6 @@ from lpsched.model.provenance import relative_gap
 from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -17,8 +18,6 @@ from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,8 +23,6 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.lp.program import Master, Solver
     from lpsched.model.table import Floats, Integers
