@@ -184,10 +184,10 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
     solver = solver if solver is not None else default_solver()
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        found = region(bag, solver)
+        vertices, idle_watts = region(bag, solver)
     return FeasibleRegion(
-        corners=tuple(_point(each) for each in found.vertices),
-        idle_watts=found.idle_watts,
+        corners=tuple(map(_point, vertices)),
+        idle_watts=idle_watts,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
     )

@@ -331,16 +331,11 @@ LEAST_ENERGY: Final = 1.0
 MOST_ENERGY: Final = -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """The vertices, and the direction in which the region is unbounded."""
+def region(bag: Bag, solver: Solver) -> tuple[list[Point], float]:
+    """Return the vertices, from the fewest joules above idle to the most, and I; cap and deadline play no part.
 
-    vertices: tuple[Point, ...]  # from the fewest joules above idle to the most
-    idle_watts: float  # I: from the first and from the last vertex the border goes on in the direction (I, 1)
-
-
-def region(bag: Bag, solver: Solver) -> Region:
-    """Return the feasible region of a bag with watts; its cap and its deadline play no part."""
+    From the first and from the last vertex the border goes on in the direction (I, 1).
+    """
     scaling = scaling_of(bag.without_limits(), whole=False)
     chains = [frontier(_without_idling(scaling.bag, sign), solver, whole=False) for sign in (LEAST_ENERGY, MOST_ENERGY)]
     down, up = ([scaling.point(each.shares) for each in chain.vertices] for chain in chains)
@@ -349,7 +344,7 @@ def region(bag: Bag, solver: Solver) -> Region:
         one, two = (np.array([at.energy_joules, at.makespan_seconds], dtype=float) for at in (each, kept[-1]))
         if not np.isclose(one, two, rtol=SAME, atol=0.0).all():  # the searches meet, and may repeat themselves there
             kept.append(each)
-    return Region(tuple(kept), scaling.idle_floor_watts)
+    return kept, scaling.idle_floor_watts
 
 
 def _without_idling(bag: Bag, sign: float) -> Bag:
