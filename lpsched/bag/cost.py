@@ -136,10 +136,11 @@ def exact_pair(bag: Bag, i: int, column: int) -> tuple[Fraction, Fraction]:
     """Return the seconds of a task in a column that can run it, and its joules above idle: 0 without watts."""
     seconds = bag.seconds[i, column]
     assert seconds is not None, "only pairs that can run get tasks"
+    exact = Fraction(seconds)
     if bag.watts is None:
-        return Fraction(seconds), Fraction(0)
+        return exact, Fraction(0)
     idle_watts = bag.machine_types[bag.modes[column][0]].idle_watts
-    return Fraction(seconds), Fraction(seconds) * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle_watts))
+    return exact, exact * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle_watts))
 
 
 def has_price(bag: Bag) -> bool:

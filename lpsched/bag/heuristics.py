@@ -403,8 +403,9 @@ def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
                 drawn = rng.multinomial(tasks, np.full(machines, 1.0 / machines))
                 numbers = np.flatnonzero(drawn)
                 counts = drawn[numbers]
+            state = run_of(bag, i, column, tasks).p_state
             for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-                pasts[j].setdefault(number, []).append(run_of(bag, i, column, count))
+                pasts[j].setdefault(number, []).append(Run(task.name, count, state))
     return Schedule(
         tuple(
             MachineGroup(machine.name, number, runs)
