@@ -20,7 +20,7 @@ import threading
 import traceback
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -28,7 +28,6 @@ from lpsched.cancellation import CancelToken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-    from multiprocessing.connection import Connection
 
 LOOK_SECONDS: Final = 0.1  # how often the token is looked at while nothing ends
 STOP: Final = b""  # the message that the token has expired; any other is a piece

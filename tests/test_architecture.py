@@ -136,7 +136,7 @@ def test_every_import_is_in_the_table():
     [
         ("bag.solve", "facility.air"),
         ("online.day", "bag.model"),
-        ("lp.highs", "model.table"),
+        ("lp.solvers", "model.table"),
         ("model.base", "io.documents"),
         ("generate.bags", "bag.solve"),
         ("report.html.bag", "bag.solve"),

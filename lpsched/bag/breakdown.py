@@ -13,20 +13,19 @@ bag, divided by the hours of the makespan. While nothing runs, idle power and de
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lpsched.bag.cost import exact_cost_model, has_price
 from lpsched.bag.verify import Tables
 from lpsched.model.fields import FrozenDict
 from lpsched.model.violation import UNIT, Violation
-from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lpsched.bag.model import Bag
-    from lpsched.bag.parts import MachineType
     from lpsched.bag.schedule import Schedule
 
 
@@ -92,10 +91,7 @@ class Breakdown:
 def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
     """Return what a valid schedule does and costs, part by part; without groups nothing runs.
 
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, Prices, TaskType
-    >>> from lpsched.bag.schedule import MachineGroup, Run, Schedule
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineGroup, MachineType, Prices, Run, Schedule, Table, TaskType
     >>> cpu, prices = MachineType(name="cpu", count=2), Prices(per_bag=3.0, electricity_per_kwh=0.0)
     >>> bag = Bag("b", (cpu,), (TaskType(name="a", count=3),), Table.of([[1800.0]]), None, prices)
     >>> groups = MachineGroup("cpu", 1, (Run("a", 2),)), MachineGroup("cpu", 1, (Run("a", 1),))
@@ -107,7 +103,7 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
     used: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
     busy: Counter[str] = Counter()  # in UNIT
-    placed: dict[str, dict[str, int]] = {task.name: {} for task in bag.task_types}
+    placed: dict[str, Counter[str]] = {task.name: Counter() for task in bag.task_types}
     states: dict[str, Counter[str]] = {each.name: Counter() for each in bag.machine_types if each.p_states is not None}
     taken: Counter[str] = Counter()  # in UNIT
     longest = busy_joules = 0
@@ -122,8 +118,7 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
             busy_joules += count * cell[1]
             tasks[group.machine_type] += count
             taken[run.task_type] += count * cell[0]
-            own = placed[run.task_type]
-            own[group.machine_type] = own.get(group.machine_type, 0) + count
+            placed[run.task_type][group.machine_type] += count
             if run.p_state is not None:
                 states[group.machine_type][run.p_state] += count
         busy[group.machine_type] += group.machines * load
@@ -136,14 +131,13 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
         joules = Fraction(busy_joules, UNIT * UNIT)
         for machine in bag.machine_types:
             joules += (machine.count * seconds - busy_seconds[machine.name]) * Fraction(machine.idle_watts)
-    money = _Money(bag)
-    per_hour, per_bag = money.split(seconds, joules, busy_seconds)
-    idle = sum((each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0))
-    drawn = idle if seconds is None or joules is None else joules / seconds
+    per_hour, per_bag = _money(bag, seconds, joules, busy_seconds)
+    costs, has_rate = exact_cost_model(bag), bag.prices.electricity_per_kwh is not None
+    drawn = costs.idle_watts if seconds is None or joules is None else joules / seconds
     return Breakdown(
         per_hour,
         per_bag,
-        _double(money.fixed()),
+        float(SECONDS_PER_HOUR * costs.fixed_rate(costs.idle_watts)) if has_rate else None,
         None if bag.watts is None else float(drawn),
         FrozenDict(
             (
@@ -153,7 +147,7 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
                     used[machine.name],
                     0.0 if seconds is None else float(busy_seconds[machine.name] / (machine.count * seconds)),
                     tasks[machine.name],
-                    _double(money.fixed_of(machine)),
+                    float(SECONDS_PER_HOUR * costs.own_rate(machine)) if has_rate else None,
                 ),
             )
             for machine in bag.machine_types
@@ -164,68 +158,28 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
     )
 
 
-class _Money:
-    """The cost model of a bag, in exact fractions."""
-
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
-        prices = bag.prices
-        self.sold = prices.per_bag is not None or bool(prices.per_task)
-        self.per_joule: Fraction | None = None
-        if prices.electricity_per_kwh is not None:
-            self.per_joule = Fraction(prices.electricity_per_kwh) * Fraction(bag.site.pue) / JOULES_PER_KWH
-
-    def revenue(self) -> Fraction:
-        prices = self.bag.prices
-        revenue = Fraction(prices.per_bag or 0.0)
-        for task in self.bag.task_types if prices.per_task else ():
-            revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
-        return revenue
-
-    def fixed_of(self, machine: MachineType) -> Fraction | None:
-        """Return what one machine costs in an hour, whatever it runs."""
-        if self.per_joule is None:
-            return None
-        return SECONDS_PER_HOUR * self.per_joule * Fraction(machine.idle_watts) + _depreciation(machine)
-
-    def fixed(self) -> Fraction | None:
-        """Return what all machines cost in an hour while nothing runs."""
-        fixed = Fraction(0)
-        for machine in self.bag.machine_types:
-            own = self.fixed_of(machine)
-            if own is None:
-                return None
-            fixed += machine.count * own
-        return fixed
-
-    def split(
-        self, seconds: Fraction | None, joules: Fraction | None, busy_seconds: Mapping[str, Fraction]
-    ) -> tuple[MoneySplit, MoneySplit | None]:
-        """Return the money per hour, and per bag if it runs: up to the makespan in seconds."""
-        machines = self.bag.machine_types
-        lost = sum((each.count * _depreciation(each) for each in machines), Fraction(0))  # per hour
-        if seconds is None or joules is None:
-            idle = self.fixed()
-            nothing = Fraction(0) if self.sold else None
-            amounts = (nothing, None if idle is None else idle - lost, Fraction(0), lost, Fraction(0))
-            return _split(amounts, Fraction(1)), None
-        worn = Fraction(0)
-        for machine in machines:
-            worn += busy_seconds[machine.name] * Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR
-        electricity = None if self.per_joule is None else self.per_joule * joules
-        if self.bag.watts is None and self.per_joule:  # energy has a price, and how much is taken is not known
-            electricity = None
-        hours = seconds / SECONDS_PER_HOUR
-        revenue, overhead = self.revenue() if self.sold else None, Fraction(self.bag.prices.overhead_per_bag)
-        per_bag = (revenue, electricity, worn, lost * hours, overhead)
-        return _split(per_bag, hours), _split(per_bag, Fraction(1))
-
-
-def _depreciation(machine: MachineType) -> Fraction:
-    """Return the value that a machine loses in an hour."""
-    if machine.mean_hours_to_failure is None:
-        return Fraction(0)
-    return Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
+def _money(
+    bag: Bag, seconds: Fraction | None, joules: Fraction | None, busy_seconds: Mapping[str, Fraction]
+) -> tuple[MoneySplit, MoneySplit | None]:
+    """Return the money per hour, and per bag if it runs: up to the makespan in seconds."""
+    costs, machines, none = exact_cost_model(bag), bag.machine_types, Fraction(0)
+    lost = sum((costs.depreciation(each, each.count) for each in machines), none)  # per hour
+    has_rate = bag.prices.electricity_per_kwh is not None
+    if seconds is None or joules is None:
+        idle = SECONDS_PER_HOUR * costs.energy_price * costs.idle_watts if has_rate else None
+        return _split((none if has_price(bag) else None, idle, none, lost, none), Fraction(1)), None
+    worn = sum((costs.wear(each) * busy_seconds[each.name] for each in machines), none)
+    # Where energy has a price, and how much is taken is not known, neither is what it costs.
+    known = has_rate and (bag.watts is not None or not costs.energy_price)
+    hours = seconds / SECONDS_PER_HOUR
+    per_bag = (
+        costs.revenue if has_price(bag) else None,
+        costs.energy_price * joules if known else None,
+        worn,
+        lost * hours,
+        Fraction(bag.prices.overhead_per_bag),
+    )
+    return _split(per_bag, hours), _split(per_bag, Fraction(1))
 
 
 def _split(amounts: tuple[Fraction | None, Fraction | None, Fraction, Fraction, Fraction], by: Fraction) -> MoneySplit:
@@ -234,10 +188,6 @@ def _split(amounts: tuple[Fraction | None, Fraction | None, Fraction, Fraction, 
     profit = None
     if revenue is not None and electricity is not None:
         profit = revenue - electricity - wear - lost - overhead
-    revenue, electricity, profit = (None if each is None else each / by for each in (revenue, electricity, profit))
     costs = float(wear / by), float(lost / by), float(overhead / by)
-    return MoneySplit(_double(revenue), _double(electricity), *costs, _double(profit))
-
-
-def _double(exact: Fraction | None) -> float | None:
-    return None if exact is None else float(exact)
+    paid, drawn, left = (None if each is None else float(each / by) for each in (revenue, electricity, profit))
+    return MoneySplit(paid, drawn, *costs, left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +16,6 @@ from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpStatus, Solv
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats, Integers
 

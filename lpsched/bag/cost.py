@@ -21,6 +21,7 @@ again, each on its own, and a test holds the three together.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -28,8 +29,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType
     from lpsched.model.table import Floats
@@ -131,6 +130,17 @@ def cost_model(bag: Bag) -> CostModel[float]:
 def exact_cost_model(bag: Bag) -> CostModel[Fraction]:
     """Return the cost model of a bag in exact fractions."""
     return CostModel(bag, Fraction)
+
+
+def exact_pair(bag: Bag, i: int, column: int) -> tuple[Fraction, Fraction]:
+    """Return the seconds of a task in a column that can run it, and its joules above idle: 0 without watts."""
+    seconds = bag.seconds[i, column]
+    assert seconds is not None, "only pairs that can run get tasks"
+    exact = Fraction(seconds)
+    if bag.watts is None:
+        return exact, Fraction(0)
+    idle_watts = bag.machine_types[bag.modes[column][0]].idle_watts
+    return exact, exact * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle_watts))
 
 
 def has_price(bag: Bag) -> bool:

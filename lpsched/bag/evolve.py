@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,8 +22,6 @@ from lpsched.model.risk import Draws, RiskOptions, task_draws
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.model.table import Floats, Integers
 
 
@@ -261,16 +261,8 @@ class SampledBagScorer(SampledScorer):
     def __init__(self, bag: Bag, options: RiskOptions, *, seed: int) -> None:
         super().__init__(BagProblem(bag), options, f"energy and makespan: {self.of_samples(options, seed)}")
         draws = task_draws(bag.tasks, *_pairs(bag), options, seed)
-        self.bag = SampledBag(
-            *_tasks_and_machines(bag),
-            seconds=draws.seconds,
-            watts=draws.watts,
-            bins=draws.bins,
-            time_spread=draws.time_spread,
-            power_spread=draws.power_spread,
-            time_draws=draws.time_draws,
-            power_draws=draws.power_draws,
-        )
+        own = {field.name: getattr(draws, field.name) for field in fields(draws)}
+        self.bag = SampledBag(*_tasks_and_machines(bag), **own)
         self.compile(bag.tasks)
 
     def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:  # noqa: ARG002 - days need orders

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import Bag, Terms
@@ -22,8 +23,6 @@ from lpsched.model.fixed_point import rounded_down
 from lpsched.model.provenance import provenance_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lpsched.bag.relaxation import Point as Split
     from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
@@ -65,22 +64,14 @@ def front(  # noqa: PLR0913 - options are keyword-only
 
     Raises
     ------
-    ValueError
-        If there is no such effort.
     InstanceError
         If an option is invalid, or the bag has no watts.
-    InfeasibleError
-        If no schedule keeps the power cap or the deadline.
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule does not pass verification, which is a bug of lpsched.
+    ValueError, InfeasibleError, SolverError, InvalidScheduleError
+        As `solve` does.
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)
     >>> found = front(Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]])))
@@ -179,9 +170,7 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)
     >>> bag = Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]]))
@@ -195,10 +184,10 @@ def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> F
     solver = solver if solver is not None else default_solver()
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        found = region(bag, solver)
+        vertices, idle_watts = region(bag, solver)
     return FeasibleRegion(
-        corners=tuple(_point(each) for each in found.vertices),
-        idle_watts=found.idle_watts,
+        corners=tuple(map(_point, vertices)),
+        idle_watts=idle_watts,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
     )

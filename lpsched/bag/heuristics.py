@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -11,13 +12,11 @@ import numpy as np
 
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.ready_machines import Group, Lowest, PairTimes, ReadyMachines, Way, lowest, shift_of, streams_of
-from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, run_of
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats, Integers
 
@@ -163,16 +162,8 @@ def min_min(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand out the task that would end first, until none is left."""
     phases = _Phases(bag)
     while phases.plans:
-        phases.use_up(*min((plan.taken.last, i) for i, plan in phases.plans.items()))
+        phases.use_up(*min((taken.last, i) for i, (_, taken) in phases.plans.items()))
     return phases.machines.schedule()
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How all tasks that are left of a type would be handed out, if its machine types stayed the same."""
-
-    owners: list[tuple[Group, Way]]
-    taken: Lowest
 
 
 class _Phases:
@@ -184,13 +175,13 @@ class _Phases:
         self.order = np.argsort(self.times.seconds, axis=0, kind="stable")  # of each machine type
         self.place = [0] * len(bag.machine_types)
         self.users: dict[int, list[int]] = {}
-        self.plans: dict[int, _Plan] = {}
+        # How all tasks that are left of a type would be handed out, if its machine types stayed the same.
+        self.plans: dict[int, tuple[list[tuple[Group, Way]], Lowest]] = {}
         self._join(range(len(bag.machine_types)))
 
     def use_up(self, time: int, i: int) -> None:
         """Hand out the rest of a task type, and let its machine types go on to their next shortest."""
-        plan = self.plans.pop(i)
-        self.machines.take(i, plan.owners, plan.taken)
+        self.machines.take(i, *self.plans.pop(i))
         self.left[i] = 0
         free = self.users.pop(i)
         for other in self.plans.keys() & {self._shortest(j) for j in free}:
@@ -210,7 +201,7 @@ class _Phases:
 
     def _settle(self, i: int, time: int) -> None:
         """Let a type's machines do what they have done by a time."""
-        owners = self.plans[i].owners
+        owners, _ = self.plans[i]
         rounds = [each.rounds(time) for each in streams_of(owners)]
         self.left[i] -= sum(group.machines * n for (group, _), n in zip(owners, rounds, strict=True))
         assert self.left[i] > 0, "it would have been used up before"
@@ -226,7 +217,7 @@ class _Phases:
                 joined.add(i)
         for i in joined:
             owners = self.machines.owners([self.times.way(i, j) for j in sorted(self.users[i])])
-            self.plans[i] = _Plan(owners, lowest(streams_of(owners), self.left[i]))
+            self.plans[i] = owners, lowest(streams_of(owners), self.left[i])
 
 
 # Max-min: of the tasks, each on the machine that would end it first, the one that would end last.
@@ -403,16 +394,16 @@ def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
         weights = arrays.machine_counts[own] / np.bincount(own)[own]
         shares = rng.multinomial(task.count, np.asarray(weights / weights.sum()))
         for place in np.flatnonzero(shares).tolist():
-            j, k = bag.modes[columns[place]]
-            machine = bag.machine_types[j]
-            state = None if machine.p_states is None else machine.p_states[k]
-            tasks = int(shares[place])
-            if tasks < machine.count:  # draw the machine of each task
-                numbers, counts = np.unique(rng.integers(machine.count, size=tasks), return_counts=True)
+            column, tasks = int(columns[place]), int(shares[place])
+            j = bag.modes[column][0]
+            machines = bag.machine_types[j].count
+            if tasks < machines:  # draw the machine of each task
+                numbers, counts = np.unique(rng.integers(machines, size=tasks), return_counts=True)
             else:
-                drawn = rng.multinomial(tasks, np.full(machine.count, 1.0 / machine.count))
+                drawn = rng.multinomial(tasks, np.full(machines, 1.0 / machines))
                 numbers = np.flatnonzero(drawn)
                 counts = drawn[numbers]
+            state = run_of(bag, i, column, tasks).p_state
             for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
                 pasts[j].setdefault(number, []).append(Run(task.name, count, state))
     return Schedule(

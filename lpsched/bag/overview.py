@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from lpsched.bag.breakdown import Breakdown, breakdown
+from lpsched.bag.breakdown import breakdown
 from lpsched.bag.compare.result import FrontComparison, Overview
 from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
-from lpsched.bag.model import Terms
+from lpsched.bag.model import Bag, Terms
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line, price_curve
 from lpsched.bag.pricing.result import PriceCurve, PriceCurveSegment, PricePoint, ScheduleSegment, Sensitivity
@@ -35,9 +36,6 @@ from lpsched.model.provenance import Status, relative_gap
 from lpsched.model.risk import Risk, RiskOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lpsched.bag.model import Bag
     from lpsched.lp.program import Solver
 
 
@@ -85,7 +83,8 @@ def overview(  # noqa: PLR0913 - options are keyword-only
             here = next((each for each in stretches if each.from_price == paid), None)
             if here is not None:
                 result = _best_of_both(priced, result, here)
-                sensitivity = _agreeing(sensitivity, here)
+                if sensitivity is not None and sensitivity.price == paid:
+                    sensitivity = replace(sensitivity, bound=here.bound_at_from, value=here.value_at_from)
     return Overview(
         bag=priced, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
     )
@@ -157,12 +156,6 @@ def _sampled_again(bag: Bag, schedule: Schedule, measured: Measurement, risk: Ri
     percentiles = "/".join(f"{each:g}" for each in next(iter(risk.quantities.values())).percentiles)
     text = f"samples={risk.samples},cov={risk.cov},power-cov={risk.power_cov},percentiles={percentiles}"
     return bag_risk(bag, schedule, measured, RiskOptions.read(text), risk.seed)
-
-
-def _agreeing(sensitivity: Sensitivity | None, here: ScheduleSegment) -> Sensitivity | None:
-    if sensitivity is None or sensitivity.price != here.from_price:
-        return sensitivity
-    return replace(sensitivity, bound=here.bound_at_from, value=here.value_at_from)
 
 
 def _part(find: Callable[[], Part], pairs: int, most: int) -> Part | str:
@@ -263,7 +256,7 @@ class _Walk:
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
         self.may_wait = bag.site.deadline_seconds is None
-        self.breakdowns: dict[Schedule, Breakdown] = {}
+        self.breakdown = cache(partial(breakdown, bag))
         # Schedules that keep the limits here, too: of the curve, and further ones.
         self.known, self.also = ([each for one in some if (each := self._earning(one))] for some in known)
 
@@ -341,13 +334,8 @@ class _Walk:
             schedule=None if line is None else line.schedule,
             worth_at_from=worths[0],
             worth_at_to=worths[1],
-            breakdown=None if line is None or start is None else self._breakdown(line.schedule),
+            breakdown=None if line is None or start is None else self.breakdown(line.schedule),
         )
-
-    def _breakdown(self, schedule: Schedule) -> Breakdown:
-        if schedule not in self.breakdowns:
-            self.breakdowns[schedule] = breakdown(self.bag, schedule)
-        return self.breakdowns[schedule]
 
     def _relaxed(self, price: float) -> Relaxation:
         """Relax at a price: for small bags as `solve` does, which matters where prices tie."""

@@ -37,6 +37,7 @@ but pairs with e > t2 are out. It is quick, and enough for wide intervals.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -47,8 +48,6 @@ from lpsched.lp.knapsack import Grid, good_fillings
 from lpsched.lp.program import Columns, LinearProgram, LpBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.model.table import Floats
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -28,9 +29,6 @@ from lpsched.model.fields import (
 )
 from lpsched.model.problems import MOST_ADVISED, repeats
 from lpsched.model.table import Table, labels_differ
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class MachineType(WithPStates, Part):

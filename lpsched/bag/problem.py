@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,7 +14,7 @@ from lpsched.bag.arrays import BagArrays, usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Terms, check_ratio, checked
+from lpsched.bag.model import Bag, Terms, check_ratio, checked
 from lpsched.bag.relaxation import Relaxation, least_makespan
 from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.cancellation import CancelToken, timed
@@ -22,10 +24,6 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR, lower_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
 

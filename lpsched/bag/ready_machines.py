@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,8 +16,6 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats, Integers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.risk import SOURCE, SPREADS, Risk, RiskOptions, Spread, risk_of_samples, spread_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement
     from lpsched.model.table import Floats

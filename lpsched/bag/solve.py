@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,7 +18,7 @@ from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.problem import MAKESPAN, Objective, Problem, Proved, build_problem, prove
 from lpsched.bag.recovery import stages
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
-from lpsched.bag.recovery.stages import Recovered, gap_of, is_close
+from lpsched.bag.recovery.stages import Recovered, Searching, gap_of, is_close
 from lpsched.bag.recovery.tighten import balance, fits_counting, fits_patterns, recount, tighten
 from lpsched.bag.relaxation import Regime, Relaxation
 from lpsched.bag.result import Effort, Result
@@ -29,9 +31,6 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status, provenance_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from lpsched.bag.search.makespan_intervals import IntervalSearch
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions
@@ -68,32 +67,25 @@ def is_worthwhile(problem: Problem, distance: float | None, gap: float) -> bool:
     return small and (distance is None or distance > max(gap, WORTHWHILE))
 
 
-def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
-    problem: Problem,
-    relaxed: Relaxation,
-    bound: float,
-    found: Recovered | None,
-    solver: Solver,
-    cancel: CancelToken,
-    gap: float,
-    rng: np.random.Generator,
+def try_harder(
+    problem: Problem, relaxed: Relaxation, bound: float, found: Recovered | None, how: Searching
 ) -> tuple[float, Recovered | None, IntervalSearch | None, bool]:
     """Return a bound and a schedule at least as good as those given, the search by patterns, and whether it was cut."""
-    bag, objective = problem.bag, problem.objective
-    for relaxation in _neighbours(problem, solver, cancel):
+    bag, objective, cancel, gap = problem.bag, problem.objective, how.cancel, how.gap
+    for relaxation in _neighbours(problem, how.solver, cancel):
         found = _better(objective, found, stages.verified_schedule(bag, relaxation))
     if found is not None and fits_counting(bag) and not is_close(problem, found, bound, gap):
         with suppress(SolverError):  # what there is will do
-            found = recount(problem, found, solver, cancel.share(COUNTING * cancel.work_left()))
+            found = recount(problem, found, how.solver, cancel.share(COUNTING * cancel.work_left()))
     moves, search, is_cut = _moves_single_tasks(problem), None, False
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
         part, seconds = cancel.share((WITH_PATTERNS if moves else 1.0) * cancel.work_left()), cancel.remaining()
         if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
             part = part.part(WITH_PATTERNS * seconds)
-        bound, found, search = tighten(problem, bound, found, solver, part, gap, rng)
+        bound, found, search = tighten(problem, bound, found, replace(how, cancel=part))
         is_cut = part.is_cut()
     if moves and found is not None and not is_close(problem, found, bound, gap):
-        shorter = shorten(bag, relaxed, found.schedule, cancel, rng)
+        shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
         found = _better(objective, found, stages.examined_schedule(bag, shorter))
     return bound, found, search, is_cut
 
@@ -191,9 +183,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
     >>> result = solve(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
     >>> result.value, result.bound, result.status.value
@@ -336,8 +326,8 @@ def find(  # noqa: PLR0913 - the options of `solve`
         tight = TIGHT if limit is None else limit
         budget = cancel.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
-            rng = np.random.default_rng(seed)
-            bound, found, search, is_cut = try_harder(problem, relaxed, bound, found, solver, budget, gap, rng)
+            how = Searching(solver, budget, gap, np.random.default_rng(seed))
+            bound, found, search, is_cut = try_harder(problem, relaxed, bound, found, how)
     if found is None:
         assert missed is not None
         raise missed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
@@ -13,8 +14,6 @@ from lpsched.model.results import JsonObject
 from lpsched.units import gap_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.model.table import Floats, Integers
     from lpsched.model.violation import Violation
 

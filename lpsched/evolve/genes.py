@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -12,11 +13,10 @@ from numpy.typing import NDArray
 
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.jit import compiled, compiled_inside, require_compiler
+from lpsched.model.provenance import Named
 from lpsched.model.risk import SOURCE, RiskOptions, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
 
 # The state of a random generator is saved with a population, so that it continues as if it had never stopped.
@@ -269,20 +269,12 @@ class Scorer(Protocol):
         """Return S x 2 scores."""
 
 
-class Identified(Protocol):
-    """An instance with a name, a number of tasks and a hash."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
+class Identified(Named, Protocol):
+    """An instance with a name, a hash and a number of tasks."""
 
     @property
     def tasks(self) -> int:
         """How many tasks there are in all."""
-
-    @property
-    def content_hash(self) -> str:
-        """The hash of all that it says."""
 
 
 class Problem(Identified, Protocol):

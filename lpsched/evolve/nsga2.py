@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,8 +17,6 @@ from lpsched.evolve.genes import REPORT_SECONDS, SAVE_SECONDS, SECONDS, Ended, G
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.model.table import Floats, Integers
 
 # What NSGA-II rejects before it begins: invalid options, and instances that fill the memory.

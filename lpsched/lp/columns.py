@@ -16,18 +16,15 @@ point breaks. A bound without a row is a bound with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
 from lpsched.lp.program import Columns, Floats, Integers, LinearProgram, LpSolution, LpStatus, Master, Rows, Solver
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not

@@ -249,11 +249,8 @@ class LpBuilder:
         self._costs: list[tuple[Indices, Floats]] = []
         self._offset = 0.0
         self._names: list[str] = []
-        self._lower: list[Floats] = []
-        self._limits: list[Floats] = []
-        self._rows: list[Integers] = []
-        self._columns: list[Indices] = []
-        self._values: list[Floats] = []
+        self._limits: list[tuple[Floats, Floats]] = []
+        self._cells: list[tuple[Integers, Indices, Floats]] = []  # row, column and value of each
 
     def variables(self, name: str, upper: Floats | float) -> Indices:
         """Add a block of variables between 0 and `upper`; return their columns, in its shape."""
@@ -297,19 +294,17 @@ class LpBuilder:
             places, block = np.broadcast_arrays(rows, variables)
             columns, values = _flat(block, coefficients)
             kept = values != 0
-            self._rows.append(first + places.ravel()[kept])
-            self._columns.append(columns[kept])
-            self._values.append(values[kept])
+            self._cells.append((first + places.ravel()[kept], columns[kept], values[kept]))
         self._names += names
-        self._lower.append(np.full(len(names), lower))
-        self._limits.append(np.full(len(names), upper))
+        self._limits.append((np.full(len(names), lower), np.full(len(names), upper)))
 
     def build(self) -> LinearProgram:
         """Return the program."""
         costs = np.zeros(self._size)
         for block, coefficients in self._costs:
             costs[block] += coefficients
-        rows = np.concatenate(self._rows)
+        rows, columns, values = map(np.concatenate, zip(*self._cells, strict=True))
+        lower, upper = map(np.concatenate, zip(*self._limits, strict=True))
         order = np.argsort(rows, kind="stable")
         lengths = np.bincount(rows, minlength=len(self._names))
         return LinearProgram(
@@ -318,11 +313,11 @@ class LpBuilder:
             offset=self._offset,
             upper=np.concatenate(self._upper),
             row_names=tuple(self._names),
-            row_lower=np.concatenate(self._lower),
-            row_upper=np.concatenate(self._limits),
+            row_lower=lower,
+            row_upper=upper,
             starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
-            columns=np.concatenate(self._columns)[order].astype(np.int32),
-            values=np.concatenate(self._values)[order],
+            columns=columns[order].astype(np.int32),
+            values=values[order],
             blocks=self._blocks,
         )
 

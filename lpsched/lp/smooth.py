@@ -95,24 +95,16 @@ class SmoothProgram:
         except ImportError as exc:
             raise MissingExtraError("the non-linear program", "nlp") from exc
         self._casadi: Any = casadi  # it ships no types
-        self._names: list[str] = []
-        self._variables: list[Expression] = []
-        self._lower: list[Floats] = []
-        self._upper: list[Floats] = []
-        self._start: list[Floats] = []
+        self._blocks: dict[str, Expression] = {}
+        self._limits: list[tuple[Floats, Floats, Floats]] = []  # of each block: lower and upper ones, and its start
         self._rows: list[Expression] = []
-        self._row_lower: list[Floats] = []
-        self._row_upper: list[Floats] = []
+        self._row_limits: list[tuple[Floats, Floats]] = []
         self._objective: Expression = 0.0
 
     def variables(self, name: str, lower: Floats, upper: Floats, start: Floats) -> Expression:
         """Add a block of variables between limits, which may be infinite; return it as a column."""
-        block = self._casadi.MX.sym(name, len(start))
-        self._names.append(name)
-        self._variables.append(block)
-        self._lower.append(np.asarray(lower, dtype=float))
-        self._upper.append(np.asarray(upper, dtype=float))
-        self._start.append(np.asarray(start, dtype=float))
+        block = self._blocks[name] = self._casadi.MX.sym(name, len(start))
+        self._limits.append((lower, upper, start))
         return block
 
     def sparse(self, rows: Integers, columns: Integers, values: Floats, shape: tuple[int, int]) -> Expression:
@@ -140,10 +132,9 @@ class SmoothProgram:
 
     def between(self, expression: Expression, lower: Floats | float, upper: Floats | float) -> None:
         """Add rows: each of the column's expressions is between two limits, which may be infinite."""
-        size = (expression.shape[0],)
+        size = expression.shape[0]
         self._rows.append(expression)
-        self._row_lower.append(np.broadcast_to(np.asarray(lower, dtype=float), size))
-        self._row_upper.append(np.broadcast_to(np.asarray(upper, dtype=float), size))
+        self._row_limits.append((np.full(size, lower, dtype=float), np.full(size, upper, dtype=float)))
 
     def maximise(self, expression: Expression) -> None:
         """Set what is maximised; it should be about 1 where it is large."""
@@ -152,48 +143,43 @@ class SmoothProgram:
     def solve(self, *, cancel: CancelToken | None = None, stage: str = "") -> SmoothSolution:
         """Return a point that no small step improves, or the last one when the token has expired."""
         casadi, rows = self._casadi, self._casadi.densify(self._casadi.vertcat(*self._rows))
-        program = {"x": casadi.vertcat(*self._variables), "f": -self._objective, "g": rows}
-        limits = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
-        steps = Steps(cancel, stage, *limits)
+        program = {"x": casadi.vertcat(*self._blocks.values()), "f": -self._objective, "g": rows}
+        lower, upper, start = (np.concatenate(each, dtype=float) for each in zip(*self._limits, strict=True))
+        row_lower, row_upper = map(np.concatenate, zip(*self._row_limits, strict=True))
+        steps = Steps(cancel, stage, row_lower, row_upper)
         look = looker(casadi, program, steps)
         left = None if cancel is None else cancel.remaining()
-        options = self._options(UNLIMITED if left is None else max(left, 1e-3)) | {"iteration_callback": look}
+        limits = sum(int(np.isfinite(each).sum()) for each in (lower, upper, row_lower, row_upper))
+        options = _options(UNLIMITED if left is None else max(left, 1e-3), limits) | {"iteration_callback": look}
         try:
             ipopt = casadi.nlpsol("program", "ipopt", program, options)
             with ctrl_c_stops(steps):
-                answer = ipopt(
-                    x0=np.concatenate(self._start),
-                    lbx=np.concatenate(self._lower),
-                    ubx=np.concatenate(self._upper),
-                    lbg=limits[0],
-                    ubg=limits[1],
-                )
+                answer = ipopt(x0=start, lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper)
         except RuntimeError as exc:
             raise SolverError(f"Ipopt rejected the program: {str(exc).splitlines()[-1]}") from exc
         if steps.interrupted:
             raise KeyboardInterrupt
         stats = ipopt.stats()
         status = SmoothStatus.STALLED if steps.stalled else _STATUSES.get(stats["return_status"], SmoothStatus.FAILED)
-        blocks = np.split(np.array(answer["x"]).ravel(), np.cumsum([len(each) for each in self._start])[:-1])
-        return SmoothSolution(dict(zip(self._names, blocks, strict=True)), status, int(stats["iter_count"]))
+        blocks = np.split(np.array(answer["x"]).ravel(), np.cumsum([len(each) for _, _, each in self._limits])[:-1])
+        return SmoothSolution(dict(zip(self._blocks, blocks, strict=True)), status, int(stats["iter_count"]))
 
-    def _options(self, seconds: float) -> dict[str, Any]:
-        limits = sum(
-            int(np.isfinite(each).sum()) for each in (*self._lower, *self._upper, *self._row_lower, *self._row_upper)
-        )
-        tolerance = max(TIGHTEST, min(LOOSEST, MISSED / max(1, limits)))
-        own = {
-            "print_level": 0,
-            "sb": "yes",  # no banner
-            "linear_solver": "mumps",
-            "max_wall_time": seconds,
-            "max_iter": int(UNLIMITED),
-            "mu_strategy": "adaptive",
-            "tol": tolerance,
-            "acceptable_tol": ENOUGH * tolerance,
-            "acceptable_obj_change_tol": NO_FURTHER,
-        }
-        return {"ipopt": own, "print_time": False, "show_eval_warnings": False}
+
+def _options(seconds: float, limits: int) -> dict[str, Any]:
+    """Return what to ask of Ipopt: how long it may take, and a tolerance by the number of limits."""
+    tolerance = max(TIGHTEST, min(LOOSEST, MISSED / max(1, limits)))
+    own = {
+        "print_level": 0,
+        "sb": "yes",  # no banner
+        "linear_solver": "mumps",
+        "max_wall_time": seconds,
+        "max_iter": int(UNLIMITED),
+        "mu_strategy": "adaptive",
+        "tol": tolerance,
+        "acceptable_tol": ENOUGH * tolerance,
+        "acceptable_obj_change_tol": NO_FURTHER,
+    }
+    return {"ipopt": own, "print_time": False, "show_eval_warnings": False}
 
 
 # Between the steps of Ipopt: a check of the token, of the recent gain, and of Ctrl-C.

@@ -21,14 +21,13 @@ at these are where an exact method should begin. Nothing here depends on an appl
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Floats
 
@@ -201,48 +200,45 @@ STRAIGHT: Final = 1e-12  # curvature along a step, relative to its length: less 
 LOOK_BACK: Final = 5  # steps over which f must still fall
 
 
-@dataclass(slots=True)
-class _Memory:
-    """The last steps, and the changes of slope along them."""
+Memory: TypeAlias = "deque[tuple[Floats, Floats]]"  # the last steps, and the changes of slope along them
 
-    pairs: deque[tuple[Floats, Floats]] = field(default_factory=lambda: deque(maxlen=MEMORY))
 
-    def downhill(self, slope: Floats, free: Floats) -> Floats:
-        """Return - H g within the free variables; `free` is 1 for those and 0 for the others."""
-        ahead = -slope * free
-        weights = []
-        for step, change in reversed(self.pairs):
-            weight = float(step @ ahead) / float(step @ change)
-            ahead = ahead - weight * change * free
-            weights.append(weight)
-        if self.pairs:
-            step, change = self.pairs[-1]
-            ahead *= float(step @ change) / float(change @ change)
-        for (step, change), weight in zip(self.pairs, reversed(weights), strict=True):
-            ahead = ahead + (weight - float(change @ ahead) / float(step @ change)) * step * free
-        return ahead
+def _downhill(memory: Memory, slope: Floats, free: Floats) -> Floats:
+    """Return - H g within the free variables; `free` is 1 for those and 0 for the others."""
+    ahead = -slope * free
+    weights = []
+    for step, change in reversed(memory):
+        weight = float(step @ ahead) / float(step @ change)
+        ahead = ahead - weight * change * free
+        weights.append(weight)
+    if memory:
+        step, change = memory[-1]
+        ahead *= float(step @ change) / float(change @ change)
+    for (step, change), weight in zip(memory, reversed(weights), strict=True):
+        ahead = ahead + (weight - float(change @ ahead) / float(step @ change)) * step * free
+    return ahead
 
 
 def descend(
     smooth: Callable[[Floats], tuple[float, Floats]], start: Floats, *, steps: int, settled: float, cancel: CancelToken
 ) -> Floats:
     """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late."""
-    here, memory = start, _Memory()
-    value, slope = smooth(here)
+    memory: Memory = deque(maxlen=MEMORY)
+    here, (value, slope) = start, smooth(start)
     heights = deque([value], maxlen=LOOK_BACK + 1)
     for _ in range(steps):
         if cancel.expired():
             break
         found = _step(smooth, here, value, slope, memory)
         if found is None:
-            if not memory.pairs:
+            if not memory:
                 break
-            memory.pairs.clear()
+            memory.clear()
             continue
         there, value, changed = found
         step, change = there - here, changed - slope
         if float(step @ change) > STRAIGHT * float(step @ step):
-            memory.pairs.append((step, change))
+            memory.append((step, change))
         here, slope = there, changed
         heights.append(value)
         if len(heights) > LOOK_BACK and heights[0] - value <= settled * abs(value):
@@ -251,12 +247,12 @@ def descend(
 
 
 def _step(
-    smooth: Callable[[Floats], tuple[float, Floats]], here: Floats, value: float, slope: Floats, memory: _Memory
+    smooth: Callable[[Floats], tuple[float, Floats]], here: Floats, value: float, slope: Floats, memory: Memory
 ) -> tuple[Floats, float, Floats] | None:
     """Return the next point with its value and slope, or `None` if none along the way is lower."""
     free = np.where((here > 0.0) | (slope < 0.0), 1.0, 0.0)
-    ahead = memory.downhill(slope, free)
-    if not memory.pairs:  # nothing is known of the curvature: as far as the largest variable, at most
+    ahead = _downhill(memory, slope, free)
+    if not memory:  # nothing is known of the curvature: as far as the largest variable, at most
         steepest = float(np.abs(ahead).max(initial=0.0))
         if steepest == 0.0:
             return None

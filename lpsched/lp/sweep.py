@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from lpsched.errors import SolverError
 from lpsched.lp.program import Floats, LinearProgram, LpBuilder, LpSolution, LpStatus, Solver, require_optimal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 # Many objectives over one program, each solution checked: hot starts where they work, cold ones where they do not.
 # Solvers that start from an earlier basis have been seen to call a wrong solution optimal (HiGHS issues 3194 and 3294).

@@ -11,8 +11,9 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -21,10 +22,6 @@ from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.base import Instance, Part, with_few_keys
 from lpsched.model.fields import LARGEST, SMALLEST, Accepted, FrozenDict, Several, describe, whole
 from lpsched.model.results import JsonObject
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,1200})?")  # a double, with room to spare
 _INTEGER: Final = core_schema.int_schema(strict=True)

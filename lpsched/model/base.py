@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Self, cast, dataclass_transform, get_args
 from typing import runtime_checkable as checkable
 
@@ -24,21 +25,17 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, Valida
 from pydantic import model_validator as validator
 from pydantic.json_schema import GenerateJsonSchema
 
-from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
 from lpsched.model.fields import Checked, describe, rejection
 from lpsched.model.kinds import COMMANDS, name_of, size_of
 from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
 from lpsched.units import html_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler
     from pydantic._internal._model_construction import ModelMetaclass
     from pydantic.fields import FieldInfo
     from pydantic_core import CoreSchema
-
-    from lpsched.errors import Place
 
     @dataclass_transform(kw_only_default=False, field_specifiers=(Field,))
     class _Positional(ModelMetaclass):

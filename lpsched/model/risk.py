@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,8 +16,6 @@ from lpsched.model.results import JsonObject, brief, json_of, plain
 from lpsched.units import JOULES_PER_KWH, duration, html_table, number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
 
 

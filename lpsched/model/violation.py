@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from fractions import Fraction
+from typing import Final
 
 UNIT: Final = 1 << 160
 LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from lpsched.errors import WorkersError
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.pool import ProcessDiedError, each_ended
 from lpsched.studies.study import StudyRun
 

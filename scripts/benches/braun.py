@@ -23,7 +23,7 @@ from lpsched.bag.recovery.makespan import shorten
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.verify import examine
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.traces.etc import read_etc
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
 from lpsched.facility.solve import proof_of
 from lpsched.generate.facility import generate_facility
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 
 
 @dataclass(frozen=True)

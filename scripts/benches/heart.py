@@ -27,8 +27,7 @@ from lpsched.bag.problem import with_price
 from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
-from lpsched.lp.highs import HighsSolver, pass_program
-from lpsched.lp.solvers import PulpSolver
+from lpsched.lp.solvers import HighsSolver, PulpSolver, pass_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable

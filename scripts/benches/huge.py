@@ -23,7 +23,7 @@ from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.solve import solve
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
-from lpsched.lp.highs import HighsSolver, pass_program
+from lpsched.lp.solvers import HighsSolver, pass_program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.bag.problem import MAKESPAN
 from lpsched.bag.recovery.makespan import Fleet, fleet_of
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.support import simple_bag
 
 if TYPE_CHECKING:

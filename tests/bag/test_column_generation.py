@@ -10,7 +10,7 @@ from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.column_generation import least_by_columns, rate_by_columns
 from lpsched.bag.search.frontier import best_rate, least_cost
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.bag.middling import middling
 
 KINDS = [{}, {"p_states": 3}, {"cap": 1.8}, {"gaps": True}, {"gaps": True, "cap": 2.0, "p_states": 2}]

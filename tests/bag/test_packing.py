@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lpsched.bag.arrays import Items
 from lpsched.bag.packing import PackingOracle
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus
+from lpsched.lp.solvers import HighsSolver
 
 
 def items(seconds, costs, tasks, machines, **aim) -> Items:

@@ -7,7 +7,7 @@ import pytest
 
 from lpsched.bag import front
 from lpsched.bag.column_generation import PairOracle, Pairs, pairs_of
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.bag.middling import middling
 
 BAGS = {

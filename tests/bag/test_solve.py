@@ -23,8 +23,8 @@ from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.schedule import Schedule
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, SolverError
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.provenance import relative_gap
 from lpsched.model.table import Table
 from tests.support import bags, half_full, simple_bag

@@ -13,7 +13,7 @@ from lpsched.bag.problem import build_problem
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.provenance import Status
 from tests.bag.middling import middling
 from tests.bag.recovery.test_tighten import medium

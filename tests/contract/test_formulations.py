@@ -18,7 +18,7 @@ from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.verify import measure, violations
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.table import Table
 from tests.support import simple_bag, sound
 

@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.nlp import CoreTimes, compile_lp, read_solution
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpSolution, LpStatus, require_optimal
+from lpsched.lp.solvers import HighsSolver
 from tests.facility.small_facility import SMALL
 from tests.paper_facility import paper_facility
 

@@ -11,7 +11,7 @@ from lpsched.facility.parts import CoreFraction, CoreRun, GangAllocation, Patter
 from lpsched.facility.recovery import core_by_core
 from lpsched.facility.verify import examine, measure
 from lpsched.generate.facility import generate_facility
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.table import Table
 from tests.facility.small_facility import SMALL, small
 from tests.property.tiny_facilities import gang_of, patterns, share_of, tiny_facility

@@ -12,7 +12,7 @@ from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.certificate.boxes import HEAT, Cut, check
 from lpsched.facility.outlets.search import RecordedBox, Tightening, best_outlets
 from lpsched.facility.solve import proof_of
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

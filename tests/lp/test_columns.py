@@ -11,9 +11,8 @@ import pytest
 from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import Columns, LinearProgram, LpStatus, Master, Rows
-from lpsched.lp.solvers import ColdMaster
+from lpsched.lp.solvers import ColdMaster, HighsSolver
 
 WIDTHS = np.array([3.0, 5.0, 7.0])
 DEMANDS = np.array([25.0, 20.0, 18.0])

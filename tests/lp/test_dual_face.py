@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lpsched.lp import sweep as dual_face
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder
+from lpsched.lp.solvers import HighsSolver
 
 FIRST, BOTH = np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]])
 

@@ -9,7 +9,7 @@ import time
 import highspy
 import pytest
 
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.support import hard_program
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder
+from lpsched.lp.solvers import whole_point
 
 
 def knapsack(limit: float = 7.5):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from lpsched.cancellation import CancelToken
 from lpsched.errors import SolverError
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
+from lpsched.lp.solvers import HighsSolver
 from tests.support import hard_program
 
 

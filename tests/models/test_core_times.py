@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.nlp import CoreTimes, compile_lp, read_solution
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus
+from lpsched.lp.solvers import HighsSolver
 from models.core_times import best_reward
 from tests.property.tiny_facilities import some_outlets, tiny_facility
 

@@ -8,7 +8,7 @@ import pytest
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from models.facility import best_reward
 from tests.facility.small_facility import SMALL
 from tests.property.tiny_facilities import some_outlets, tiny_facility

@@ -14,7 +14,7 @@ from lpsched.facility.parts import CoreAllocation, CoreFraction
 from lpsched.facility.recovery import core_by_core
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.facility.verify import examine, measure, violations
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.table import Table
 from tests.property.facility_grid import best_on_grid
 from tests.property.tiny_facilities import gang_of, items, some_outlets, state_of, tiny_facility

@@ -18,7 +18,7 @@ from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.fields import FrozenDict
 from tests.property.tiny import Case, Ledger, cases
 

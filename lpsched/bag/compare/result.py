@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -11,8 +12,6 @@ from lpsched.model.results import Column, Compared, Comparison, JsonObject, Scor
 from lpsched.units import bound_text, duration, energy_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment, Sensitivity
     from lpsched.bag.schedule import Schedule

@@ -259,9 +259,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag
-    >>> from lpsched.bag.parts import MachineType, TaskType
-    >>> from lpsched.model.table import Table
+    >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=3)
     >>> result = validate(Bag("b", (cpu,), (render,), Table.of([[3.0]])), heuristics=["mct"])
     >>> result.bound, result.entries[0].value

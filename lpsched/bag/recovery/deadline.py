@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lpsched.bag.cost import exact_cost_model
+from lpsched.bag.cost import exact_cost_model, exact_pair
 from lpsched.bag.profit import profit_model
 from lpsched.bag.recovery.plans import grouped
 from lpsched.bag.relaxation import LARGEST_COST, SLACK, Point, Scaling, scaling_of
@@ -18,8 +19,6 @@ from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, Master, Sol
 from lpsched.lp.sweep import is_consistent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.model.table import Floats
@@ -233,19 +232,14 @@ class _Search:
         # Below the idle floor a schedule may end too late for the cap, which this search does not look at.
         self.may_prove = headroom is None or headroom >= 0
         allowed = Fraction(0) if headroom is None else headroom * deadline
-        pairs: list[list[tuple[int, int, Fraction, Fraction]]] = [[] for _ in bag.task_types]
-        for i, row in enumerate(bag.seconds):
-            for column, seconds in enumerate(row):
-                if seconds is not None and seconds <= deadline:
-                    j, exact, above = bag.modes[column][0], Fraction(seconds), Fraction(0)
-                    if self.capped and bag.watts is not None:
-                        above = Fraction(bag.watts[i, column] or 0.0) - Fraction(bag.machine_types[j].idle_watts)
-                    pairs[i].append((column, j, exact, exact * above))
-        second = _unit([deadline, *(exact for row in pairs for _, _, exact, _ in row)])
-        joule = _unit([allowed, *(joules for row in pairs for _, _, _, joules in row)])
+        usable = [[c for c, e in enumerate(row) if e is not None and e <= deadline] for row in bag.seconds]
+        pairs = [[(c, *exact_pair(bag, i, c)) for c in columns] for i, columns in enumerate(usable)]
+        # Without a cap joules do not matter, and need no unit.
+        second = _unit([deadline, *(exact for row in pairs for _, exact, _ in row)])
+        joule = _unit([allowed, *(joules for row in pairs for _, _, joules in row if self.capped)])
         self.deadline, self.allowed = int(deadline / second), int(allowed / joule)
         self.options = [
-            [_Option(c, j, int(exact / second), int(joules / joule), float(costs[i, c])) for c, j, exact, joules in row]
+            [_Option(c, bag.modes[c][0], int(e / second), int(d / joule), float(costs[i, c])) for c, e, d in row]
             for i, row in enumerate(pairs)
         ]
 

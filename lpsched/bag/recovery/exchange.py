@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import combinations_with_replacement
 from operator import add, mul, sub
@@ -14,8 +15,6 @@ import numpy as np
 from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from lpsched.bag.model import Bag
     from lpsched.bag.recovery.plans import Plan
     from lpsched.cancellation import CancelToken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -13,12 +14,10 @@ from lpsched.bag.arrays import usable_arrays
 from lpsched.bag.recovery.plans import grouped, largest_load
 from lpsched.bag.schedule import Schedule, numbered
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder
+from lpsched.lp.solvers import whole_point
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
     from lpsched.model.table import Floats, Integers, Mask

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.cost import exact_cost_model
+from lpsched.bag.cost import exact_cost_model, exact_pair
 from lpsched.bag.schedule import MachineGroup, Schedule, numbered, run_of, task_counts
-from lpsched.lp.highs import whole_point
 from lpsched.lp.knapsack import Grid, good_fillings
 from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpSolution, Master, Solver
+from lpsched.lp.solvers import whole_point
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
@@ -364,9 +363,7 @@ def ended(bag: Bag, schedule: Schedule, *, late: bool) -> Schedule:
     if headroom is not None and bag.watts is not None:
         for i, row in enumerate(task_counts(bag, schedule)):
             for column, count in row.items():
-                idle_watts = bag.machine_types[bag.modes[column][0]].idle_watts
-                above = Fraction(_cell(bag.watts[i, column])) - Fraction(idle_watts)
-                joules += count * Fraction(_cell(bag.seconds[i, column])) * above
+                joules += count * exact_pair(bag, i, column)[1]
         if headroom > 0:
             earliest = max(earliest, rounded_up(joules / headroom))
         if headroom < 0:
@@ -379,12 +376,7 @@ def ended(bag: Bag, schedule: Schedule, *, late: bool) -> Schedule:
 def largest_load(bag: Bag, schedule: Schedule) -> float:
     """Return when the last task of a schedule ends, rounded up."""
     loads = (
-        sum(count * Fraction(_cell(bag.seconds[i, column])) for i, column, count in runs)
+        sum((count * Fraction(bag.seconds[i, column] or 0.0) for i, column, count in runs), Fraction(0))
         for _, _, runs in numbered(bag, schedule)
     )
-    return rounded_up(Fraction(max(loads)))
-
-
-def _cell(value: float | None) -> float:
-    assert value is not None, "only pairs that can run get tasks"
-    return value
+    return rounded_up(max(loads))

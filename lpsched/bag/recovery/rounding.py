@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -13,8 +14,6 @@ from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
 from lpsched.errors import SolverError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats, Integers
 

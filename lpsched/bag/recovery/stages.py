@@ -18,6 +18,7 @@ were in time are compared. All work is counted, none is timed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -39,8 +40,6 @@ from lpsched.model.provenance import relative_gap
 from lpsched.units import lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Point, Relaxation
     from lpsched.lp.program import Solver
@@ -64,6 +63,16 @@ class Recovered:
 
     schedule: Schedule
     measured: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """How to search for better schedules and bounds: until the token has expired, or both are as near as the gap."""
+
+    solver: Solver
+    cancel: CancelToken
+    gap: float
+    rng: np.random.Generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from lpsched.bag.recovery import plans, stages
 from lpsched.bag.recovery.exchange import OVERLOAD, load_balanced, local_search
 from lpsched.bag.recovery.plans import Plan
 from lpsched.bag.recovery.rounding import place
-from lpsched.bag.recovery.stages import Recovered, is_close
+from lpsched.bag.recovery.stages import Recovered, Searching, is_close
 from lpsched.bag.search.makespan_intervals import IntervalSearch, Leaf, Scoring, scoring_of
 from lpsched.errors import SolverError
-from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LinearProgram, LpBuilder, Solver
+from lpsched.lp.solvers import whole_point
 
 if TYPE_CHECKING:
     from lpsched.bag.arrays import Items
@@ -249,48 +249,45 @@ class Tightening:
     scoring: Scoring
     bound: float
     found: Recovered | None  # `None` if no schedule is known yet
-    solver: Solver
-    cancel: CancelToken
-    rng: np.random.Generator
-    gap: float
+    how: Searching
     plan: Plan | None = None  # that of the schedule, once it is ours
     search: IntervalSearch | None = None
     work: float = 0.0  # all that may be counted
 
     def run(self) -> None:
         """Search until bound and value meet, the work is done, or nothing more is to be gained."""
-        scoring, bag = self.scoring, self.problem.bag
-        self.work = self.cancel.work_left()
+        scoring, bag, cancel = self.scoring, self.problem.bag, self.how.cancel
+        self.work = cancel.work_left()
         if self.found is not None and self.found.schedule.groups:  # first around the schedule that is there
             plan = plans.plan_of_schedule(bag, _workable(scoring.items), self.found.schedule)
             self._improve(plan, float(plan.loads.max()), FIRST)
             self.plan = self.plan if self.plan is not None else plan
-        low, high = proved_makespan(bag, self.solver, self.cancel), bag.site.deadline_seconds or math.inf
+        low, high = proved_makespan(bag, self.how.solver, cancel), bag.site.deadline_seconds or math.inf
         if low < high:
             rate = float(scoring.fixed_rate)
-            self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, rate)
+            self.search = IntervalSearch(scoring.items, scoring.prover, self.how.solver, low, high, rate)
             self._search(self.search)
         fails = 0  # what is left is spent on the best plan, while that helps
-        while self.plan is not None and fails < MOST_FAILS and not self.cancel.expired():
+        while self.plan is not None and fails < MOST_FAILS and not cancel.expired():
             if self._is_enough(self.plan):
                 return
             better = self._improve(self.plan, float(self.plan.loads.max()), DEEPENING)
             fails = 0 if better else fails + 1
 
     def _is_closed(self) -> bool:
-        return is_close(self.problem, self.found, self.bound, self.gap)
+        return is_close(self.problem, self.found, self.bound, self.how.gap)
 
     def _report(self) -> None:
-        self.cancel.report(STAGE, stages.gap_of(self.problem, self.found, self.bound))
+        self.how.cancel.report(STAGE, stages.gap_of(self.problem, self.found, self.bound))
 
     def _search(self, search: IntervalSearch) -> None:
         """Raise the bound, and look for schedules where it is least certain."""
-        cancel = self.cancel.share(SEARCHING * self.cancel.work_left())
+        cancel = self.how.cancel.share(SEARCHING * self.how.cancel.work_left())
         while not self._is_closed():
             value = -math.inf
             if self.found is not None:
                 value = self.scoring.of_value(self.problem.objective.value(self.found.measured))
-            leaf = search.refine(value, self.gap, cancel)
+            leaf = search.refine(value, self.how.gap, cancel)
             score = search.bound
             if score is not None:
                 proved = self.scoring.to_bound(score)
@@ -305,18 +302,18 @@ class Tightening:
         items = _workable(search.items.with_cap_price(leaf.proof.prices.cap))
         near = [items.pattern(*each) for each in search.near(leaf, NEAR)]
         cells = int(min(MOST_CELLS, max(FEWEST_CELLS, CELLS_A_TASK * search.per_machine)))
-        cover = plans.Cover(items, leaf.end, self.solver, self.cancel, cells, near)
+        cover = plans.Cover(items, leaf.end, self.how.solver, self.how.cancel, cells, near)
         cover.improve(plans.FIRST_ROUNDS)
         first = (plans.restricted_master_heuristic,) if search.per_machine <= FEW_TASKS else ()
         for heuristic in (*first, plans.diving_heuristic):
-            plan = heuristic(cover, self.rng)
+            plan = heuristic(cover, self.how.rng)
             if plan is not None:
                 self._improve(plan, leaf.end, LOCAL_SEARCH)
 
     def _improve(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
         """Search around a plan, verify the result, and keep it if it is better than the best; return whether it is."""
-        part = self.cancel.share(min(share[0], share[1] * self.work))
-        plan = local_search(plan, limit, self._is_enough, part, self.rng)
+        part = self.how.cancel.share(min(share[0], share[1] * self.work))
+        plan = local_search(plan, limit, self._is_enough, part, self.how.rng)
         better = better_ending(self.problem, self.found, plan.schedule(self.problem.bag))
         is_better = better is not self.found
         if is_better:
@@ -327,23 +324,17 @@ class Tightening:
     def _is_enough(self, plan: Plan) -> bool:
         """Return whether a plan is as close to the bound as the gap."""
         score = Plan(self.scoring.items, plan.kinds, plan.counts).score
-        return abs(self.bound - self.scoring.to_value(score)) <= self.gap * abs(self.bound)
+        return abs(self.bound - self.scoring.to_value(score)) <= self.how.gap * abs(self.bound)
 
 
-def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
-    problem: Problem,
-    bound: float,
-    found: Recovered | None,
-    solver: Solver,
-    cancel: CancelToken,
-    gap: float,
-    rng: np.random.Generator,
+def tighten(
+    problem: Problem, bound: float, found: Recovered | None, how: Searching
 ) -> tuple[float, Recovered | None, IntervalSearch | None]:
     """Return a bound and a verified schedule, both at least as good as those given, and the search."""
-    if not fits_patterns(problem.bag) or cancel.expired():
+    if not fits_patterns(problem.bag) or how.cancel.expired():
         return bound, found, None
-    cancel.count(READING * len(problem.bag.task_types) * len(problem.bag.modes))
-    tightening = Tightening(problem, scoring_of(problem), bound, found, solver, cancel, rng, gap)
+    how.cancel.count(READING * len(problem.bag.task_types) * len(problem.bag.modes))
+    tightening = Tightening(problem, scoring_of(problem), bound, found, how)
     with suppress(SolverError):  # what there is stays true
         tightening.run()
     return tightening.bound, tightening.found, tightening.search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -17,8 +18,6 @@ from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats
@@ -49,16 +48,12 @@ def best_rate(
     cheapest = scaling.makespan_of(scaling.to_least(money.costs))
     slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # no slower schedule is better
 
-    def solve(scaling: Scaling) -> LpSolution:
-        return solver.solve(profit.compile_lp(scaling, money), cancel=cancel)
-
-    def makespan(scaling: Scaling, solution: LpSolution) -> float:
-        return scaling.seconds / max(float(solution["rho"][0]), profit.SLOWEST)
-
-    def slower(scaling: Scaling, solution: LpSolution) -> float | None:
-        return None if float(solution["rho"][0]) >= SLOW else min(slowest, makespan(scaling, solution))
-
-    scaling, solution = _rescaled(scaling, solve, makespan, slower)
+    scaling, solution = _rescaled(
+        scaling,
+        lambda scaling: solver.solve(profit.compile_lp(scaling, money), cancel=cancel),
+        lambda scaling, solution: min(slowest, scaling.seconds / max(float(solution["rho"][0]), profit.SLOWEST)),
+        lambda _, solution: float(solution["rho"][0]) < SLOW,
+    )
     rho = max(0.0, float(solution["rho"][0]))
     bags_per_second = rho / scaling.seconds if rho > profit.SLOWEST else 0.0
     return profit.read_solution(scaling, money, solution), bags_per_second
@@ -68,29 +63,24 @@ def least_cost(
     bag: Bag, weights: front.Weights, solver: Solver, *, cancel: CancelToken | None = None, whole: bool = True
 ) -> tuple[Scaling, LpSolution]:
     """Return the solution for these weights, and its scaling; for `whole` tasks, or split ones."""
-
-    def solve(scaling: Scaling) -> LpSolution:
-        return solver.solve(front.compile_lp(scaling, weights), cancel=cancel)
-
-    def makespan(scaling: Scaling, solution: LpSolution) -> float:
-        return front.point_of(scaling, solution).makespan_seconds
-
-    def shorter(scaling: Scaling, solution: LpSolution) -> float | None:
-        seconds = makespan(scaling, solution)
-        return None if seconds >= SHORT * scaling.seconds else seconds
-
-    return _rescaled(front.scaling_for(bag, weights, whole=whole), solve, makespan, shorter, whole=whole)
+    return _rescaled(
+        front.scaling_for(bag, weights, whole=whole),
+        lambda scaling: solver.solve(front.compile_lp(scaling, weights), cancel=cancel),
+        lambda scaling, solution: front.point_of(scaling, solution).makespan_seconds,
+        lambda scaling, solution: front.point_of(scaling, solution).makespan_seconds < SHORT * scaling.seconds,
+        whole=whole,
+    )
 
 
 def _rescaled(
     scaling: Scaling,
     solve: Callable[[Scaling], LpSolution],
     makespan: Callable[[Scaling, LpSolution], float],
-    better: Callable[[Scaling, LpSolution], float | None],
+    is_far: Callable[[Scaling, LpSolution], bool],
     *,
     whole: bool = True,
 ) -> tuple[Scaling, LpSolution]:
-    """Return the solution and its scaling; `better` returns another T where the one it was solved with is far off."""
+    """Return the solution and its scaling; where T is far off, solved again with the makespan as T."""
     split = scaling.split()
     solution = solve(split)
     if scaling.shortest and solution.status is LpStatus.OPTIMAL:
@@ -101,10 +91,9 @@ def _rescaled(
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
-        seconds = better(scaling, require_optimal(solution))
-        if seconds is None:
+        if not is_far(scaling, require_optimal(solution)):
             break
-        rescaled = scaling_of(scaling.bag, seconds=seconds, whole=whole)
+        rescaled = scaling_of(scaling.bag, seconds=makespan(scaling, solution), whole=whole)
         again = solve(rescaled)
         if again.status is not LpStatus.OPTIMAL:  # the solution so far is kept
             break
@@ -342,16 +331,11 @@ LEAST_ENERGY: Final = 1.0
 MOST_ENERGY: Final = -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """The vertices, and the direction in which the region is unbounded."""
+def region(bag: Bag, solver: Solver) -> tuple[list[Point], float]:
+    """Return the vertices, from the fewest joules above idle to the most, and I; cap and deadline play no part.
 
-    vertices: tuple[Point, ...]  # from the fewest joules above idle to the most
-    idle_watts: float  # I: from the first and from the last vertex the border goes on in the direction (I, 1)
-
-
-def region(bag: Bag, solver: Solver) -> Region:
-    """Return the feasible region of a bag with watts; its cap and its deadline play no part."""
+    From the first and from the last vertex the border goes on in the direction (I, 1).
+    """
     scaling = scaling_of(bag.without_limits(), whole=False)
     chains = [frontier(_without_idling(scaling.bag, sign), solver, whole=False) for sign in (LEAST_ENERGY, MOST_ENERGY)]
     down, up = ([scaling.point(each.shares) for each in chain.vertices] for chain in chains)
@@ -360,7 +344,7 @@ def region(bag: Bag, solver: Solver) -> Region:
         one, two = (np.array([at.energy_joules, at.makespan_seconds], dtype=float) for at in (each, kept[-1]))
         if not np.isclose(one, two, rtol=SAME, atol=0.0).all():  # the searches meet, and may repeat themselves there
             kept.append(each)
-    return Region(tuple(kept), scaling.idle_floor_watts)
+    return kept, scaling.idle_floor_watts
 
 
 def _without_idling(bag: Bag, sign: float) -> Bag:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.bag.arrays import Items, Pattern, items_of
-from lpsched.bag.cost import exact_cost_model
+from lpsched.bag.cost import exact_cost_model, exact_pair
 from lpsched.bag.packing import CELLS, PackingOracle, Prices
 from lpsched.bag.problem import Problem, prover_of
 from lpsched.cancellation import CancelToken
@@ -22,8 +23,6 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.lp.program import Master, Solver
     from lpsched.model.table import Floats, Integers
@@ -137,17 +136,10 @@ class PackingProver:
         assert bag.watts is not None or not self.per_joule, "a price of energy needs watts"
         worn = [prices.wear(machine) if self.wear else Fraction(0) for machine in bag.machine_types]
         found: list[list[Task]] = []
-        for i in range(len(bag.task_types)):
-            row = []
-            for column, (j, _) in enumerate(bag.modes):
-                seconds, above = bag.seconds[i, column], Fraction(0)
-                if seconds is None:
-                    continue
-                if bag.watts is not None:
-                    above = Fraction(bag.watts[i, column] or 0.0) - Fraction(bag.machine_types[j].idle_watts)
-                exact = Fraction(seconds)
-                row.append(Task(j, exact, exact * (worn[j] + self.per_joule * above), exact * above))
-            found.append(row)
+        for i, row in enumerate(bag.seconds):
+            usable = [column for column, seconds in enumerate(row) if seconds is not None]
+            pairs = [(bag.modes[column][0], *exact_pair(bag, i, column)) for column in usable]
+            found.append([Task(j, e, e * worn[j] + self.per_joule * joules, joules) for j, e, joules in pairs])
         return found
 
     def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:

@@ -17,7 +17,7 @@ from lpsched.bag.relaxation import scaling_of
 from lpsched.bag.search.curves import longest_task
 from lpsched.bag.solve import solve
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.table import Table
 
 TINY = read_bag(Path(__file__).parents[3] / "instances" / "tiny.yaml")

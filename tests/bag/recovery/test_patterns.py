@@ -12,7 +12,7 @@ from lpsched.bag.recovery.plans import Cover, diving_heuristic, plan_of, restric
 from lpsched.bag.schedule import task_counts
 from lpsched.bag.verify import measure, violations
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.table import Table
 from tests.support import bags, simple_bag
 

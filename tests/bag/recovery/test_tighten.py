@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lpsched.bag.model import Bag, Terms
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import build_problem, prove
-from lpsched.bag.recovery.stages import do_not_run_schedule, recover
+from lpsched.bag.recovery.stages import Searching, do_not_run_schedule, recover
 from lpsched.bag.recovery.tighten import tighten
 from lpsched.bag.verify import examine
 from lpsched.cancellation import CancelToken
@@ -48,7 +48,7 @@ def tightened(bag, objective, seconds=2.0, **terms):
         value = problem.objective.value(found.measured)
         return (value, proved.bound), (value, proved.bound)
     rng, cancel = np.random.default_rng(0), CancelToken().share(seconds)
-    bound, better, _ = tighten(problem, proved.bound, found, default_solver(), cancel, GAP, rng)
+    bound, better, _ = tighten(problem, proved.bound, found, Searching(default_solver(), cancel, GAP, rng))
     examined = examine(problem.bag, better.schedule, may_wait=problem.objective.maximise)
     assert examined.measured == better.measured
     value = problem.objective.value
@@ -216,7 +216,7 @@ def test_a_stop_signal_ends_the_work_with_what_there_is():
     problem, proved, found = fast(medium(3, 10), "profit", profit_ratio=1.5)
     cancel = CancelToken(60.0, listener=lambda _: cancel.stop())
     rng = np.random.default_rng(0)
-    bound, better, _ = tighten(problem, proved.bound, found, default_solver(), cancel, GAP, rng)
+    bound, better, _ = tighten(problem, proved.bound, found, Searching(default_solver(), cancel, GAP, rng))
     assert bound <= proved.bound
     assert better.measured.profit_per_hour >= found.measured.profit_per_hour
     assert cancel.is_stopped

@@ -17,7 +17,7 @@ from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, InstanceError, SolverError
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.support import half_full, simple_bag
 
 pytestmark = pytest.mark.rotate_tests(4)

@@ -11,7 +11,7 @@ from lpsched.bag.parts import Prices
 from lpsched.bag.problem import build_problem
 from lpsched.bag.search.makespan_intervals import IntervalSearch, scoring_of
 from lpsched.cancellation import CancelToken
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.property.tiny import Ledger, cases
 from tests.support import simple_bag
 

@@ -10,8 +10,8 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.facility.air import facility_arrays
 from lpsched.facility.outlets.envelope import CoolingCurve, Ranges, planes
-from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder
+from lpsched.lp.solvers import HighsSolver
 from tests.paper_facility import paper_facility
 
 COPS = np.array([[0.458, 0.0008, 0.0068], [0.0, 0.1, 0.0], [3.0, 0.0, 0.0], [6.0, 0.0, -0.004]])

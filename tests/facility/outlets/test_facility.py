@@ -10,7 +10,7 @@ from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import FixedOutlets, best_at, coarsened
 from lpsched.facility.patterns import NodeMarket, Run
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.units import KILO
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, some_outlets, tiny_facility, watts

@@ -11,7 +11,7 @@ from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.model import CracUnit, Mixing, SparseMatrix
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
 from lpsched.facility.patterns import NodeMarket
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from tests.paper_facility import paper_facility
 
 

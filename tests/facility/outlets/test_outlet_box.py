@@ -13,7 +13,7 @@ from lpsched.facility.outlets.box import BoxSolver, Goal
 from lpsched.facility.outlets.envelope import Ranges
 from lpsched.facility.outlets.fixed import best_at, node_watts
 from lpsched.facility.patterns import NodeMarket
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.units import KILO
 from tests.property.tiny_facilities import some_outlets, tiny_facility
 

@@ -16,7 +16,7 @@ from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
 from lpsched.facility.outlets.search import Ascent, RecordedBox, Tightening, best_outlets
 from lpsched.facility.patterns import NodeMarket
 from lpsched.generate.facility import generate_facility
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.solvers import HighsSolver
 from lpsched.units import KILO
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
