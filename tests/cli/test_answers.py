@@ -190,7 +190,7 @@ def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsche
     assert code == 0
     assert answer["entries"][0]["value"] == pytest.approx(answer["entries"][1]["value"], rel=1e-9)
     code, out, _ = lpsched("certify", VIDEO, "-o", proof)
-    assert out.startswith(f"{proof}: profit 20.9 USD/hour is proved for video-transcoding")
+    assert out.startswith(f"{proof}: profit at most 20.9 USD/h is proved for video-transcoding")
     code, out, _ = lpsched("verify", VIDEO, compact, rows, proof)
     assert (code, len(re.findall("  accepted  ", out))) == (0, 3)
 
