@@ -134,8 +134,8 @@ def test_front_prints_every_vertex(lpsched):
 def test_price_prints_every_piece(lpsched):
     code, out, _ = lpsched("price", TINY, "--points", "2")
     assert code == 0
-    assert "Best not to run up to 0.0054 USD (proved).\n" in out
-    assert out.startswith("tiny: Break-even at 0.0066 USD (proved: below it no schedule earns; verified:")
+    assert "Best not to run up to 0.0054 USD per bag (proved).\n" in out
+    assert out.startswith("tiny: Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified:")
     assert "and up" in out
     _, answer, _ = lpsched("price", TINY, "--from-ratio", "0.9", "--to-ratio", "1.2", "--json")
     assert set(answer["pieces"][0]) == {
