@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.report import fronts
 from tests.report.test_tables import shown
 from tests.support import half_full, sound
 
+INSTANCES = Path(__file__).parents[2] / "instances"
 FORCED = "the deadline forces the work; not running would lose 2 EUR/h."
 
 
@@ -201,7 +203,10 @@ def test_a_what_if_shows_machines_only_where_they_differ_and_explains_two_sides(
     found = what_if(bag, {"gpu": 2, "power-cap": "2kW"})
     text = shown(*what_if_tables(found))
     assert "power cap from none to 2 kW" in text
-    assert (TWO_SIDED in text) == (" / " in text.replace(TWO_SIDED, ""))
+    assert TWO_SIDED not in text
+    both = shown(*what_if_tables(what_if(INSTANCES / "tiny.yaml", {"fast": 2})))
+    assert "0.6 / 1.8" in both
+    assert TWO_SIDED in both
 
 
 def test_lines_fit_a_hundred_columns_whatever_the_width():
