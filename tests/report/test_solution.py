@@ -171,6 +171,8 @@ def test_a_proved_price_far_below_that_of_the_linear_program_is_explained():
     text = shown(*result_tables(result))
     assert "break-even price of one more task (proved), EUR: t 4\n" in text
     assert "one whole task more may fit into idle time" in text
+    assert result.worth is not None
+    assert result.one_more is not None
     worth = replace(result.worth, task_types=FrozenDict({"t": 7.0}), one_fewer=None)  # no more than twice as much
     assert "one whole task more may fit into idle time" not in shown(*result_tables(replace(result, worth=worth)))
     tiny = replace(result.one_more, task_types=FrozenDict({"t": Between(8.4171e-05, 8.41715e-05)}))
