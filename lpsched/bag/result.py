@@ -424,7 +424,7 @@ def writer_of(objective: str) -> Writer:
 # The exact front of a bag and the region above it: vertices, schedules near them, proofs.
 EARLY: Final = "all vertices are there, but schedules and what is proved of one criterion alone may be weaker."
 NEAR: Final = 1e-7
-FRONT_HEADERS: Final = ("", "LP vertex: energy", "makespan", "schedule: energy", "makespan", "above the LP vertex")
+FRONT_HEADERS: Final = ("", "LP vertex:\nenergy", "makespan", "schedule:\nenergy", "makespan", "above the\nLP vertex")
 
 
 @dataclass(frozen=True, slots=True)

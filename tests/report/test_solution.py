@@ -12,12 +12,13 @@ from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import with_fewer, with_one_more
 from lpsched.bag.pricing.what_if import what_if
 from lpsched.bag.relaxation import Regime
-from lpsched.bag.result import TWO_SIDED, Between, HalfPlane, OneMore, Point
+from lpsched.bag.result import FRONT_HEADERS, TWO_SIDED, Between, HalfPlane, OneMore, Point
 from lpsched.bag.solve import solve
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status
 from lpsched.model.table import Table
 from lpsched.report.solution import advice, front_tables, ledger, result_tables, what_if_tables
+from lpsched.report.tables import FoldingTable
 from tests.report import fronts
 from tests.report.test_tables import shown
 from tests.support import half_full, sound
@@ -195,7 +196,8 @@ def test_a_front_has_the_digits_that_its_distances_need():
     )
     assert "less than 876.577 Wh, and none less than 3 h 14 min 25 s." in exact.headline()
     text = shown(*front_tables(replace(exact, stopped="interrupted")), width=100)
-    assert "above the LP vertex" in text
+    assert "Above the LP vertex: in energy or makespan, whichever is more." in " ".join(text.split())
+    assert max(map(len, shown(FoldingTable(FRONT_HEADERS, tuple(exact.rows()))).splitlines())) < 80
     assert "Interrupted: all vertices are there" in text
 
 
