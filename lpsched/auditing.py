@@ -20,10 +20,11 @@ from lpsched.model.fixed_point import Verdict, rounded_down, rounded_up
 from lpsched.model.kinds import format_of, kind_of
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.model.results import brief, json_of, short_unit
-from lpsched.units import DIGITS, bound_text, counted, duration, energy_text, html_table, number, power_text
+from lpsched.units import counted, duration, energy_text, html_table, number, plain_text, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement as BagMeasurement
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
     from lpsched.online.verify.clusters import ClustersMeasurement
     from lpsched.online.verify.day import DayMeasurement
+    from lpsched.units import Writer
 
     Measurement = BagMeasurement | FacilityMeasurement | DayMeasurement | ClustersMeasurement
 
 
 FORMAT: Final = "lpsched-verify/1"
-MOST_DIGITS: Final = 17  # distinguish any two doubles
-TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
+MOST_FINER: Final = 13  # more digits: those distinguish any two doubles
+TO_MINIMISE: Final[dict[str, Writer]] = {"makespan": duration, "energy": energy_text}  # objectives bounded from below
+WAITING: Final = "waiting"  # of clusters: its bound is that on minus the cost
 MEASURES: Final = {  # keys of a verdict, and what verifiers call them; no two kinds differ about a name
     "makespan_seconds": "makespan_seconds",
     "energy_joules": "energy_joules",
@@ -55,6 +58,19 @@ MEASURES: Final = {  # keys of a verdict, and what verifiers call them; no two k
 FACTS: Final = ("utilisation", "wait_seconds", "mean_slowdown", "mean_bounded_slowdown")  # of clusters
 KEYS: Final = " ".join(("name kind accepted objective unit claimed proved", *MEASURES, *FACTS, "reasons"))
 HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
+
+
+def claim_text(objective: str, bound: float | Fraction, unit: str | None = None, *, finer: int = 0) -> str:
+    """Write a bound, claimed or proved, as what it is, so that it never looks better than it is.
+
+    >>> claim_text("profit", 2 / 3, "USD/hour"), claim_text("makespan", 12.0, "seconds"), claim_text("waiting", -2 / 3)
+    ('profit at most 0.6667 USD/h', 'makespan at least 12 s', 'cost of waiting at least 0.6666')
+    """
+    if objective in TO_MINIMISE:
+        return f"{objective} at least {TO_MINIMISE[objective](bound, upper=False, finer=finer)}"
+    if objective == WAITING:
+        return f"cost of waiting at least {plain_text(-bound, upper=False, finer=finer)}"
+    return f"{objective} at most {plain_text(bound, upper=True, finer=finer)} {short_unit(unit or '')}".rstrip()
 
 
 def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
@@ -192,24 +208,24 @@ class Checked:
     def row(self) -> tuple[str, ...]:
         """Return the verdict as a row of a table."""
         verdict = "accepted" if self.accepted else "rejected"
-        claim = "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
-        derived = (self.words or "-") if self.proved is None else self._with_unit(self.proved)
+        claim = "-" if self.claimed is None else self._text(self.claimed, self._finer())
+        derived = self.words or "-"
+        if self.proved is not None:
+            derived = self._text(self.proved, self._finer()).removeprefix("cost of waiting ")
+            derived = derived.removeprefix(f"{self.objective} ")
         return (self.name, self.kind, verdict, claim, derived)
 
-    def _with_unit(self, value: float) -> str:
-        return self._digits(value) if self.unit is None else f"{self._digits(value)} {short_unit(self.unit)}"
+    def _finer(self) -> int:
+        """Return how many more digits than usual distinguish claim and proof."""
+        claimed, proved, finer = self.claimed, self.proved, 0
+        if claimed is None or proved is None or claimed == proved:
+            return 0
+        while finer < MOST_FINER and self._text(claimed, finer) == self._text(proved, finer):
+            finer += 1
+        return finer
 
-    def _digits(self, value: float) -> str:
-        """Write claim and proof with the same number of digits, enough to distinguish them."""
-        near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
-        digits = DIGITS
-        while near and digits < MOST_DIGITS and self._text(self.claimed, digits) == self._text(self.proved, digits):
-            digits += 1
-        return self._text(value, digits)
-
-    def _text(self, bound: float | None, digits: int) -> str:
-        """Write a bound, claimed or proved, so that it never looks better than it is."""
-        return bound_text(bound, upper=self.objective not in TO_MINIMISE, digits=digits)
+    def _text(self, bound: float, finer: int) -> str:
+        return claim_text(self.objective or "", bound, self.unit, finer=finer)
 
 
 @dataclass(frozen=True, slots=True)

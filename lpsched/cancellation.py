@@ -37,6 +37,8 @@ class CancelToken:
     >>> cancel.stop()
     >>> cancel.expired(), cancel.remaining()
     (True, 0.0)
+    >>> cancel.why_cut(), CancelToken(0.0).why_cut(), CancelToken().why_cut()
+    ('interrupted', 'stopped by the time limit', '')
 
     >>> counted = CancelToken().share(0.5)  # half a second of counted work, however long that takes
     >>> counted.count(0.6)
@@ -80,6 +82,10 @@ class CancelToken:
             token._stopped or (token._end is not None and now >= token._end)  # noqa: SLF001
             for token in self._chain()
         )
+
+    def why_cut(self) -> str:
+        """Return what ended the work early, in words; nothing if neither the time is up nor it was stopped."""
+        return "interrupted" if self.is_stopped else "stopped by the time limit" if self.is_cut() else ""
 
     def count(self, seconds: float) -> None:
         """Count work that takes about this many seconds."""

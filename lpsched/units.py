@@ -3,28 +3,30 @@
 number, percent    a measured number, rounded to the nearest
 bound_text         a proved number, rounded to the side on which it stays true (upper_text, lower_text)
 gap_text           a distance from a bound, rounded up
+paired             a value and its bound, with as many digits as their distance needs
+range_text         between what a number lies, rounded outwards
 share_text         a share of a bound, rounded down
 duration           7 h 50 min
+long_time          2.94 years
 energy_text        116.6 kWh
 power_text         14.9 kW
 counted            1 machine, 66 machines
 parse_quantity     90, 5min, 30kW, 1.2GJ: what a user types, in SI
 
-Texts for people have four significant digits; JSON has all of them.
+Texts for people have four significant digits, more where a value and its bound need them; JSON has all of them.
 """
 
 from __future__ import annotations
 
 import html
-import itertools
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 KILO: Final = 1_000  # whole numbers, so that sums of fractions stay exact
 MEGA: Final = 1_000_000
@@ -43,6 +45,11 @@ ENERGIES: Final = ((MEGA * SECONDS_PER_HOUR, "MWh"), (JOULES_PER_KWH, "kWh"), (S
 POWERS: Final = ((MEGA, "MW"), (KILO, "kW"), (1, "W"))
 EXACT_DIGITS: Final = 1_100  # more than any double has, written out
 LEAST_POWER: Final = -4  # of ten, that is written without an exponent: as in Python's format "g"
+LEAST_GAP: Final = 1e-5  # of which digits are shown: those of smaller ones differ from machine to machine
+MOST_FINER: Final = 6  # steps: digits, units of time
+MOST_EQUAL: Final = 2  # the same, of a value that is its bound
+SAME_RANGE: Final = 1e-9  # relative: the ends of a range no wider are the same number
+LEAST_MONEY: Final = 1e-9  # that is written without an exponent
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -126,11 +133,13 @@ def gap_text(gap: float | None) -> str:
 
     What is only the rounding of doubles is none, as in `percent`: 0.1 is 10 %, though its double is above.
 
-    >>> gap_text(0.012341), gap_text(None), gap_text(0.0), gap_text(2e-16), gap_text(0.1)
-    ('1.235 %', '-', '0 %', '0 %', '10 %')
+    >>> gap_text(0.012341), gap_text(None), gap_text(0.0), gap_text(2e-16), gap_text(0.1), gap_text(3e-9)
+    ('1.235 %', '-', '0 %', '0 %', '10 %', 'under 0.001 %')
     """
     if gap is None:
         return "-"
+    if ROUNDING < gap < LEAST_GAP:
+        return f"under {gap_text(LEAST_GAP)}"
     surely = gap * (1.0 - ROUNDING) if abs(gap) > ROUNDING else 0.0
     return f"{bound_text(100 * Fraction(surely), upper=True, digits=4)} %"
 
@@ -146,47 +155,202 @@ def share_text(share: float | None) -> str:
     return f"{bound_text(100 * Fraction(share * (1.0 + ROUNDING)), upper=False, digits=4)} %"
 
 
-def duration(seconds: float | None, *, upper: bool | None = None) -> str:
+def duration(seconds: float | Fraction | None, *, upper: bool | None = None, finer: int = 0) -> str:
     """Write a time in its two largest units; a bound (`upper` or lower) is rounded to the side on which it stays true.
+
+    With `finer` in as many further units, and then decimals of seconds.
 
     >>> duration(28_207.8), duration(3599.7), duration(3599.7, upper=False), duration(0.25), duration(200_000.0)
     ('7 h 50 min', '1 h', '59 min 59 s', '0.25 s', '2 d 8 h')
+    >>> duration(28_207.8, finer=1), duration(28_207.8, finer=2, upper=False), duration(28_207.8, finer=1, upper=False)
+    ('7 h 50 min 8 s', '7 h 50 min 7.8 s', '7 h 50 min 7 s')
     """
     if seconds is None or not math.isfinite(seconds):
         return "-"
-    rounded: Callable[[float], int] = round if upper is None else math.ceil if upper else math.floor
-    for (size, name), (small, below) in itertools.pairwise(TIMES):
-        total = rounded(seconds / small) * small
+    for place, (size, _) in enumerate(TIMES[:-1]):
+        last = place + 1 + finer  # the unit that is rounded to
+        decimals = max(0, last - len(TIMES) + 1)
+        unit = Fraction(TIMES[min(last, len(TIMES) - 1)][0], 10**decimals)
+        total = _whole(Fraction(seconds) / unit, upper) * unit
         if total >= size:
-            rest = total % size // small
-            return f"{total // size:,} {name}" + (f" {rest} {below}" if rest else "")
-    return f"{number(seconds) if upper is None else bound_text(seconds, upper=upper)} s"
+            return _in_parts(total, place, decimals)
+    return f"{plain_text(seconds, upper=upper, finer=finer)} s"
 
 
-def energy_text(joules: float | None, *, upper: bool | None = None) -> str:
+def _whole(exact: Fraction, upper: bool | None) -> int:  # noqa: FBT001
+    """Round to a whole number; what is only the rounding of doubles is left out, as in `bound_text`."""
+    nearest = round(exact)
+    if upper is None or abs(nearest - exact) <= ROUNDING * exact:
+        return nearest
+    return math.ceil(exact) if upper else math.floor(exact)
+
+
+def _in_parts(total: Fraction, first: int, decimals: int) -> str:
+    """Write a time in units from the `first` one down to seconds, without those of which there are none."""
+    parts = []
+    for size, name in TIMES[first:]:
+        count, total = divmod(total, size) if size > 1 else (total, Fraction())
+        if count:
+            text = f"{int(count):,}" if count.denominator == 1 else _without_zeros(f"{float(count):.{decimals}f}")
+            parts.append(f"{text} {name}")
+    return " ".join(parts)
+
+
+def long_time(hours: float | None) -> str:
+    """Write a long time in hours, days or years, of 365 days.
+
+    >>> long_time(25_745.0), long_time(36.0), long_time(5000.0), long_time(None)
+    ('2.94 years', '36 hours', '208 days', '-')
+    """
+    if hours is None:
+        return "-"
+    for name, size in (("years", 365 * 24), ("days", 24)):
+        if hours >= (1 if name == "years" else 3) * size:
+            return f"{number(hours / size, 3)} {name}"
+    return f"{number(hours, 3)} hours"
+
+
+def energy_text(joules: float | Fraction | None, *, upper: bool | None = None, finer: int = 0) -> str:
     """Write an energy.
 
     >>> energy_text(419_858_324.0), energy_text(8400.0), energy_text(1e12), energy_text(None)
     ('116.6 kWh', '2.333 Wh', '277.8 MWh', '-')
     """
-    return _in_units(joules, ENERGIES, upper)
+    return _in_units(joules, ENERGIES, upper, finer)
 
 
-def power_text(watts: float | None, *, upper: bool | None = None) -> str:
+def power_text(watts: float | Fraction | None, *, upper: bool | None = None, finer: int = 0) -> str:
     """Write a power.
 
     >>> power_text(14_884.0), power_text(280.0), power_text(2.5e7)
     ('14.88 kW', '280 W', '25 MW')
     """
-    return _in_units(watts, POWERS, upper)
+    return _in_units(watts, POWERS, upper, finer)
 
 
-def _in_units(value: float | None, units: Sequence[tuple[float, str]], upper: bool | None) -> str:  # noqa: FBT001
+def _in_units(
+    value: float | Fraction | None,
+    units: Sequence[tuple[float, str]],
+    upper: bool | None,  # noqa: FBT001
+    finer: int,
+) -> str:
     if value is None:
         return "-"
-    size, name = next((each for each in units if abs(value) >= each[0]), units[-1])
-    text = number(value / size) if upper is None else bound_text(Fraction(value) / Fraction(size), upper=upper)
-    return f"{text} {name}"
+    size, name = next((each for each in units if abs(float(value)) >= each[0]), units[-1])
+    scaled = value / size if upper is None else Fraction(value) / Fraction(size)
+    return f"{plain_text(scaled, upper=upper, finer=finer)} {name}"
+
+
+def plain_text(value: float | Fraction | None, *, upper: bool | None = None, finer: int = 0) -> str:
+    """Write a measured number, or a bound, with `finer` digits more than usual.
+
+    >>> plain_text(1234567.25), plain_text(1234567.25, finer=1), plain_text(2 / 3, upper=False, finer=2)
+    ('1,234,567', '1,234,567.2', '0.666666')
+    """
+    digits = DIGITS
+    if finer and value:
+        size = abs(float(value))
+        digits = max(DIGITS, math.floor(math.log10(size)) + 1 if size < LARGE else 0) + finer
+    if upper is None:
+        return number(None if value is None else float(value), digits)
+    return bound_text(value, upper=upper, digits=digits)
+
+
+# A value and its bound beside each other.
+class Writer(Protocol):
+    """A function that writes a number: measured, or a bound (`upper` or lower); `finer` than usual."""
+
+    def __call__(self, value: float | Fraction, /, *, upper: bool | None = None, finer: int = 0) -> str: ...  # noqa: D102
+
+
+def paired(value: float, bound: float, *, upper: bool, write: Writer = plain_text) -> tuple[str, str]:
+    """Write a measured value and its bound, with equally many decimals, so that the texts are as far apart as they are.
+
+    Where they are equal but for the rounding of doubles, so are the texts: with as many digits as it takes until the
+    nearest number is on the bound's side. Where there are none such, both are the bound's.
+
+    >>> paired(20.8777, 20.8901, upper=True), paired(20.894, 20.9, upper=True), paired(7.0, 8.25, upper=True)
+    (('20.878', '20.891'), ('20.894', '20.900'), ('7.00', '8.25'))
+    >>> paired(876.5546, 876.5546, upper=False), paired(2 / 3, 2 / 3, upper=False), paired(0.0, 1.5e-05, upper=True)
+    (('876.55', '876.55'), ('0.666666', '0.666666'), ('0', '1.5e-05'))
+    >>> paired(10_739.4, 10_730.5, upper=False, write=duration)
+    ('2 h 58 min 59 s', '2 h 58 min 50 s')
+    """
+    finer = finer_by(value, bound, upper=upper, write=write)
+    texts = write(value, finer=finer), write(bound, upper=upper, finer=finer)
+    if are_equal(value, bound):
+        return texts[1], texts[1]
+    first, second = aligned(*texts)
+    return first, second
+
+
+def finer_by(value: float, bound: float, *, upper: bool, write: Writer = plain_text, gap: float = LEAST_GAP) -> int:
+    """Return how many digits more than usual a value and its bound need beside each other, and beside their `gap`."""
+    equal, size = are_equal(value, bound), max(abs(value), abs(bound))
+    within, most = max(abs(value - bound), gap * size) / 2.0, MOST_EQUAL if equal else MOST_FINER
+    for finer in range(most):
+        texts = write(value, finer=finer), write(bound, upper=upper, finer=finer)
+        shown = abs(meant(texts[0]) - meant(texts[1]))
+        if texts[0] == texts[1] if equal else abs(shown - abs(value - bound)) <= within:
+            return finer
+    return most
+
+
+def are_equal(value: float, bound: float) -> bool:
+    """Return whether two numbers are the same but for the rounding of doubles."""
+    return abs(value - bound) <= ROUNDING * max(abs(value), abs(bound))
+
+
+def meant(text: str) -> float:
+    """Return the number that a text of `number`, `duration`, `energy_text` or `power_text` writes, in SI.
+
+    >>> meant("1,234.5"), meant("2 h 3 min"), meant("1.5e-05"), meant("2 kWh")
+    (1234.5, 7380.0, 1.5e-05, 7200000.0)
+    """
+    words = text.replace(",", "").split()
+    sizes = [float(SIZES[unit]) for unit in words[1::2]] or [1.0]
+    return sum(float(figures) * size for figures, size in zip(words[::2], sizes, strict=True))
+
+
+SIZES: Final = {unit: size for size, unit in (*TIMES, *ENERGIES, *POWERS)}
+
+
+def aligned(*texts: str) -> list[str]:
+    """Return numbers, of one unit if they have any, with equally many decimals.
+
+    >>> aligned("20.89", "20.9"), aligned("7", "8.25"), aligned("0", "1.5"), aligned("2 Wh", "1.5 Wh")
+    (['20.89', '20.90'], ['7.00', '8.25'], ['0', '1.5'], ['2.0 Wh', '1.5 Wh'])
+    """
+    figures, units = zip(*(text.partition(" ")[::2] for text in texts), strict=True)
+    if any("e" in text for text in figures) or len(set(units)) > 1 or any(" " in unit for unit in units):
+        return list(texts)
+    most = max(len(text.partition(".")[2]) for text in figures)
+    padded = [
+        text if not most or text == "0" else text.partition(".")[0] + "." + text.partition(".")[2].ljust(most, "0")
+        for text in figures
+    ]
+    return [f"{text} {unit}".rstrip() for text, unit in zip(padded, units, strict=True)]
+
+
+def range_text(low: float | Fraction, high: float | Fraction) -> str:
+    """Write between what a number lies, rounded outwards; one number where both ends are the same.
+
+    >>> range_text(1 / 3, 2 / 3), range_text(-0.48714285714285716, -0.48714285714284244), range_text(2.8604e-05, 1e-4)
+    ('0.3333 to 0.6667', '-0.4871', '0.0000286 to 0.0001')
+    """
+    nearest = number(float(low))
+    if high - low <= SAME_RANGE * max(abs(float(low)), abs(float(high))) and nearest == number(float(high)):
+        return money_text(nearest)
+    return f"{money_text(lower_text(low))} to {money_text(upper_text(high))}"
+
+
+def money_text(text: str) -> str:
+    """Return a number of money without an exponent, as long as it is not tiny.
+
+    >>> money_text("8.417e-05"), money_text("-2e-30"), money_text("-"), money_text("1,234.5")
+    ('0.00008417', '-2e-30', '-', '1,234.5')
+    """
+    return f"{Decimal(text):f}" if "e-" in text and abs(Decimal(text)) >= Decimal(str(LEAST_MONEY)) else text
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lpsched.units import NOISE, TIMES, bound_text, duration, gap_text, number, share_text
+from lpsched.units import (
+    NOISE,
+    TIMES,
+    bound_text,
+    duration,
+    energy_text,
+    gap_text,
+    meant,
+    number,
+    paired,
+    plain_text,
+    range_text,
+    share_text,
+)
 
 ANY_NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 DIGITS = st.integers(1, 17)
@@ -60,7 +73,7 @@ def test_what_needs_no_rounding_is_the_same_on_both_sides(value):
 @given(st.floats(1e-13, 1e6))
 def test_no_gap_looks_smaller_and_no_share_larger_than_it_is(share):
     rounding = Fraction(2, 10**14)  # of quotients of doubles
-    assert parsed(gap_text(share).removesuffix(" %")) >= 100 * Fraction(share) * (1 - rounding)
+    assert parsed(gap_text(share).removeprefix("under ").removesuffix(" %")) >= 100 * Fraction(share) * (1 - rounding)
     assert parsed(share_text(share).removesuffix(" %")) <= 100 * Fraction(share) * (1 + rounding)
 
 
@@ -83,3 +96,36 @@ def test_a_duration_is_rounded_to_its_second_unit_and_a_bound_to_its_side(second
     assert lower - rounding <= Fraction(seconds) <= upper + rounding
     assert nearest in {lower, upper} or abs(nearest - Fraction(seconds)) < Fraction(1, 10**12)
     assert upper - lower <= max(Fraction(seconds) / 12, Fraction(1, 10**300))
+
+
+@pytest.mark.parametrize("write", [plain_text, duration, energy_text])
+@given(bound=st.floats(1e-2, 1e9), gap=st.floats(1e-5, 0.5), upper=st.booleans())
+@example(bound=10_739.0, gap=0.0008314, upper=False)  # 2 h 59 min, of which the bound was 2 h 58 min
+def test_a_value_and_its_bound_are_written_as_far_apart_as_they_are(write, bound, gap, upper):
+    value = bound * (1.0 - gap if upper else 1.0 + gap)
+    texts = [meant(text) for text in paired(value, bound, upper=upper, write=write)]
+    assert texts[0] < texts[1] if upper else texts[0] > texts[1]
+    assert abs(abs(texts[0] - texts[1]) - abs(value - bound)) <= 0.501 * abs(value - bound)
+    assert (texts[1] - bound) * (1.0 if upper else -1.0) >= -1e-13 * bound
+
+
+@pytest.mark.parametrize("write", [plain_text, duration, energy_text])
+@given(bound=st.floats(1e-2, 1e9), upper=st.booleans())
+@example(bound=3_155_677.2, upper=False)  # 876.5 Wh, rounded to its side, and 876.6 Wh, to the nearest
+def test_a_value_that_is_its_bound_is_written_as_that(write, bound, upper):
+    first, second = paired(bound, bound, upper=upper, write=write)
+    assert first == second
+    assert (meant(second) - bound) * (1.0 if upper else -1.0) >= -1e-13 * bound
+    assert abs(meant(second) - bound) <= bound / (12 if write is duration else 1000)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.0, 1e3))
+def test_a_range_contains_both_ends_or_is_their_number(low, width):
+    low, high = low + 0.0, low + width
+    first, _, last = range_text(low, high).partition(" to ")
+    if last:
+        assert parsed(first) - Fraction(1, 10**9) <= Fraction(low)
+        assert parsed(last) + Fraction(1, 10**9) >= Fraction(high)
+        assert first != last
+    else:
+        assert parsed(first) == parsed(number(low)) == parsed(number(high))

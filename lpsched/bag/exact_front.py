@@ -125,6 +125,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
         effort=level,
+        stopped=cancel.why_cut(),
     )
 
 

@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import Provenance, Status
-from lpsched.model.results import JsonObject, frame_of, json_of, short_unit
+from lpsched.model.results import JsonObject, frame_of, json_of, optimal_words, short_unit, stopped_words
 from lpsched.units import (
+    LEAST_GAP,
     ROUNDING,
+    aligned,
+    are_equal,
     bound_text,
     counted,
     duration,
     energy_text,
+    finer_by,
     gap_text,
     html_table,
-    lower_text,
+    money_text,
     number,
-    upper_text,
+    paired,
+    plain_text,
+    range_text,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.model.risk import Risk
+    from lpsched.units import Writer
 
 
 # Marginal values, from the multipliers of the linear program: no promise about schedules.
@@ -114,8 +121,8 @@ def both_sides(more: float | None, fewer: float | None) -> str:
     ('1', '1 / 2', '1 / -')
     """
     if more == fewer or (more is not None and fewer is not None and math.isclose(more, fewer, rel_tol=SAME)):
-        return number(more)
-    return f"{number(more)} / {number(fewer)}"
+        return money_text(number(more))
+    return f"{money_text(number(more))} / {money_text(number(fewer))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +133,11 @@ class Between:
     at_most: float | None
 
     def texts(self) -> tuple[str, str]:
-        """Return both, rounded outwards; a change of 0 is written as such."""
-        return bound_text(self.at_least, upper=False), bound_text(self.at_most, upper=True)
+        """Return both, rounded outwards, but as one number where they are the same; a change of 0 is 0."""
+        if self.at_least is not None and self.at_most is not None:
+            low, _, high = range_text(self.at_least, self.at_most).partition(" to ")
+            return low, high or low
+        return money_text(bound_text(self.at_least, upper=False)), money_text(bound_text(self.at_most, upper=True))
 
     def text(self) -> str:
         """Return both in one cell.
@@ -229,7 +239,6 @@ class Fewer:
 
 
 # The answer to one objective.
-TINY_GAP: Final = 1e-6  # relative: smaller ones are not written out in a headline
 ROOM: Final = {"profit": "profit", "loss": "running at a loss", "do-not-run": "not running", None: ""}
 
 
@@ -270,6 +279,7 @@ class Result(JsonObject):
     fewer_machines: Fewer | None = None  # if asked for: those that would earn more, without the others
     bag: Bag | None = field(default=None, repr=False, compare=False)  # under the terms it was solved for
     breakdown: Breakdown | None = field(default=None, repr=False)  # of answers that are shown, not of steps on the way
+    stopped: str = ""  # by what the search was cut short, in words
 
     _FORMAT: ClassVar = "lpsched-solve/1"
     _KEYS: ClassVar = (
@@ -323,25 +333,19 @@ class Result(JsonObject):
 
     def headline(self) -> str:
         """Return value, bound and gap in one sentence."""
-        gap = "(proved)"
-        if self.gap is not None:
-            tiny = ROUNDING < self.gap < TINY_GAP
-            gap = f"(gap {f'below {gap_text(TINY_GAP)}' if tiny else gap_text(self.gap)}, proved)"
+        gap = "(proved)" if self.gap is None else f"(gap {gap_text(self.gap)}, proved)"
         reached = self.gap is not None and self.gap <= ROUNDING
+        value, bound = self.texts()
         if self.regime is None:
-            text = duration if self.objective == "makespan" else energy_text
-            bound = "the least possible" if reached else f"at least {text(self.bound, upper=False)} needed"
-            done = "Done in" if self.objective == "makespan" else "Takes"
-            return f"{done} {text(self.value)}, {bound} {gap}."
+            bound = "the least possible" if reached else f"at least {bound} needed"
+            return f"{'Done in' if self.objective == 'makespan' else 'Takes'} {value}, {bound} {gap}."
         unit, runs = short_unit(self.unit), bool(self.schedule.groups)
-        value, bound = number(abs(self.value)), upper_text(self.bound, largest=abs(self.value))
-        if self.value >= 0 or value == "0":
-            value, bound = (value, "the most") if reached else _aligned(value, bound)
+        if self.value >= 0 or number(self.value) == "0":
             verb = "Earns" if runs else "Best not to run: that earns"
-            return f"{verb} {value} {unit}, {'' if reached else 'at most '}{bound} possible {gap}."
-        least = lower_text(-self.bound)
-        bound = f"at most {bound} possible" if self.bound > 0 else f"at least {least} is lost in any case"
-        bound = "the least possible" if reached else bound
+            return f"{verb} {value} {unit}, {'the most' if reached else f'at most {bound}'} possible {gap}."
+        value = value.removeprefix("-")
+        known = f"at least {bound.removeprefix('-')} is lost in any case"
+        bound = "the least possible" if reached else known if self.bound <= 0 else f"at most {bound} possible"
         if not runs:
             known = (
                 "Best not to run" if self.bound_regime == self.regime else "No better schedule found than not to run"
@@ -363,13 +367,11 @@ class Result(JsonObject):
     def status_text(self) -> str:
         """Return how the search ended, and what more effort would do, in one line."""
         if self.status is Status.LIMIT:
-            return "Stopped by the time limit or by a signal; a rerun may differ."
+            return stopped_words(self.stopped)
         searched = self.effort is Effort.AUTO and self.effort_used is Effort.TIGHT
         said = ["Searched for about 1 s."] if searched and self.status is Status.FEASIBLE else []
         if self.status is Status.OPTIMAL:
-            said = [
-                "Optimal." if self.gap is not None and self.gap <= ROUNDING else "Optimal within the gap asked for."
-            ]
+            said = [optimal_words(self.gap)]
         said += ["--effort tight may close the gap."] if self.tight_may_help else []
         if self.regime is not None and self.regime != self.bound_regime:
             said.append(f"The bound leaves room for {ROOM[self.bound_regime]}.")
@@ -385,17 +387,18 @@ class Result(JsonObject):
         """Write the bound, rounded to the side on which it stays true."""
         return bound_text(self.bound, upper=self.regime is not None)
 
+    def texts(self) -> tuple[str, str]:
+        """Write value and bound, with as many digits as their gap needs; money without its unit."""
+        earns = self.regime is not None
+        bound = 0.0 if earns and abs(self.bound) <= ROUNDING * abs(self.value) else self.bound
+        return paired(self.value, bound, upper=earns, write=writer_of(self.objective))
+
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         best = "earns more" if self.regime is not None else f"has a smaller {self.objective}"
         verified = f"verified: {'this schedule' if self.schedule.groups else 'doing nothing'}"
-        if self.regime is not None:
-            unit = short_unit(self.unit)
-            value, bound = _aligned(number(self.value), upper_text(self.bound, largest=abs(self.value)))
-            value, bound = f"{value} {unit}", f"{bound} {unit}"
-        else:
-            text = duration if self.objective == "makespan" else energy_text
-            value, bound = text(self.value), text(self.bound, upper=False)
+        unit = "" if self.regime is None else f" {short_unit(self.unit)}"
+        value, bound = (f"{text}{unit}" for text in self.texts())
         rows = [
             ("value", value, verified),
             ("bound", bound, f"proved: no schedule {best}"),
@@ -412,23 +415,16 @@ class Result(JsonObject):
         return html_table((self.provenance.instance_name, "", ""), self.facts())
 
 
-def _aligned(*texts: str) -> list[str]:
-    """Return numbers with equally many decimals.
-
-    >>> _aligned("20.89", "20.9"), _aligned("7", "8.25"), _aligned("0", "1.5e-05")
-    (['20.89', '20.90'], ['7.00', '8.25'], ['0', '1.5e-05'])
-    """
-    if any("e" in text for text in texts):
-        return list(texts)
-    most = max(len(text.partition(".")[2]) for text in texts)
-    return [
-        text if not most else text.partition(".")[0] + "." + text.partition(".")[2].ljust(most, "0") for text in texts
-    ]
+def writer_of(objective: str) -> Writer:
+    """Return the function that writes values of an objective; those of profit without their unit."""
+    writers: dict[str, Writer] = {"makespan": duration, "energy": energy_text}
+    return writers.get(objective, plain_text)
 
 
 # The exact front of a bag and the region above it: vertices, schedules near them, proofs.
+EARLY: Final = "all vertices are there, but schedules and what is proved of one criterion alone may be weaker."
 NEAR: Final = 1e-7
-FRONT_HEADERS: Final = ("", "LP vertex: energy", "makespan", "schedule: energy", "makespan", "gap")
+FRONT_HEADERS: Final = ("", "LP vertex:\nenergy", "makespan", "schedule:\nenergy", "makespan", "above the\nLP vertex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,6 +464,7 @@ class FrontResult(JsonObject):
     timings: FrozenDict[str, float]
     provenance: Provenance
     effort: Effort = Effort.AUTO  # of the schedules, and of the proofs of each criterion alone
+    stopped: str = ""  # by what the search for better schedules and proofs was cut short, in words
 
     _FORMAT: ClassVar = "lpsched-front/1"
     _KEYS: ClassVar = "effort vertices schedules=measured proofs sample timings"
@@ -490,27 +487,27 @@ class FrontResult(JsonObject):
         )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each vertex: a bound, for tasks may be split; the schedule near it; and the gap."""
-        return [
-            (
-                str(place),
-                energy_text(vertex.energy_joules, upper=False),
-                duration(vertex.makespan_seconds, upper=False),
-                *(("-", "-") if point is None else _texts(point)),
-                gap_text(None if point is None else relative_excess(vertex, point)),
-            )
-            for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1)
-        ]
+        """Return one row for each vertex: a bound, for tasks may be split; the schedule near it; and the distance."""
+        rows: list[tuple[str, ...]] = []
+        for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1):
+            above = None if point is None else relative_excess(vertex, point)
+            joules, seconds = (None, None) if point is None else (point.energy_joules, point.makespan_seconds)
+            energies = _beside(vertex.energy_joules, joules, above, energy_text)
+            times = _beside(vertex.makespan_seconds, seconds, above, duration)
+            rows.append((str(place), energies[0], times[0], energies[1], times[1], gap_text(above)))
+        return rows
 
     def headline(self) -> str:
         """Return the schedules at both ends of the front, the number of vertices, and what is proved."""
         count = len(self.vertices)
         along = f"along {counted(count, 'vertex', 'vertices')} of the linear program (LP)"
-        ends = [" in ".join(_texts(point)) for point in self.measured if point is not None]
+        ends = self._end_texts()
         found = f"verified schedules from {ends[0]} to {ends[-1]}" if len(ends) > 1 else "".join(ends)
         found = found if len(ends) > 1 else f"a verified schedule of {found}" if found else "no schedule was found"
         proved = "; ".join(filter(None, ("no schedule lies below the front", self.least_text())))
-        return f"{found}, {along}.\nProved: {proved}. The LP may split tasks: whole tasks may not reach its vertices."
+        early = f"\n{self.stopped.capitalize()}: {EARLY}" if self.stopped else ""
+        split = "The LP may split tasks: whole tasks may not reach its vertices."
+        return f"{found}, {along}.\nProved: {proved}. {split}{early}"
 
     @property
     def least_joules(self) -> float | None:
@@ -527,11 +524,29 @@ class FrontResult(JsonObject):
         return max(known, default=None)
 
     def least_text(self) -> str:
-        """Return what is proved of each criterion alone."""
-        joules, seconds = self.least_joules, self.least_seconds
-        bounds = [] if joules is None else [f"less than {energy_text(joules, upper=False)}"]
-        bounds += [] if seconds is None else [f"less than {duration(seconds, upper=False)}"]
+        """Return what is proved of each criterion alone, as it stands beside the schedules at both ends."""
+        (joules, _), (seconds, _) = self._alone_texts()
+        bounds = [f"less than {bound}" for bound in (joules, seconds) if bound]
         return f"no schedule takes {', and none '.join(bounds)}" if bounds else ""
+
+    def _alone_texts(self) -> list[tuple[str, str]]:
+        """Write, of energy and makespan, what is proved of it alone, and what the schedule at that end has."""
+        points = [point for point in self.measured if point is not None]
+        first, last = (points[0].energy_joules, points[-1].makespan_seconds) if points else (None, None)
+        ends = (self.least_joules, first, energy_text), (self.least_seconds, last, duration)
+        return [
+            ("", write(value) if value is not None else "-") if bound is None else _beside(bound, value, None, write)
+            for bound, value, write in ends
+        ]
+
+    def _end_texts(self) -> list[str]:
+        """Write the schedules at both ends of the front; one, if there is only one."""
+        points = [point for point in self.measured if point is not None]
+        (_, joules), (_, seconds) = self._alone_texts()
+        if len(points) < 2:  # noqa: PLR2004 - ends
+            return [f"{joules} in {seconds}"] * len(points)
+        longest, most = duration(points[0].makespan_seconds), energy_text(points[-1].energy_joules)
+        return [f"{joules} in {longest}", f"{most} in {seconds}"]
 
     def sampled_vertices(self) -> int:
         """Return how many of the vertices the sample of weights found."""
@@ -548,8 +563,15 @@ class FrontResult(JsonObject):
         return html_table(FRONT_HEADERS, self.rows())
 
 
-def _texts(point: Point) -> tuple[str, str]:
-    return energy_text(point.energy_joules), duration(point.makespan_seconds)
+def _beside(bound: float, value: float | None, gap: float | None, write: Writer) -> tuple[str, str]:
+    """Write a lower bound, and a value that was measured; with the digits that both, or the larger `gap`, need."""
+    if value is None:
+        return write(bound, upper=False), "-"
+    if are_equal(value, bound):
+        return paired(value, bound, upper=False, write=write)[::-1]
+    finer = finer_by(value, bound, upper=False, write=write, gap=max(gap or 0.0, LEAST_GAP))
+    first, second = aligned(write(bound, upper=False, finer=finer), write(value, finer=finer))
+    return first, second
 
 
 def relative_excess(vertex: Point, point: Point) -> float | None:

@@ -272,6 +272,7 @@ def run_stages(  # noqa: PLR0913 - the options of `solve`
         tight_may_help=effort is not Effort.TIGHT and not late and is_worthwhile(problem, distance, gap),
         risk_asked=risk is not None,
         risk=sampled,
+        stopped=cancel.why_cut() if late else "",
     )
 
 

@@ -237,20 +237,17 @@ def _certify_bag(console: Console, bag: Bag, output: Path, time_limit: float | N
 
 
 def _certify_arriving(console: Console, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
+    from lpsched.auditing import claim_text
     from lpsched.model.kinds import kind_of
     from lpsched.model.provenance import version_of_lpsched
-    from lpsched.online.certificate.claim import WAITING, objective_of
+    from lpsched.online.certificate.claim import objective_of
     from lpsched.online.files import certificate_as_dict, write_day_certificate
-    from lpsched.units import lower_text, upper_text
 
     with cancellable(console, None) as cancel:
         made = kind_of(instance).load("certify")(instance, time_limit=time_limit, cancel=cancel)
     write_day_certificate(made, output, version_of_lpsched())
     answer = certificate_as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    bound = f"utility {upper_text(made.bound)}"
-    if objective_of(instance) == WAITING:
-        bound = f"a cost of waiting of at least {lower_text(-made.bound)}"
-    claim = f"{bound} is proved for {instance.name}"
+    claim = f"{claim_text(objective_of(instance), made.bound)} is proved for {instance.name}"
     console.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
     exit_with_status(cancel)
 

@@ -208,6 +208,7 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
         exactly_proved=None if best is None or not bound else best.exactly_proved,
+        stopped=cancel.why_cut() if cancel.is_stopped else "",
     )
 
 

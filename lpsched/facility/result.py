@@ -5,15 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, gap_words
-from lpsched.units import gap_text, html_table, number, percent, power_text, upper_text
+from lpsched.model.provenance import Status
+from lpsched.model.results import (
+    Column,
+    Compared,
+    Comparison,
+    JsonObject,
+    Score,
+    gap_words,
+    optimal_words,
+    stopped_words,
+)
+from lpsched.units import gap_text, html_table, number, paired, percent, power_text
 
 if TYPE_CHECKING:
     from lpsched.facility.certificate.boxes import FacilityCertificate
     from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.verify import Measurement
     from lpsched.model.fields import FrozenDict
-    from lpsched.model.provenance import Provenance, Status
+    from lpsched.model.provenance import Provenance
     from lpsched.model.violation import Violation
 
 
@@ -57,18 +67,20 @@ class Allocated(JsonObject):
     def headline(self) -> str:
         """Return reward, bound and gap in one sentence, and the limits that are reached in another."""
         answer = cast("FacilityResult | MethodResult", self)
-        text, measured = f"Earns {number(answer.reward_rate)} {PER_SECOND}", answer.measured
+        (value, bound), measured = _texts(answer), answer.measured
+        text = f"Earns {value} {PER_SECOND}"
         if answer.bound is not None:
             proof = "proved" if answer.exactly_proved else NOT_CERTIFIED
             at = " at these outlet temperatures" if answer.fixed_outlets else ""
-            text += f"; at most {upper_text(answer.bound)} {PER_SECOND} possible{at} ({gap_words(answer.gap)}{proof})"
+            text += f"; at most {bound} {PER_SECOND} possible{at} ({gap_words(answer.gap)}{proof})"
         limits = []
         if measured.total_watts >= (1.0 - AT_CAP) * answer.cap_watts:
             limits.append(f"the power cap ({power_text(answer.cap_watts)})")
         if abs(measured.hottest_inlet_margin_celsius) < AT_REDLINE:
             limits.append(f"the redline of node {measured.hottest_node}")
         reached = f"Limits reached: {' and '.join(limits)}" if limits else "Neither power cap nor redline is reached"
-        return f"{text}. {reached}."
+        early = f" {stopped_words(answer.stopped)}" if answer.stopped else ""
+        return f"{text}. {reached}.{early}"
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())
@@ -77,12 +89,13 @@ class Allocated(JsonObject):
 def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
     measured, rows = answer.measured, []
     how = "this allocation" if isinstance(answer, FacilityResult) else f"{answer.method}, {answer.ended}"
-    rows.append(("value", f"{number(answer.reward_rate)} {PER_SECOND}", f"verified: {how}"))
+    value, bound = _texts(answer)
+    rows.append(("value", f"{value} {PER_SECOND}", f"verified: {how}"))
     if answer.bound is not None:
         how = "proved" if answer.exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
         where = f"at {'these' if answer.fixed_outlets else 'any'} outlet temperatures"
-        rows.append(("bound", f"{upper_text(answer.bound)} {PER_SECOND}", f"{how}: no allocation earns more {where}"))
-        rows.append(("gap", gap_text(answer.gap), answer.status.value))
+        rows.append(("bound", f"{bound} {PER_SECOND}", f"{how}: no allocation earns more {where}"))
+        rows.append(("gap", gap_text(answer.gap), _status_text(answer)))
     if not answer.colocation:
         how = "verified: the same allocation, with cores slowing each other"
         rows.append(("co-located", f"{number(measured.reward_rate)} {PER_SECOND}", how))
@@ -97,6 +110,22 @@ def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
         how = "verified: every core divides its time on its own"
         rows.append(("core by core", f"{number(answer.cores_reward_rate)} {PER_SECOND}", how))
     return rows
+
+
+def _texts(answer: FacilityResult | MethodResult) -> tuple[str, str]:
+    """Write the reward rate, and the bound if there is one, with as many digits as their gap needs."""
+    if answer.bound is None:
+        return number(answer.reward_rate), "-"
+    return paired(answer.reward_rate, answer.bound, upper=True)
+
+
+def _status_text(answer: FacilityResult | MethodResult) -> str:
+    """Return how near to the bound the search came, and what ended it early."""
+    if answer.status is Status.OPTIMAL:
+        return optimal_words(answer.gap)
+    if answer.status is Status.LIMIT or answer.stopped:
+        return stopped_words(answer.stopped)
+    return "Further from the bound than the gap asked for; a better allocation may exist."
 
 
 def hottest_inlet_celsius(measured: Measurement) -> float:
@@ -142,6 +171,7 @@ class FacilityResult(Allocated):
     worth: FacilityMarginalValues | None  # none where the linear program was not solved to the end
     timings: FrozenDict[str, float]
     provenance: Provenance
+    stopped: str = ""  # by what the search was cut short, in words
 
     _KEYS: ClassVar = MEASURED + (
         "method colocation status reward_rate bound unit gap fixed_outlets boxes exactly_proved "
@@ -181,6 +211,7 @@ class MethodResult(Allocated):
     timings: FrozenDict[str, float]
     provenance: Provenance
     exactly_proved: bool | None = None  # whether the bound is; `None` without one
+    stopped: str = ""  # by what method or bound were interrupted, in words; limits of the method itself are in `ended`
 
     fixed_outlets: ClassVar = False
     boxes: ClassVar = None
@@ -246,7 +277,6 @@ class FacilityValidation(Comparison[Judged]):
     _WHO: ClassVar = "method"
     _UNIT: ClassVar = f" {PER_SECOND}"
     _COLUMNS: ClassVar = (
-        Column(PER_SECOND, lambda entry: number(entry.measured.reward_rate)),
         Column("gap", lambda entry: gap_text(entry.gap)),
         Column("without co-location", lambda entry: number(entry.measured.plain_reward_rate)),
         Column("power", lambda entry: power_text(entry.measured.total_watts)),
@@ -270,4 +300,7 @@ class FacilityValidation(Comparison[Judged]):
         return "proved" if self.exactly_proved else NOT_CERTIFIED
 
     def _bound_cells(self) -> tuple[str, ...]:
-        return ("bound", upper_text(self.bound), self.proof)
+        return ("bound", self.limit_text(), self.proof)
+
+    def _columns(self) -> list[Column]:
+        return [Column(PER_SECOND, self.value_text), *self._COLUMNS]

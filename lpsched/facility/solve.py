@@ -227,6 +227,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         worth=_marginal_values(instance, arrays, found.prices) if found.priced else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
+        stopped="" if close else cancel.why_cut(),
     )
 
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Sel
 
 from pydantic import BaseModel
 
-from lpsched.units import ROUNDING, bound_text, counted, gap_text, html_table, number
+from lpsched.units import ROUNDING, are_equal, counted, finer_by, gap_text, html_table, number, paired, plain_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
     from lpsched.model.violation import Violation
 
 
-LEAST_GAP: Final = 1e-5  # of which digits are shown in a headline
 EQUAL: Final = 1e-12  # values that differ by less, relative, are equal in a headline
 LONGEST_REPR: Final = 300  # characters
 MOST_HTML: Final = 40  # rows of a schedule in a notebook
@@ -212,14 +211,30 @@ def along(count: int, most: int = 5) -> list[int]:
 
 
 def gap_words(gap: float | None) -> str:
-    """Return a gap as a part of a headline; of a tiny one no digits, which differ from machine to machine.
+    """Return a gap as a part of a headline.
 
     >>> gap_words(0.25), gap_words(3e-9), gap_words(None)
     ('gap 25 %, ', 'gap under 0.001 %, ', '')
     """
-    if gap is None:
-        return ""
-    return f"gap under {gap_text(LEAST_GAP)}, " if 0.0 < gap < LEAST_GAP else f"gap {gap_text(gap)}, "
+    return "" if gap is None else f"gap {gap_text(gap)}, "
+
+
+def optimal_words(gap: float | None) -> str:
+    """Return how near to its bound a result of status `optimal` is: that means within the gap asked for, no more.
+
+    >>> optimal_words(0.0), optimal_words(5e-4)
+    ('Optimal.', 'Optimal within the gap asked for.')
+    """
+    return "Optimal." if gap is not None and gap <= ROUNDING else "Optimal within the gap asked for."
+
+
+def stopped_words(why: str) -> str:
+    """Return what a result that was cut short says of it, if it was.
+
+    >>> stopped_words("interrupted"), stopped_words("")
+    ('Interrupted; a rerun may differ.', 'Stopped before the end; a rerun may differ.')
+    """
+    return f"{(why or 'stopped before the end').capitalize()}; a rerun may differ."
 
 
 def best_of(values: Sequence[tuple[str, float]], noun: str, plural: str = "") -> str:
@@ -312,9 +327,35 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         """Return what an entry achieves, the bound on it, and the gap between them."""
         raise NotImplementedError
 
-    def amount_text(self, value: float, *, upper: bool | None = None) -> str:
-        """Write a value with its unit; a bound, `upper` or lower, is rounded to the side on which it stays true."""
-        return (number(value) if upper is None else bound_text(value, upper=upper)) + self._UNIT
+    def amount_text(self, value: float | Fraction, /, *, upper: bool | None = None, finer: int = 0) -> str:
+        """Write a value without its unit of money or reward; a bound, `upper` or lower, is rounded to its side."""
+        return plain_text(value, upper=upper, finer=finer)
+
+    @property
+    def unit_text(self) -> str:
+        """What follows a value in a sentence."""
+        return self._UNIT
+
+    def _finer(self, entry: SomeEntry) -> int:
+        """Return how many more digits than usual the value of an entry and the common bound need."""
+        value, bound = self.score(entry).value, self.common_bound
+        if value is None or bound is None:
+            return 0
+        return finer_by(value, bound, upper=self.is_upper, write=self.amount_text)
+
+    def value_text(self, entry: SomeEntry) -> str:
+        """Write what an entry achieves, in the table below the common bound; as that where it is reached."""
+        value, bound = self.score(entry).value, self.common_bound
+        if value is None:
+            return "-"
+        reached = bound is not None and are_equal(value, bound)
+        return self.limit_text() if reached else self.amount_text(value, finer=self._finer(entry))
+
+    def limit_text(self) -> str:
+        """Write the common bound, in the table above what is achieved: with the digits that any of it needs."""
+        assert self.common_bound is not None
+        finer = max(map(self._finer, self.entries), default=0)
+        return self.amount_text(self.common_bound, upper=self.is_upper, finer=finer)
 
     def ranked(self) -> Self:
         """Return the same comparison with the best entry first, and those without a value last."""
@@ -335,12 +376,14 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         values = [(name, float(score.value or 0.0)) for name, score in known]
         _, bound, gap = known[0][1]
         what = "" if self._UNIT else f"{self.quantity.partition(',')[0]} "
-        text = f"{best_of(values, self._WHO)}{what}{self.amount_text(values[0][1])}"
+        best, limit = self.amount_text(values[0][1]), ""
+        if bound is not None:
+            best, limit = paired(values[0][1], bound, upper=self.is_upper, write=self.amount_text)
+        text, limit = f"{best_of(values, self._WHO)}{what}{best}{self.unit_text}", f"{limit}{self.unit_text}"
         if bound is None:
             return f"{text}."
         if gap is not None and gap <= ROUNDING:
             return f"{text}; optimal{self._TERMS} ({self.proof})."
-        limit = self.amount_text(bound, upper=self.is_upper)
         terms = f"at most {limit} possible" if self.is_upper else f"at least {limit} in any schedule"
         return f"{text}; {terms}{self._TERMS} ({gap_words(gap)}{self.proof})."
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from lpsched.auditing import claim_text
 from lpsched.bag.arrays import Heterogeneity, heterogeneity
 from lpsched.report.tables import MOST_ROWS, CountTable, FoldingTable, compared_tables, cut, table
-from lpsched.units import bound_text, counted, duration, number, power_text
+from lpsched.units import counted, duration, number, power_text
 
 if TYPE_CHECKING:
     from typing import Any
@@ -41,8 +42,7 @@ def validation_tables(result: Validation) -> list[ConsoleRenderable]:
 
 def certificate_line(certificate: Certificate, path: str) -> str:
     """Return what a certificate claims, in one line."""
-    bound = bound_text(certificate.bound, upper=certificate.objective == "profit")
-    claim = f"{certificate.objective} {bound} {certificate.unit}"
+    claim = claim_text(certificate.objective, certificate.bound, certificate.unit)
     return f"{path}: {claim} is proved for {certificate.instance_name}; check it with 'lpsched verify'\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lpsched.online.result.comparisons import GAPS, HEADERS
+from lpsched.online.result.comparisons import GAPS, HEADERS, NO_WAIT_NOTE
 from lpsched.online.result.policy import Judged
 from lpsched.report.files import period_words
 from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, fitted, front_warnings, table
@@ -38,12 +38,7 @@ def day_validation_tables(result: DayValidation) -> list[ConsoleRenderable]:
     """Return each schedule with its gap at its energy, and the rules that the invalid ones break."""
     dropped = "" if result.drop_below is None else f", tasks below {number(result.drop_below)} dropped"
     heading = f"{result.provenance.instance_name}: utility of schedules; seed {result.seed}{dropped}"
-    notes = [
-        (
-            "Gap: to the proved bound on the utility of any schedule with the same energy, even if no task waited. "
-            f"All tasks together take at least {energy_text(result.least_joules, upper=False)}."
-        )
-    ]
+    notes = [f"{NO_WAIT_NOTE} All tasks together take at least {energy_text(result.least_joules, upper=False)}."]
     if not result.period.is_whole:
         left_out = "tasks that would start later, or exceed the energy constraint, are left out by heuristics"
         notes.append(f"Counted: {period_words(result.period)}; {left_out}.")

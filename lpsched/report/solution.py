@@ -18,7 +18,7 @@ from rich.text import Text
 from lpsched.bag import result as worths
 from lpsched.bag.breakdown import MoneySplit
 from lpsched.bag.compare import result as front_comparison
-from lpsched.bag.pricing.result import WHAT_IF_HEADERS
+from lpsched.bag.pricing.result import WHAT_IF_HEADERS, earned_texts
 from lpsched.bag.result import FRONT_HEADERS, FrontResult
 from lpsched.model.results import along, short_unit
 from lpsched.report.tables import (
@@ -34,18 +34,7 @@ from lpsched.report.tables import (
     risk_tables,
     table,
 )
-from lpsched.units import (
-    DIGITS,
-    LARGE,
-    NOISE,
-    counted,
-    duration,
-    energy_text,
-    lower_text,
-    number,
-    power_text,
-    upper_text,
-)
+from lpsched.units import DIGITS, LARGE, NOISE, counted, duration, energy_text, lower_text, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +58,12 @@ FEW: Final = 3  # task types whose prices fit a line
 REACHED: Final = 0.999  # of a limit
 BUSY: Final = 0.99  # of the time: machines that limit the schedule
 WORTHWHILE: Final = 1e-3  # of the profit: advice about less is not given
+FAR_BELOW: Final = 0.5  # of the minimum price of the linear program: a proved one that calls for an explanation
+WHOLE_TASKS: Final = (
+    "Proved prices far below the min. price (LP): one whole task more may fit into idle time at the end of the "
+    "schedule; the linear program, which splits tasks, leaves no such time."
+)
+BELOW_MINIMUM: Final = "below min. price (LP)"
 
 
 def result_tables(result: Result) -> list[ConsoleRenderable]:
@@ -239,7 +234,7 @@ def _allocation(result: Result, bag: Bag, found: Breakdown) -> list[ConsoleRende
         if any(each["below_cost"] for each in prices.values()):
             headers.append("")
             for row in rows:
-                row.append("below cost" if prices[row[0]]["below_cost"] else "")
+                row.append(BELOW_MINIMUM if prices[row[0]]["below_cost"] else "")
     counted_rows = tuple(tuple(row) for row in rows)
     made = CountTable(tuple(headers), counted_rows, (2, 2 + len(machines)), "runs on")
     return [made, *_others(found, tasks[MOST_TYPES:], prices)]
@@ -257,7 +252,7 @@ def _others(
     text = f"{counted(len(tasks), 'smaller type')}, {counted(sum(task.count for task in tasks), 'task')}"
     placed = named([(name, f"{count:,}") for name, count in where.most_common()])
     below = 0 if prices is None else sum(prices[task.name]["below_cost"] for task in tasks)
-    sold = f"; {counted(below, 'type')} below cost" if below else ""
+    sold = f"; {counted(below, 'type')} {BELOW_MINIMUM}" if below else ""
     return [fitted(f"{text}{': ' if placed else ''}{', '.join(placed)}{sold} (--json has all)")]
 
 
@@ -266,12 +261,22 @@ def _task_steps(result: Result) -> list[ConsoleRenderable]:
     steps = result.one_more
     if steps is None or not steps.task_types:
         return []
+    notes = [fitted(WHOLE_TASKS)] if steps.sells and _less_than_lp(result) else []
     if not steps.sells or len(steps.task_types) > FEW:
         headers, rows = steps.task_table()
-        return [*cut_table(headers, rows, numbers=(1, 2))]
+        return [*cut_table(headers, rows, numbers=(1, 2)), *notes]
     known = [f"{name} {step.text()}" for name, step in steps.task_types.items() if step.text() != "-"]
     text = f"break-even price of one more task (proved), {result.unit.removesuffix('/hour')}: {', '.join(known)}"
-    return [fitted(text)] if known else []
+    return [fitted(text), *notes] if known else []
+
+
+def _less_than_lp(result: Result) -> bool:
+    """Return whether the proved break-even price of some task is far below its minimum price by the linear program."""
+    steps, worth = result.one_more, result.worth
+    if steps is None or worth is None:
+        return False
+    known = [(step.at_most, worth.task_types.get(name)) for name, step in steps.task_types.items()]
+    return any(most is not None and minimum is not None and most < FAR_BELOW * minimum for most, minimum in known)
 
 
 def advice(result: Result) -> list[str]:
@@ -314,7 +319,10 @@ def few(names: Sequence[str], between: str = ", ") -> str:
 MOST_SEGMENTS: Final = 12  # rows of tables in a terminal
 MOST_VERTICES: Final = 24
 MOST_TASKS: Final = 12
-GAP: Final = "gap: how far the schedule is above the vertex, in energy or makespan, whichever is more"
+GAP: Final = (
+    "Above the LP vertex: in energy or makespan, whichever is more. That is no gap of one criterion alone: what is "
+    "proved of that (above) may be more than at the vertices, and is what solve compares with."
+)
 SEGMENTS: Final = (
     "bound: no schedule earns more at the first price of the segment (proved); value: a verified schedule earns it"
 )
@@ -329,13 +337,20 @@ def front_tables(result: FrontResult) -> list[ConsoleRenderable]:
     tables: list[ConsoleRenderable] = [
         fitted(f"{result.provenance.instance_name}: {result.headline()}"),
         table(FRONT_HEADERS, [rows[place] for place in along(len(rows), MOST_VERTICES)], numbers=range(6)),
-        *cut(rows, MOST_VERTICES),
+        *_between(len(rows), MOST_VERTICES, "vertex", "vertices"),
         fitted(GAP),
     ]
     if result.sample:
         found = f"{result.sampled_vertices():,} of the {vertices}"
         tables.append(Text(f"a sample of {counted(len(result.sample), 'evenly spaced weight')} finds {found}"))
     return tables
+
+
+def _between(count: int, most: int, noun: str, plural: str = "") -> list[ConsoleRenderable]:
+    """Return how many rows are left out among those that are shown."""
+    left = count - most
+    verb = "is" if left == 1 else "are"
+    return [Text(f"{counted(left, noun, plural)} between these {verb} left out (--json has all)")] if left > 0 else []
 
 
 def comparison_tables(result: FrontComparison) -> list[ConsoleRenderable]:
@@ -362,17 +377,16 @@ def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderabl
         fitted(f"{curve.provenance.instance_name}: " + "\n".join(filter(None, lines))),
         Text(f"Profit over the price, {segments}:"),
         table(headers, curve.rows(current, most=MOST_SEGMENTS), numbers=numbers),
-        *cut(curve.pieces, MOST_SEGMENTS),
+        *_between(len(curve.pieces), MOST_SEGMENTS, "segment"),
         fitted(SEGMENTS),
     ]
     if curve.points:
         sampled = [
-            (number(each.price), number(each.ratio), upper_text(each.bound), number(each.value))
-            for each in curve.points
+            (number(each.price), number(each.ratio), *earned_texts(each.bound, each.value)) for each in curve.points
         ]
         tables.append(
             table(
-                (f"price, {currency}", "profit ratio", f"bound, {currency}/h", f"value, {currency}/h"),
+                (f"price, {currency}/bag", "profit ratio", f"bound, {currency}/h", f"value, {currency}/h"),
                 sampled,
                 numbers=range(4),
             )
@@ -397,7 +411,7 @@ def sensitivity_tables(result: Sensitivity) -> list[ConsoleRenderable]:
 
 
 def _at(result: Sensitivity) -> str:
-    return f"at the bag's price of {number(result.price)} {result.currency}, all else as it is"
+    return f"at the price of {number(result.price)} {result.currency} per bag, all else as it is"
 
 
 def _cut(texts: TableOfTexts) -> list[ConsoleRenderable]:
@@ -415,10 +429,12 @@ def what_if_tables(result: WhatIf) -> list[ConsoleRenderable]:
     headers: Sequence[str] = ("machine type", "machines\nbefore", "\nafter")
     rows, prices = result.machines(), result.tasks()
     if result.before.worth is None and result.after.worth is None:
-        return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
+        rows = [row for row in rows if row[1] != row[2]]
+        return [*tables, *([table(headers, [row[:3] for row in rows], numbers=(1, 2))] if rows else [])]
     headers = (*headers, f"marginal value of one more\n(LP), {unit}: before", "\nafter")
     tables += [table(headers, rows, numbers=(1, 2, 3, 4))]
     if prices:
         first = f"minimum price for one more\n(LP), {unit.removesuffix('/h')}: before"
         tables += cut_table(("task type", first, "\nafter", "\nchange"), prices, numbers=(1, 2, 3), most=MOST_TASKS)
-    return [*tables, Text(BY_PROGRAM)]
+    two_sided = any(each.worth is not None and each.worth.is_two_sided for each in (result.before, result.after))
+    return [*tables, *([Text(worths.TWO_SIDED)] if two_sided else []), Text(BY_PROGRAM)]

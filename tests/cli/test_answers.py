@@ -134,8 +134,8 @@ def test_front_prints_every_vertex(lpsched):
 def test_price_prints_every_piece(lpsched):
     code, out, _ = lpsched("price", TINY, "--points", "2")
     assert code == 0
-    assert "Best not to run up to 0.0054 USD (proved).\n" in out
-    assert out.startswith("tiny: Break-even at 0.0066 USD (proved: below it no schedule earns; verified:")
+    assert "Best not to run up to 0.0054 USD per bag (proved).\n" in out
+    assert out.startswith("tiny: Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified:")
     assert "and up" in out
     _, answer, _ = lpsched("price", TINY, "--from-ratio", "0.9", "--to-ratio", "1.2", "--json")
     assert set(answer["pieces"][0]) == {
@@ -190,7 +190,7 @@ def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsche
     assert code == 0
     assert answer["entries"][0]["value"] == pytest.approx(answer["entries"][1]["value"], rel=1e-9)
     code, out, _ = lpsched("certify", VIDEO, "-o", proof)
-    assert out.startswith(f"{proof}: profit 20.9 USD/hour is proved for video-transcoding")
+    assert out.startswith(f"{proof}: profit at most 20.9 USD/h is proved for video-transcoding")
     code, out, _ = lpsched("verify", VIDEO, compact, rows, proof)
     assert (code, len(re.findall("  accepted  ", out))) == (0, 3)
 

@@ -9,7 +9,7 @@ from tests.parallel import sound_clusters, waiting_clusters
 
 @pytest.mark.parametrize(
     ("made", "objective", "claim"),
-    [(sound_clusters, "utility", "utility "), (waiting_clusters, "waiting", "a cost of waiting of at least ")],
+    [(sound_clusters, "utility", "utility at most "), (waiting_clusters, "waiting", "cost of waiting at least ")],
 )
 def test_clusters_are_certified_and_their_certificate_verified(lpsched, tmp_path, made, objective, claim):
     clusters, other, proof = (str(tmp_path / name) for name in ("c.json", "other.json", "proof.json"))

@@ -86,7 +86,7 @@ def test_the_table_of_costs_says_that_less_is_better(lpsched, files):
     assert code == 0
     words = " ".join(out.split())
     assert "cost of waiting (bounded-slowdown, by task)" in words
-    assert "cost of waiting 9.85; at least " in words
+    assert "cost of waiting 9.850; at least " in words
     assert "lower bound" in words
     assert "If no task ever waited: cost 3 (no-wait reference)." in words
     _, answer, _ = lpsched("validate", files["waiting.json"], files["all.csv"], "--time-limit", "0.1", "--json")

@@ -46,7 +46,7 @@ def test_prices_limits_and_tasks_can_be_changed(lpsched, bag):
     assert answer["after"]["tasks"] == 44
     code, out, _ = lpsched("whatif", bag, *given)
     assert code == 0
-    assert "power-cap from none to 2 kW" in " ".join(out.split())
+    assert "power cap from none to 2 kW" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 100
 
 

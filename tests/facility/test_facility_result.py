@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from rich.text import Text
 from lpsched.facility.solve import facility
 from lpsched.generate.facility import facility_of
 from lpsched.generate.options import FacilityOptions
+from lpsched.model.provenance import Status
 from lpsched.report.facility import facility_tables
 from tests.paper_facility import paper_facility
 
@@ -36,6 +38,12 @@ def test_value_comes_before_bound_and_the_gap_is_between_them(result):
     rows = [row[0] for row in result.facts()]
     assert rows == ["value", "bound", "gap", "power", "hottest inlet", "core by core"]
     assert result.gap == pytest.approx(1 - result.reward_rate / result.bound)
+    near = replace(result, reward_rate=1.2, bound=1.2006, gap=0.04998e-2)
+    assert near.facts()[2] == ("gap", "0.04998 %", "Optimal within the gap asked for.")
+    assert [row[1] for row in near.facts()[:2]] == ["1.2000 reward/s", "1.2006 reward/s"]
+    assert (
+        replace(near, status=Status.FEASIBLE).facts()[2][2].startswith("Further from the bound than the gap asked for")
+    )
 
 
 def test_the_hottest_inlet_is_told_with_its_redline(result):

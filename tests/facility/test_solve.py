@@ -134,6 +134,8 @@ def test_a_stopped_search_still_has_a_verified_value_and_a_bound():
     instance = generate_facility("small", np.random.default_rng(3))
     cancel = CancelToken(listener=lambda progress: cancel.stop() if progress.stage == "outlets" else None)
     result = facility(instance, gap=1e-9, cancel=cancel)
+    assert result.headline().endswith(" Interrupted; a rerun may differ.")
+    assert result.facts()[2][2] == "Interrupted; a rerun may differ."
     assert result.status is Status.LIMIT
     assert 0 < result.reward_rate <= result.bound
     assert check(instance, result.certificate).accepted

@@ -49,13 +49,13 @@ def test_the_break_even_price_comes_first_between_proved_and_achieved(curve, fou
     text = joined(printed(price_tables(curve, found)))
     # The bag costs 0.0066 at least, as proved and as achieved but for the rounding of doubles; 0.0066 / 0.02 is 33 %.
     assert text.startswith(
-        "tiny: Break-even at 0.0066 USD (proved: below it no schedule earns; verified: a schedule earns from there): "
-        "33 % of current prices."
+        "tiny: Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns from "
+        "there): 33 % of current prices."
     )
     # (0.02 - 0.0084) / 12 s = 3.48 an hour; 1 - 0.33 is 67 %.
-    assert "At the current price of 0.02 USD a verified schedule earns 3.48 USD/h" in text
+    assert "At the current price of 0.02 USD per bag a verified schedule earns 3.48 USD/h, at most 3.48 USD/h" in text
     assert "prices may fall by 67 % before break-even (verified)." in text
-    assert "Best not to run up to 0.0054 USD (proved)." in text
+    assert "Best not to run up to 0.0054 USD per bag (proved)." in text
 
 
 def test_the_current_price_has_a_row_among_the_segments(curve, found):
@@ -74,7 +74,7 @@ def test_the_current_price_has_a_row_among_the_segments(curve, found):
     # A schedule that earns at the current price is achieved, too, whatever else was found.
     earning = replace(found, price_need=replace(found.price_need, enough=0.03))
     assert "prices may fall by 0 % before break-even (verified)" in earning.current_text()
-    assert "and 0.02 USD (a verified" in earning.headline()
+    assert "and 0.02 USD per bag (a verified" in earning.headline()
     # All on 'slow': (0.006 - 0.0066) / 30 s = -0.072 USD an hour, rounded down.
     assert "every schedule loses at least 0.072 USD/h (proved)" in cheap.current_text()
     assert "to earn, prices must rise by at least 10 % (proved)" in cheap.current_text()  # 0.0066 / 0.006 - 1
@@ -108,6 +108,12 @@ def test_of_many_segments_the_changes_the_current_one_and_the_widest_are_shown()
     current = PricePoint(1.25, 2.55, -1.0, -1.0)
     assert ("2.5", "2.6") in [row[:2] for row in many.rows(current, most=4)]
     assert len(many.rows(current, most=4)) == 5
+    # The price up to which it is best not to run is proved: 16.84 would be more than that.
+    bare = bags.piece(0.0, 16.835026287424792, Regime.DO_NOT_RUN, (-1.0, -1.0), (-1.0, -1.0))
+    assert [row[1] for row in replace(bags.curve(bare, last), least_price_to_run=16.835026287424792).rows()] == [
+        "16.835",
+        "and up",
+    ]
 
 
 @pytest.mark.parametrize("name", ["tiny", "ai-service", "video-transcoding"])
@@ -145,7 +151,13 @@ def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(fo
     assert "pays up to a price of (LP), USD" in heads(sensitivity(TINY, lifetime_hours=10.0))
     fast, slow = TINY.machine_types
     bought = fast.model_copy(update={"purchase_price": 1.0, "mean_hours_to_failure": 100.0})
-    assert "paid back in (LP), hours" in heads(sensitivity(TINY.model_copy(update={"machine_types": (bought, slow)})))
+    needs = sensitivity(TINY.model_copy(update={"machine_types": (bought, slow)}))
+    assert "paid back in (LP)" in heads(needs)
+    far = replace(
+        needs.machines[0], pays_back_hours=25_745.0, pays_up_to=86_442.0, step_at_most=0.216, step_at_least=0.216
+    )
+    cells = replace(needs, machines=(far,)).one_more_table()[1][0]
+    assert cells[3:] == ("0.216", "2.94 years", "86,440")
     assert all(len(row) == len(found.machine_headers()) for row in found.machine_rows())
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lpsched.bag.model import Bag, bag_from_dict
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import with_fewer, with_one_more
+from lpsched.bag.pricing.what_if import what_if
 from lpsched.bag.relaxation import Regime
-from lpsched.bag.result import Between, OneMore
+from lpsched.bag.result import FRONT_HEADERS, TWO_SIDED, Between, HalfPlane, OneMore, Point
 from lpsched.bag.solve import solve
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status
 from lpsched.model.table import Table
-from lpsched.report.solution import advice, ledger, result_tables
+from lpsched.report.solution import advice, front_tables, ledger, result_tables, what_if_tables
+from lpsched.report.tables import FoldingTable
+from tests.report import fronts
 from tests.report.test_tables import shown
 from tests.support import half_full, sound
 
+INSTANCES = Path(__file__).parents[2] / "instances"
 FORCED = "the deadline forces the work; not running would lose 2 EUR/h."
 
 
@@ -50,12 +55,15 @@ def test_the_headline_says_what_comes_of_it_and_what_is_possible(bag, headline):
 def test_value_and_bound_are_rounded_so_that_they_stay_true():
     result = replace(solve(hourly()), value=20.8912, bound=20.8998, gap=0.00041151)
     assert result.headline() == "Earns 20.89 EUR/h, at most 20.90 possible (gap 0.04116 %, proved)."
-    close = replace(result, gap=3e-9)
-    assert "(gap below 0.0001 %, proved)" in close.headline()
+    close = replace(result, bound=20.8912 * (1 + 3e-9), gap=3e-9)
+    assert close.headline() == "Earns 20.8912 EUR/h, at most 20.8913 possible (gap under 0.001 %, proved)."
+    reached = replace(solve(half_full(), objective="makespan"), value=10_739.4, bound=10_739.4, gap=0.0)
+    assert reached.headline() == "Done in 2 h 58 min 59 s, the least possible (gap 0 %, proved)."
+    assert [row[1] for row in reached.facts()[:3]] == ["2 h 58 min 59 s", "2 h 58 min 59 s", "0 %"]
     loses = replace(result, value=-2.0008, bound=-1.9996, gap=0.0007, regime=Regime.LOSS)
-    assert loses.headline().startswith("Loses 2.001 EUR/h, at least 1.999 is lost in any case (gap 0.07 %")
+    assert loses.headline().startswith("Loses 2.0008 EUR/h, at least 1.9996 is lost in any case (gap 0.07 %")
     open_ = replace(loses, bound=0.5, gap=None, bound_regime=Regime.PROFIT)
-    assert open_.headline().startswith("Loses 2.001 EUR/h, at most 0.5 possible (proved)")
+    assert open_.headline().startswith("Loses 2.001 EUR/h, at most 0.500 possible (proved)")
     assert open_.status_text().endswith("The bound leaves room for profit.")
 
 
@@ -70,7 +78,8 @@ def test_how_the_search_ended_is_one_short_line():
     assert result.status_text() == "Optimal."
     assert replace(result, gap=5e-5).status_text() == "Optimal within the gap asked for."
     cut = replace(result, status=Status.LIMIT)
-    assert cut.status_text() == "Stopped by the time limit or by a signal; a rerun may differ."
+    assert cut.status_text() == "Stopped before the end; a rerun may differ."
+    assert replace(cut, stopped="interrupted").status_text() == "Interrupted; a rerun may differ."
     more = replace(result, status=Status.FEASIBLE, tight_may_help=True)
     assert more.status_text() == "--effort tight may close the gap."
     assert solve(hourly(3.0)).status_text() == "Optimal. The price does not cover what the tasks cost."
@@ -107,10 +116,9 @@ def test_tasks_sold_below_cost_are_marked():
     assert result.task_prices["cheap"] == {"charged": 3.0, "minimum": pytest.approx(6.0), "below_cost": True}
     assert result.task_prices["dear"]["below_cost"] is False
     lines = shown(*result_tables(result)).splitlines()
-    assert [line.rstrip().endswith("below cost") for line in lines if line.startswith(("cheap", "dear"))] == [
-        True,
-        False,
-    ]
+    assert [
+        line.rstrip().endswith("below min. price (LP)") for line in lines if line.startswith(("cheap", "dear"))
+    ] == [True, False]
     assert solve(bag, price=12.0).task_prices is None  # a price of the whole bag is none of its tasks
 
 
@@ -155,6 +163,54 @@ def test_advice_is_what_is_proved_and_nothing_else():
     unknown = OneMore("EUR/hour", FrozenDict({"a": Between(None, 0.3), "b": Between(-0.5, None)}), sells=True)
     assert advice(replace(solve(bag), one_more=unknown)) == []
     assert advice(solve(bag)) == []
+
+
+def test_a_proved_price_far_below_that_of_the_linear_program_is_explained():
+    # Three tasks on two machines: a fourth one costs its wear of 4, by the linear program more.
+    bag = hourly(30.0, tasks=3)
+    result = with_one_more(bag, solve(bag))
+    text = shown(*result_tables(result))
+    assert "break-even price of one more task (proved), EUR: t 4\n" in text
+    assert "one whole task more may fit into idle time" in text
+    assert result.worth is not None
+    assert result.one_more is not None
+    worth = replace(result.worth, task_types=FrozenDict({"t": 7.0}), one_fewer=None)  # no more than twice as much
+    assert "one whole task more may fit into idle time" not in shown(*result_tables(replace(result, worth=worth)))
+    tiny = replace(result.one_more, task_types=FrozenDict({"t": Between(8.4171e-05, 8.41715e-05)}))
+    assert "EUR: t 0.00008417 to 0.00008418\n" in shown(*result_tables(replace(result, one_more=tiny)))
+
+
+def test_a_front_has_the_digits_that_its_distances_need():
+    exact = replace(
+        fronts.EXACT,
+        vertices=(Point(3_155_677.2, 10_723.775), Point(4e6, 11_664.4)),
+        measured=(Point(3_155_677.2, 10_723.775), Point(4e6, 11_673.2)),
+        proofs=(HalfPlane(1.0, 0.0, 3_155_677.2), HalfPlane(0.0, 1.0, 11_665.0)),
+    )
+    assert exact.rows() == [
+        ("1", "876.577 Wh", "2 h 58 min 43.7 s", "876.577 Wh", "2 h 58 min 43.7 s", "0 %"),
+        ("2", "1.111 kWh", "3 h 14 min 24 s", "1.111 kWh", "3 h 14 min 33 s", "0.07545 %"),
+    ]
+    assert exact.headline().startswith(
+        "verified schedules from 876.577 Wh in 2 h 59 min to 1.111 kWh in 3 h 14 min 33 s"
+    )
+    assert "less than 876.577 Wh, and none less than 3 h 14 min 25 s." in exact.headline()
+    text = shown(*front_tables(replace(exact, stopped="interrupted")), width=100)
+    assert "Above the LP vertex: in energy or makespan, whichever is more." in " ".join(text.split())
+    assert max(map(len, shown(FoldingTable(FRONT_HEADERS, tuple(exact.rows()))).splitlines())) < 80
+    assert "Interrupted: all vertices are there" in text
+
+
+def test_a_what_if_shows_machines_only_where_they_differ_and_explains_two_sides():
+    bag = bag_from_dict(sound())
+    assert "machine type" not in shown(*what_if_tables(what_if(bag, {"zip": 4}, objective="makespan")))
+    found = what_if(bag, {"gpu": 2, "power-cap": "2kW"})
+    text = shown(*what_if_tables(found))
+    assert "power cap from none to 2 kW" in text
+    assert TWO_SIDED not in text
+    both = shown(*what_if_tables(what_if(INSTANCES / "tiny.yaml", {"fast": 2})))
+    assert "0.6 / 1.8" in both
+    assert TWO_SIDED in both
 
 
 def test_lines_fit_a_hundred_columns_whatever_the_width():

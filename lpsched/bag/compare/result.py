@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lpsched.bag.result import Effort, FrontResult, Point, Result
+from lpsched.bag.result import Effort, FrontResult, Point, Result, writer_of
 from lpsched.bag.verify import MachineLoad, Measurement, machine_loads
 from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, along, front_frame, json_of
-from lpsched.units import bound_text, duration, energy_text, gap_text, html_table, number
+from lpsched.units import duration, energy_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment, Sensitivity
     from lpsched.bag.schedule import Schedule
@@ -158,23 +160,17 @@ class Validation(Comparison[Entry]):
         """Return what a schedule achieves, the bound, and the gap between them."""
         return Score(entry.value, self.bound, entry.gap) if entry.valid else Score(None, self.bound, None)
 
-    def amount_text(self, value: float, *, upper: bool | None = None) -> str:
-        """Write a value of the objective with its unit; a bound is rounded to its side."""
-        if self.objective == "makespan":
-            return duration(value, upper=upper)
-        if self.objective == "energy":
-            return energy_text(value, upper=upper)
-        amount = number(value) if upper is None else bound_text(value, upper=upper)
-        return f"{amount} {self.currency}/h"
+    def amount_text(self, value: float | Fraction, /, *, upper: bool | None = None, finer: int = 0) -> str:
+        """Write a value of the objective; a bound is rounded to its side."""
+        return writer_of(self.objective)(value, upper=upper, finer=finer)
 
-    def bound_text(self) -> str:
-        """Write the bound, rounded to the side on which it stays true."""
-        return bound_text(self.bound, upper=self.is_upper)
+    @property
+    def unit_text(self) -> str:
+        """The unit of profit; makespan and energy are written with theirs."""
+        return f" {self.currency}/h" if self.objective == "profit" else ""
 
     def _bound_cells(self) -> tuple[str, ...]:
-        is_money = self.objective == "profit"
-        limit = self.bound_text() if is_money else self.amount_text(self.bound, upper=False)
-        return ("bound", limit, self.proof)
+        return ("bound", self.limit_text(), self.proof)
 
     def _columns(self) -> list[Column]:
         """Return the objective, the gap, and what else was measured."""
@@ -183,7 +179,7 @@ class Validation(Comparison[Entry]):
             "makespan": Column("makespan", lambda entry: duration(entry.measured.makespan_seconds)),
             "energy": Column("energy", lambda entry: energy_text(entry.measured.energy_joules)),
         }
-        objective = columns.pop(self.objective)
+        objective = Column(columns.pop(self.objective).header, self.value_text)
         return [objective, Column("gap", lambda entry: gap_text(entry.gap)), *columns.values()]
 
 

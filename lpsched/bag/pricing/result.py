@@ -7,20 +7,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from lpsched.bag.result import TWO_SIDED, Between, MarginalValues, Result, both_sides, changes_between
+from lpsched.bag.result import TWO_SIDED, Between, MarginalValues, Result, both_sides, changes_between, writer_of
 from lpsched.model.results import JsonObject, frame_of, json_of
 from lpsched.units import (
+    DIGITS,
     NOISE,
     ROUNDING,
-    bound_text,
+    SAME_RANGE,
+    are_equal,
     duration,
     energy_text,
     gap_text,
     html_table,
+    long_time,
     lower_text,
     number,
+    paired,
     percent,
     power_text,
+    range_text,
     upper_text,
 )
 
@@ -127,7 +132,7 @@ class PriceCurve(JsonObject):
         """Return the headers of `rows`."""
         money, share = self.currency, ("of\ncurrent",) if current is not None else ()
         amounts = f"bound,\n{money}/h", f"value,\n{money}/h"
-        return (f"from, {money}", f"to, {money}", *share, "profit\nratio", "status", *amounts)
+        return (f"from,\n{money}/bag", f"to,\n{money}/bag", *share, "profit\nratio", "status", *amounts)
 
     def rows(self, current: PricePoint | None = None, *, most: int | None = None) -> list[tuple[str, ...]]:
         """Return a row for each segment with bound and value where it begins, and one for the current price.
@@ -138,7 +143,7 @@ class PriceCurve(JsonObject):
         shown = [
             (
                 PricePoint(each.from_ratio, each.from_price, each.bound_at_from, each.value_at_from),
-                "and up" if each.to_price is None else number(each.to_price),
+                "and up" if each.to_price is None else self._price(each.to_price),
                 _status(each, largest),
             )
             for each in self._shown(current, most)
@@ -150,9 +155,14 @@ class PriceCurve(JsonObject):
         for at, to, status in shown:
             share = () if current is None else (percent(at.price / current.price) if current.price else "-",)
             value = None if at.value is None else 0.0 if abs(at.value) <= ROUNDING * largest else at.value
-            amounts = upper_text(at.bound, largest=largest), number(value)
-            rows.append((number(at.price), to, *share, number(at.ratio), status, *amounts))
+            bound = 0.0 if abs(at.bound) <= ROUNDING * largest else at.bound
+            rows.append((self._price(at.price), to, *share, number(at.ratio), status, *earned_texts(bound, value)))
         return rows
+
+    def _price(self, price: float) -> str:
+        """Write the price at an end of a segment; that up to which it is best not to run as where that is claimed."""
+        least = self.least_price_to_run
+        return not_run_text(least) if least is not None and are_equal(price, least) else number(price)
 
     def _shown(self, current: PricePoint | None, most: int | None) -> Sequence[PriceCurveSegment]:
         """Return at most `most` segments, by rising price."""
@@ -173,6 +183,16 @@ class PriceCurve(JsonObject):
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())
+
+
+def earned_texts(bound: float, value: float | None) -> tuple[str, str]:
+    """Write a bound on the profit, and the profit of a schedule if there is one."""
+    return (upper_text(bound), "-") if value is None else paired(value, bound, upper=True)[::-1]
+
+
+def not_run_text(price: float) -> str:
+    """Write the price up to which it is best not to run, proved: with as many digits as it takes not to round it up."""
+    return paired(price, price, upper=False)[1]
 
 
 PROFITABLE: Final = "profitable"  # a verified schedule earns
@@ -313,48 +333,51 @@ class Sensitivity(JsonObject):
 
     def headline(self, *, proved: float | None = None) -> str:
         """Return between what the break-even price lies; `proved` is what else is proved, by the price curve."""
-        least, money = max(self.price_need.needed, proved or 0.0), self.currency
+        least, money = max(self.price_need.needed, proved or 0.0), f"{self.currency} per bag"
         known = f"{lower_text(least)} {money} (proved: below it no schedule earns)"
         if self.achieved is None:
             return f"Break-even at {known} or above; no schedule that earns was found."
         share = f": {self._share(least)} of current prices" if self.price else ""
-        if lower_text(least) == upper_text(self.achieved):
+        if are_equal(self.achieved, least) or lower_text(least) == upper_text(self.achieved):
             known = "(proved: below it no schedule earns; verified: a schedule earns from there)"
-            return f"Break-even at {lower_text(least)} {money} {known}{share}."
+            return f"Break-even at {paired(self.achieved, least, upper=False)[1]} {money} {known}{share}."
         earned = f"{upper_text(self.achieved)} {money} (a verified schedule earns from there)"
         return f"Break-even between {known} and {earned}{share}."
 
     def _share(self, least: float) -> str:
         """Return the break-even price as a share of the current one."""
-        low, high = self._percent(least, upper=False), self._percent(self.achieved, upper=True)
-        return f"{low} %" if high in (low, "-") else f"{low} to {high} %"
-
-    def _percent(self, price: float | None, *, upper: bool, distance: bool = False) -> str:
-        """Return a price, or its distance from the current one, as a share of that."""
-        if price is None or not self.price:
+        if not self.price:
             return "-"
-        share = Fraction(price) / Fraction(self.price)
-        return bound_text(100 * (abs(1 - share) if distance else share), upper=upper)
+        low, high = (
+            None if each is None else 100 * Fraction(each) / Fraction(self.price) for each in (least, self.achieved)
+        )
+        return "-" if low is None else f"{lower_text(low) if high is None else range_text(low, high)} %"
+
+    def _move(self, price: float) -> str:
+        """Return how far a price is from the current one, as a share of that, rounded down."""
+        assert self.price
+        return lower_text(100 * abs(1 - Fraction(price) / Fraction(self.price)))
 
     def current_text(self) -> str:
         """Return the profit at the current price, and how far prices may fall, or must rise."""
         now, need, money = self.current, self.price_need, self.currency
         if now is None:
             return ""
-        at = f"At the current price of {number(now.price)} {money}"
-        most = f"at most {upper_text(now.bound)} {money}/h possible (proved)"
+        at = f"At the current price of {number(now.price)} {money} per bag"
+        bound, value = earned_texts(now.bound, now.value)
+        most = f"at most {bound} {money}/h possible (proved)"
         if now.bound < 0:
-            most = f"every schedule loses at least {lower_text(-now.bound)} {money}/h (proved)"
+            most = f"every schedule loses at least {bound.removeprefix('-')} {money}/h (proved)"
         if now.value is None:
             return f"{at}: no schedule was found; {most}."
         move = "whether any schedule earns there is open"
         if self.achieved is not None and self.achieved <= now.price:
-            fall = self._percent(self.achieved, upper=False, distance=True)
+            fall = self._move(self.achieved)
             move = f"prices may fall by {fall} % before break-even (verified)"
         elif need.needed > now.price:
-            rise = self._percent(need.needed, upper=False, distance=True)
+            rise = self._move(need.needed)
             move = f"to earn, prices must rise by at least {rise} % (proved)"
-        earns = f"{'earns' if now.value >= 0 else 'loses'} {number(abs(now.value))} {money}/h"
+        earns = f"{'earns' if now.value >= 0 else 'loses'} {value.removeprefix('-')} {money}/h"
         if need.least_to_run is not None and now.price <= need.least_to_run:
             return f"{at} it is best not to run (proved), which {earns}; {move}."
         gap = f", gap {gap_text((now.bound - now.value) / abs(now.bound))}" if now.bound else ""
@@ -362,7 +385,7 @@ class Sensitivity(JsonObject):
 
     def price_rows(self) -> list[tuple[str, str, str]]:
         """Return the break-even price: a name, the amount, what it means."""
-        need, money = self.price_need, self.currency
+        need, money = self.price_need, f"{self.currency} per bag"
         rows = [] if self.price is None else [("current price", f"{number(self.price)} {money}", "")]
         rows.append(("break-even price, proved at least", f"{lower_text(need.needed)} {money}", BELOW))
         achieved = "none found" if self.achieved is None else f"{upper_text(self.achieved)} {money}"
@@ -378,7 +401,7 @@ class Sensitivity(JsonObject):
     def not_run(self) -> tuple[str, str]:
         """Return the prices at which it is best not to run; what it means."""
         least = self.price_need.least_to_run
-        return FORCED if least is None else (f"up to {lower_text(least)} {self.currency}", "proved")
+        return FORCED if least is None else (f"up to {not_run_text(least)} {self.currency} per bag", "proved")
 
     def electricity_rows(self) -> list[tuple[str, str, str]]:
         """Return what electricity may cost: a name, the amount, what it means."""
@@ -444,14 +467,14 @@ class Sensitivity(JsonObject):
             ("count", *(f"{need.count:,}" for need in needs)),
             (f"marginal value of\none more (LP), {short}", *(need.adds_text() for need in needs)),
         ]
-        steps = [_range(need.step_at_least, need.step_at_most) for need in needs]
+        steps = [Between(need.step_at_least, need.step_at_most).text() for need in needs]
         if any(step != "-" for step in steps):
             columns.append((f"gain of one more\n(proved), {short}", *steps))
         if any(need.purchase_price for need in needs):
-            columns.append(("paid back in\n(LP), hours", *(number(need.pays_back_hours) for need in needs)))
+            columns.append(("paid back in\n(LP)", *(long_time(need.pays_back_hours) for need in needs)))
         if any(need.mean_hours_to_failure for need in needs):
             columns.append(
-                (f"pays up to a price\nof (LP), {self.currency}", *(number(need.pays_up_to) for need in needs))
+                (f"pays up to a price\nof (LP), {self.currency}", *(_rounded(need.pays_up_to) for need in needs))
             )
         headers, *rows = zip(*columns, strict=True)
         return headers, rows
@@ -460,17 +483,23 @@ class Sensitivity(JsonObject):
         """Return headers and rows about how many more machines are worthwhile."""
         added = f"which add\n(proved), {self.currency}/h"
         return ("machine type", "worthwhile at\nmost (proved)", "at least\n(verified)", added), [
-            (need.name, most_text(need), f"{need.sure_more:,}", _range(need.sure_adds_at_least, need.sure_adds_at_most))
+            (
+                need.name,
+                most_text(need),
+                f"{need.sure_more:,}",
+                Between(need.sure_adds_at_least, need.sure_adds_at_most).text(),
+            )
             for need in self.machines
         ]
 
 
-def _range(least: float | None, most: float | None) -> str:
-    """Return between what a change lies, rounded outwards."""
-    low, high = Between(least, most).texts()
-    if least is None or most is None:
-        return "-" if least is most else f"at most {high}" if least is None else f"at least {low}"
-    return f"{low} to {high}"
+def _rounded(amount: float | None) -> str:
+    """Write an amount of the linear program with four digits, of a large one too.
+
+    >>> _rounded(86_442.0), _rounded(None)
+    ('86,440', '-')
+    """
+    return number(None if amount is None else float(f"{amount:.{DIGITS}g}"))
 
 
 def most_text(need: MachineSensitivity) -> str:
@@ -496,7 +525,8 @@ class Change:
         """Return the change in words: gpu from 4 to 8 machines."""
         write = {"W": power_text, "s": duration}.get(self.unit, number)
         before, after = ("none" if each is None else write(each) for each in (self.before, self.after))
-        name = self.name.removeprefix("machines.").removeprefix("tasks.").replace("price.", "price of ")
+        name = "power cap" if self.name == "power-cap" else self.name
+        name = name.removeprefix("machines.").removeprefix("tasks.").replace("price.", "price of ")
         return f"{name} from {before} to {after}" + (f" {self.unit}" if write is number else "")
 
 
@@ -545,6 +575,9 @@ class WhatIf:
         """Return by how much the best possible changes."""
         least, most = self.best_changes_by()
         low, high = self._signed(least, upper=False), self._signed(most, upper=True)
+        near = self._signed(least, upper=None)
+        if most - least <= SAME_RANGE * max(abs(least), abs(most)) and near == self._signed(most, upper=None):
+            low = high = near
         change = f"{low if low == high else f'{low} to {high}'} {self._unit}".rstrip()
         made = f"with {', '.join(map(str, self.changes))}, " if self.changes else ""
         return f"{made}the best possible changes by {change} (proved)"
@@ -553,11 +586,14 @@ class WhatIf:
         """Return the two results in rows: value, bound, gap and status, makespan and energy."""
         before, after, objective = self.before, self.after, self.before.objective
         unit, upper = f", {self._unit}" if self._unit else "", objective == "profit"
-        bounds = (self._text(before.bound, upper=upper), self._text(after.bound, upper=upper))
-        moved = self._compared("", before.bound, after.bound, self._text)[3]
+        values, bounds = zip(before.texts(), after.texts(), strict=True)
+        changes = [
+            self._compared("", *pair, self._text)[3]
+            for pair in ((before.value, after.value), (before.bound, after.bound))
+        ]
         rows = [
-            self._compared(f"{objective} (verified){unit}", before.value, after.value, self._text),
-            (f"{'at most' if upper else 'at least'} (proved){unit}", *bounds, moved),
+            (f"{objective} (verified){unit}", *values, changes[0]),
+            (f"{'at most' if upper else 'at least'} (proved){unit}", *bounds, changes[1]),
             ("gap", gap_text(before.gap), gap_text(after.gap), ""),
         ]
         if before.regime is not None and after.regime is not None:
@@ -595,15 +631,14 @@ class WhatIf:
         return self.before.unit.replace("/hour", "/h") if self.before.objective == "profit" else ""
 
     def _text(self, value: float, *, upper: bool | None = None) -> str:
-        if self.before.objective == "profit":
-            return number(value) if upper is None else bound_text(value, upper=upper)
-        return (duration if self.before.objective == "makespan" else energy_text)(value, upper=upper)
+        return writer_of(self.before.objective)(value, upper=upper)
 
-    def _signed(self, change: float, *, upper: bool) -> str:
+    def _signed(self, change: float, *, upper: bool | None) -> str:
         """Write a change of the objective with its sign, rounded to the side on which it stays true."""
         if abs(change) <= ROUNDING * max(abs(self.before.bound), abs(self.after.bound)):
             change = 0.0
-        sign, upper = ("-", not upper) if change < 0 else ("+" if change else "", upper)
+        sign = "-" if change < 0 else "+" if change else ""
+        upper = not upper if change < 0 and upper is not None else upper
         return sign + self._text(abs(change), upper=upper)
 
     def _compared(

@@ -234,6 +234,14 @@ _COUNTS = (
 )
 
 
+NO_WAIT_BOUND: Final = "bound, any energy"
+NO_WAIT_NOTE: Final = (
+    "Gap: to the proved bound on the utility of any schedule with the same energy if no task ever waited; "
+    "'certify' and 'simulate --bound' also count waiting, and may prove less. The kWh of 'bound, any energy' are those "
+    "from which on more energy does not raise the bound."
+)
+
+
 def _kwh(joules: float | None) -> str:
     return number(joules and joules / JOULES_PER_KWH)
 
@@ -281,7 +289,7 @@ class DayValidation(Comparison["DayEntry"]):
 
     quantity: ClassVar = "utility"
     common_bound: ClassVar = None  # a schedule's own is that of its energy
-    _TERMS: ClassVar = " with the same energy"
+    _TERMS: ClassVar = " with the same energy even if no task waited"
 
     def score(self, entry: DayEntry) -> Score:
         """Return the utility of a schedule, the bound at its energy, and the gap between them."""
@@ -302,7 +310,7 @@ class DayValidation(Comparison["DayEntry"]):
 
     def _bound_cells(self) -> tuple[str, ...]:
         kwh = lower_text(self.naive_joules / JOULES_PER_KWH)
-        return ("bound, any energy", self.amount_text(self.naive_bound, upper=True), self.proof, "", kwh)
+        return (NO_WAIT_BOUND, self.amount_text(self.naive_bound, upper=True), self.proof, "", kwh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,18 +415,14 @@ class ClustersValidation(Comparison["ClustersEntry"]):
         )
 
     def _bound_cells(self) -> tuple[str, ...]:
-        return (f"{'lower' if self.is_cost else 'upper'} bound", self.limit_text(self.bound), self.proof)
+        return (f"{'lower' if self.is_cost else 'upper'} bound", self.limit_text(), self.proof)
 
     def _columns(self) -> list[Column]:
         return [
-            Column("cost" if self.is_cost else "utility", lambda entry: number(self._amount(entry.measured.utility))),
+            Column("cost" if self.is_cost else "utility", self.value_text),
             Column("gap", lambda entry: gap_text(self.score(entry).gap)),
             Column("kWh", lambda entry: _kwh(entry.measured.energy_joules)),
             Column("busy", lambda entry: percent(entry.measured.utilisation)),
             Column("mean wait", lambda entry: duration(getattr(entry.measured.waits, "mean_seconds", None))),
             *_COUNTS,
         ]
-
-    def limit_text(self, utility: float) -> str:
-        """Write a bound on the utility, or on the cost that it is the negative of, rounded to its side."""
-        return self.amount_text(self._amount(utility), upper=not self.is_cost)

@@ -11,7 +11,7 @@ from lpsched.model.fixed_point import rounded_up
 from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
 from lpsched.online.parts import Levels
 from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half, mean_of, shown, shown_share
-from lpsched.units import html_table
+from lpsched.units import are_equal, finer_by, html_table, paired, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,18 +148,46 @@ class Simulation:
         means = [(each.name, each.mean("utility")) for each in self.ranked().policies if each.kind != OFFLINE]
         text = best_of([(name, mean.mean) for name, mean in means if mean is not None], "policy", "policies")
         what = "cost" if costs else "utility"
-        text += f"{'mean ' if len(self.trials) > 1 else ''}{what} {shown(best.mean(what), digits=4)}"
+        value, limit = shown(best.mean(what), digits=4), ""
         bound, gap, share = self.bound, best.mean("gap"), best.mean("share_of_naive")
+        if bound is not None:
+            most = replace(bound, mean=self._limit or 0.0)
+            limit = shown(most, digits=4, upper=not costs)
+            if (mean := self._only(best)) is not None:
+                value, limit = paired(mean, most.mean, upper=not costs)
+        text += f"{'mean ' if len(self.trials) > 1 else ''}{what} {value}"
         if bound is None:
             of = "" if costs or share is None else f", {shown_share(share)} of the no-wait reference"
             return f"{text}{of}. No bound was computed (--bound)."
-        if costs:
-            least = shown(replace(bound, mean=0.0 - bound.mean), digits=4, upper=False)
-            limit = f"at least {least} in any schedule"
-        else:
-            limit = f"at most {shown(bound, digits=4, upper=True)} possible"
+        limit = f"at least {limit} in any schedule" if costs else f"at most {limit} possible"
         near = "" if gap is None else f"gap {shown_share(gap, upper=True)}, "
         return f"{text}; {limit} ({near}proved)."
+
+    @property
+    def _limit(self) -> float | None:
+        """The bound on the utility, or that on the cost; the mean of several."""
+        if self.bound is None:
+            return None
+        return 0.0 - self.bound.mean if self.judged is Judged.WAITING else self.bound.mean
+
+    def _only(self, entry: PolicyEntry) -> float | None:
+        """Return utility or cost of a policy in the only trial; `None` where it is a mean, or missing."""
+        mean = entry.mean("cost" if self.judged is Judged.WAITING else "utility")
+        return mean.mean if mean is not None and len(self.trials) == 1 else None
+
+    def _beside_bound(self, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Return the rows of reference, bound and policies with the digits that the gaps of one trial need."""
+        bound, upper, values = self._limit, self.judged is not Judged.WAITING, list(map(self._only, self.policies))
+        if bound is None or all(value is None for value in values):
+            return rows
+        finer = [0 if value is None else finer_by(value, bound, upper=upper) for value in values]
+        limit = plain_text(bound, upper=upper, finer=max(finer))
+        texts = [
+            row[1] if value is None else limit if are_equal(value, bound) else plain_text(value, finer=more)
+            for row, value, more in zip(rows[2:], values, finer, strict=True)
+        ]
+        cells = [rows[0][1], limit, *texts]
+        return [(row[0], cell, *row[2:]) for row, cell in zip(rows, cells, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched simulate --json` prints; its keys are stable."""
@@ -211,6 +239,7 @@ class Simulation:
             bounds = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
             rows.append(self._row(BOUND, bounds, upper=self.judged is not Judged.WAITING))  # on a cost, from below
         rows += [entry.row() for entry in self.policies]
+        rows = self._beside_bound(rows)
         hidden = self.none_notes()
         for at, column in enumerate(COLUMNS[self.judged], start=1):
             if column.none in hidden:

@@ -4,6 +4,7 @@ const SMALL = 1e-3;
 const LARGE = 1e15;
 const ROUNDING = 1e-14;
 const NOISE = 1e-13;
+const LEAST_GAP = 1e-5;
 const TOLERANCE = 10n ** 14n; // of 1 / ROUNDING
 const DIGITS = 4;
 
@@ -90,6 +91,7 @@ function roundedUp(value, digits = DIGITS, shift = 0) {
 
 function gapText(gap) {
   if (gap === null) return "-";
+  if (gap > ROUNDING && gap < LEAST_GAP) return "under " + gapText(LEAST_GAP);
   return roundedUp(Math.abs(gap) > ROUNDING ? gap * (1 - ROUNDING) : 0, 4, 2) + " %";
 }
 

@@ -20,6 +20,7 @@ def run(trial, utility, *, naive=100.0, bound=None, **more):
     return PolicyRun(trial, measured, naive=naive, bound=bound, events=10, event_seconds=0.002, **more)
 
 
+NEAR = (("a", 20.8912), ("b", 20.8932))
 TWO = (TrialBounds(0, 100.0, 80.0, 1.5), TrialBounds(1, 200.0, 120.0, 2.5))
 
 
@@ -50,6 +51,11 @@ def test_the_bound_is_a_mean_and_a_share_of_naive():
     assert result.headers[:4] == ("policy", "utility", "gap", "of no-wait")
     assert result.rows()[1][:4] == ("bound (proved)", "100 ± 254", "", "70 ± 127 %")  # 12.706 x 20; 0.8 and 0.6
     assert result.policies[0].row()[2] == "37.5 %"  # 50 of 80
+    # Of one trial, utilities have the digits that their gaps need: 20.8912 of 20.8932, and 20.8932 itself.
+    near, best = (PolicyEntry(name, "policy", (run(0, utility, bound=20.8932),)) for name, utility in NEAR)
+    one = simulation(near, best, bounds=(TrialBounds(0, 100.0, 20.8932),))
+    assert [row[1] for row in one.rows()] == ["100", "20.8932", "20.8912", "20.8932"]
+    assert one.headline().endswith(": b, utility 20.8932; at most 20.8932 possible (gap 0 %, proved).")
     without = simulation(PolicyEntry("a", "policy", (run(0, 50.0),)), bounds=(TrialBounds(0, 100.0),))
     assert without.bound is None
     assert [row[0] for row in without.rows()] == ["no-wait reference", "a"]

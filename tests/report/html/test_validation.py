@@ -38,7 +38,7 @@ def test_the_page_of_a_bag_shows_who_comes_nearest_machine_by_machine():
     # olb ends at 14 s with 9,800 J: (0.02 - 0.0098) / 14 s; all on 'slow' earns 1.608 USD an hour.
     # 2.62286 of 3.48 is 75.369 %. The bound is rounded up, and so is the gap.
     best = "Best of 2 schedulers: olb, profit 2.623 USD/h"
-    assert summary == f"{best}; at most 3.48 USD/h possible (gap 24.64 %, proved)."
+    assert summary == f"{best}; at most 3.480 USD/h possible (gap 24.64 %, proved)."
     assert headings == ["Against the bound", "Machine by machine: olb", "Which task runs where: olb"]
     assert figures == 3
 
