@@ -409,16 +409,19 @@ class Session:
         """How many measured runs there will be, at least and at most."""
         return run_counts(self.bench, self.settings)
 
-    def run(self, samples: Path, cancel: CancelToken, *, resume: bool = False) -> SessionResult:
+    def run(
+        self, samples: Path, cancel: CancelToken, *, resume: bool = False, overwrite: bool = False
+    ) -> SessionResult:
         """Run everything, write each run to a file of samples at once, and return the measurements.
 
         When the token has expired, running programs are stopped at once and the
-        measurements so far are returned. `resume` continues an existing file of samples.
+        measurements so far are returned. `resume` continues an existing file of samples, else
+        `overwrite` begins it anew.
         """
         machine, meters, ours = self.stage.machine, self.stage.meters, version("lpsched")
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         head = head_of(self.bench, machine=machine, meters=meters, lpsched=ours, began=now)
-        with SampleLines(samples, head, resume=resume) as lines, self.stage:
+        with SampleLines(samples, head, resume=resume, overwrite=overwrite) as lines, self.stage:
             run = run_bench(self.bench, self.stage, self.settings, lines, cancel)
             measurements = summary.measurements_of(
                 self.bench,

@@ -53,10 +53,11 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Seq
 
 @dataclass(frozen=True, slots=True)
 class FoldingTable:
-    """A table whose columns but the first are numbers; each of the tables it folds into has the first too."""
+    """A table whose columns but the first, or the first few, are numbers; all tables it folds into have those."""
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    labels: int = 1  # columns that stand in every table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
         """Fold for the width there is; rows that say nothing in some columns are left out there."""
@@ -64,9 +65,10 @@ class FoldingTable:
             if place:
                 yield Text()
             kept = [row for row in self.rows if not place or any(row[column] for column in columns)]
-            cells = [[row[0], *(row[column] for column in columns)] for row in kept]
-            headers = [self.headers[0], *(self.headers[column] for column in columns)]
-            yield table(headers, cells, numbers=range(1, len(headers)))
+            headers, *cells = [
+                [*row[: self.labels], *(row[column] for column in columns)] for row in (self.headers, *kept)
+            ]
+            yield table(headers, cells, numbers=range(self.labels, len(headers)))
 
     def columns_within(self, width: int) -> list[list[int]]:
         """Return the columns of each of the tables, as many in each as fit, at least one.
@@ -77,12 +79,12 @@ class FoldingTable:
         """
         widths = widths_of((self.headers, *self.rows))
         pieces: list[list[int]] = [[]]
-        used = widths[0]
-        for column in range(1, len(widths)):
+        used = first = sum(widths[: self.labels]) + BETWEEN * (self.labels - 1)
+        for column in range(self.labels, len(widths)):
             wide = BETWEEN + widths[column]
             if pieces[-1] and used + wide > width:
                 pieces.append([])
-                used = widths[0]
+                used = first
             pieces[-1].append(column)
             used += wide
         return pieces
