@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import json
 import logging
+import re
 import signal
 import sys
 import time
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
+TRAILING: Final = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks at the end of a line, and codes of styles
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,10 @@ def print_json(content: dict[str, Any]) -> None:
 def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
     import rich.console
+    from rich.constrain import Constrain
+    from rich.text import Text
+
+    from lpsched.report.tables import WrappedText
 
     console = rich.console.Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
@@ -105,8 +111,10 @@ def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
         for index, table in enumerate(tables):
             if index:
                 console.print()
-            console.print(table)
-    stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+            is_text = isinstance(table, Text)  # which `print` would join to one that wraps as it likes
+            console.print(Constrain(WrappedText(table.plain), None) if is_text else table)
+    lines = captured.get().splitlines()
+    stream.write("".join(TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in lines))
 
 
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
