@@ -225,6 +225,15 @@ def gap_words(gap: float | None) -> str:
     return f"gap under {gap_text(LEAST_GAP)}, " if 0.0 < gap < LEAST_GAP else f"gap {gap_text(gap)}, "
 
 
+def run_time(seconds: float | None) -> str:
+    """Write a run time in seconds, to the millisecond.
+
+    >>> run_time(0.000635), run_time(0.0123456), run_time(12.3456), run_time(None)
+    ('<0.001', '0.012', '12.3', '-')
+    """
+    return "<0.001" if seconds is not None and seconds < 0.001 else number(seconds and round(seconds, 3), 3)  # noqa: PLR2004
+
+
 def best_of(values: Sequence[tuple[str, float]], noun: str, plural: str = "") -> str:
     """Return the beginning of a headline about names and their values, the best first; equal ones are counted.
 
@@ -372,7 +381,7 @@ class Comparison(JsonObject, Generic[SomeEntry]):
             cells = ["invalid" if entry.violations else "none", *("-" for _ in columns[1:])]
             if entry.measured is not None:
                 cells = [column.cell(entry) for column in columns]
-            rows.append((entry.name, *cells, number(getattr(entry, "seconds", None), 3)))
+            rows.append((entry.name, *cells, run_time(getattr(entry, "seconds", None))))
         return without_empty(headers, rows)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency

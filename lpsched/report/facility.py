@@ -234,11 +234,16 @@ def methods_tables(result: FacilityValidation) -> list[ConsoleRenderable]:
     """Return each method or allocation with its gap, how some ended, and the rules broken."""
     cap = power_text(result.cap_watts)
     heading = f"{result.provenance.instance_name}: allocations; cap {cap}, seed {result.seed}"
-    ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries if entry.failure or entry.ended]
-    notes: list[ConsoleRenderable] = [fitted(WITHOUT), *([table(("method", "how it ended"), ended)] if ended else [])]
+    ended = [
+        (entry.name, entry.failure or SEARCHES.get(entry.ended, entry.ended))
+        for entry in result.entries
+        if entry.failure or entry.ended
+    ]
+    notes: list[ConsoleRenderable] = [fitted(WITHOUT), *([table(("scheduler", "search"), ended)] if ended else [])]
     return compared_tables(result, heading, *notes, what="allocation")
 
 
+SEARCHES: Final = {"with its bound": "found with the bound", "one core at a time": "assigns one core at a time"}
 WITHOUT: Final = f"Without co-location: {PER_SECOND} of the same allocation if cores did not slow each other."
 
 

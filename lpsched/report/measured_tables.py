@@ -240,11 +240,11 @@ def _places(cores: Sequence[Sequence[int]]) -> str:
     """Return where applications ran: how many places, and the logical processors of each, where known.
 
     >>> _places(((0, 4), (1, 5))), _places(((), ()))
-    ('2: processors 0+4, 1+5', '2')
+    ('2 (processors 0+4, 1+5)', '2')
     """
     if not any(cores):
         return f"{len(cores)}" if cores else ""
-    return f"{len(cores)}: processors {', '.join('+'.join(map(str, place)) for place in cores)}"
+    return f"{len(cores)} (processors {', '.join('+'.join(map(str, place)) for place in cores)})"
 
 
 # Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import short_unit, without_empty
+from lpsched.model.results import run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
 from lpsched.units import DIGITS, ENERGIES, TIMES, bound_text, counted, duration, energy_text, gap_text, number
@@ -176,7 +176,7 @@ def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
     >>> shown("gap", 0.25), shown("value", 14_702.0, "seconds"), shown("bound", 28_069_748.0, "joules")
     ('25 %', '4 h 5 min', '7.797 kWh')
     >>> shown("value", 2.5, "USD/hour"), shown("energy_joules", 8400.0), shown("seconds", 0.0123456)
-    ('2.5', '2.333 Wh', '0.0123')
+    ('2.5', '2.333 Wh', '0.012')
     """
     upper = unit not in TO_MINIMISE if quantity == BOUND and unit is not None else None
     measure = _measure(quantity, unit)
@@ -186,7 +186,7 @@ def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
         return (duration if measure == "seconds" else energy_text)(value, upper=upper)
     if upper is not None:
         return bound_text(value, upper=upper, digits=DIGITS)
-    return number(value, 3 if quantity == SECONDS else DIGITS)
+    return run_time(value) if quantity == SECONDS else number(value)
 
 
 def shown_half(quantity: str, half: float, unit: str | None = None) -> str:

@@ -279,4 +279,4 @@ def front_warnings(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text
         if entry.refused > 1:
             found.append(Text(f"{entry.name}: {entry.refused:,} of its schedules break a rule; the first:"))
         broken += [(entry.name, each.code, each.sentence) for each in entry.violations]
-    return [*found, *broken_rules("method", broken)]
+    return [*found, *broken_rules("scheduler", broken)]
