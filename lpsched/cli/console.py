@@ -111,8 +111,8 @@ def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
         for index, table in enumerate(tables):
             if index:
                 console.print()
-            is_text = isinstance(table, Text)  # which `print` would join to one that wraps as it likes
-            console.print(Constrain(WrappedText(table.plain), None) if is_text else table)
+            # a text by itself is joined by `print` to one that wraps as it likes
+            console.print(Constrain(WrappedText(table.plain), None) if isinstance(table, Text) else table)
     lines = captured.get().splitlines()
     stream.write("".join(TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in lines))
 

@@ -269,13 +269,13 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
 
     wanted = None if generations is None else run.count + generations
     reported = saved = time.monotonic()
-    first = run.hypervolume
+    volume = run.hypervolume
     while not (completed := run.count == wanted) and not cancel.expired():
         run.tell(scorer(run.ask()))
         now = time.monotonic()
         if now - reported >= REPORT_SECONDS:
             gap = None if judge is None else judge(run.scores[rank_one(run.scores)])
-            grown = f", hypervolume {run.hypervolume / first - 1.0:+.1%}".replace("%", " %") if first > 0.0 else ""
+            grown = f", hypervolume {run.hypervolume / volume - 1.0:+.1%}".replace("%", " %") if volume > 0.0 else ""
             cancel.report(f"generation {run.count:,}{grown}", gap)
             reported = time.monotonic()
         if keep is not None and now - saved >= SAVE_SECONDS:
