@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
 MOST_TYPES: Final = 12  # task types of a bag that are shown
 ALWAYS: Final = 3  # columns of its machine types that are always shown; the others only where a type has them
+ONE_MACHINE_TYPE: Final = "fewer than two machine types can run any task"
 NO_AFFINITY: Final = "fewer than two machine types can run all task types, or there is one task type"
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
 
@@ -75,8 +76,8 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
     spreads = ("task types", measures.across_task_types), ("machine types", measures.across_machine_types)
     rows = [(f"across {name}", *map(number, astuple(each))) for name, each in spreads]
     others = [
-        ("machine performance homogeneity", number(measures.machine_performance_homogeneity), _too_few("machine")),
-        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity), _too_few("task")),
+        ("machine performance homogeneity", number(measures.machine_performance_homogeneity), ONE_MACHINE_TYPE),
+        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity), "there is one task type"),
         ("task-machine affinity", number(measures.task_machine_affinity), NO_AFFINITY),
     ]
     reasons = [(name, value, why if value == "-" else "") for name, value, why in others]
@@ -92,10 +93,6 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
         table(("", "", ""), reasons, numbers=(1,)),
         hash_table(bag),
     ]
-
-
-def _too_few(word: str) -> str:
-    return f"there is one {word} type"
 
 
 def _cost_heads(bag: Bag) -> list[str]:

@@ -132,6 +132,10 @@ def test_a_bag_is_described():
     assert "not given" in text
     assert "no watts" in text
     assert SOUND["name"] in text
+    alone = bag_from_dict(sound(machine_types=[{"name": "one", "count": 1}], seconds=[[1.0], [2.0]], watts=...))
+    text = shown(*bag_tables(alone, heterogeneity(alone)))
+    assert "machine performance homogeneity    -  fewer than two machine types can run any task" in text
+    assert "task-machine affinity              -  fewer than two machine types can run all task types" in text
 
 
 COUNTS = CountTable(
