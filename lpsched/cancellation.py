@@ -6,7 +6,7 @@ import math
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Searches divide their effort by *counted* work, not by the clock: each step adds about the seconds that it
 # takes on an ordinary core, by a formula of its size alone. So a search that the clock did not cut
 # short returns the same result under any load; `is_cut` says whether the clock or a stop signal did.
+COMPILING: Final = "compiling"  # the stage that happens once, and says nothing about the pace of the others
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of a computation."""

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import json
 import logging
+import re
 import signal
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import typer
 
-from lpsched.cancellation import CancelToken, Progress
+from lpsched.cancellation import COMPILING, CancelToken, Progress
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
+TRAILING: Final = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks at the end of a line, and codes of styles
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,10 @@ def print_json(content: dict[str, Any]) -> None:
 def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
     """Print tables with an empty line between them."""
     import rich.console
+    from rich.constrain import Constrain
+    from rich.text import Text
+
+    from lpsched.report.tables import WrappedText
 
     console = rich.console.Console(file=stream, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
@@ -105,8 +111,10 @@ def print_tables(tables: Sequence[ConsoleRenderable], stream: TextIO) -> None:
         for index, table in enumerate(tables):
             if index:
                 console.print()
-            console.print(table)
-    stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+            # a text by itself is joined by `print` to one that wraps as it likes
+            console.print(Constrain(WrappedText(table.plain), None) if isinstance(table, Text) else table)
+    lines = captured.get().splitlines()
+    stream.write("".join(TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in lines))
 
 
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
@@ -142,9 +150,11 @@ def held_by(file: str) -> str:
 
 # Progress of long work, in one line on stderr that changes: stage, gap, a bar, the count and the remaining time.
 #
-# The remaining time is extrapolated: the seconds since the first count, over the steps done since then, times the
-# steps still to do. A report without a count leaves the count as it is.
-BAR: Final = 30  # columns
+# The remaining time is extrapolated: the seconds since the first count, without those of compilation, over the steps
+# done since then, times the steps still to do. A report without a count leaves the count as it is.
+BAR: Final = 30  # columns, or fewer, or none: the text comes first
+LEAST_BAR: Final = 8
+SPINNER: Final = 2  # columns before the line
 
 
 @contextlib.contextmanager
@@ -156,11 +166,12 @@ def shown_progress(console: Console) -> Iterator[Callable[[Progress], object] | 
     import rich.console
 
     line = ProgressLine(time.monotonic)
-    with rich.console.Console(stderr=True, markup=False, highlight=False).status("") as status:
+    terminal = rich.console.Console(stderr=True, markup=False, highlight=False)
+    with terminal.status("") as status:
 
         def show(progress: Progress) -> None:
             line.update(progress)
-            status.update(line.rendered())
+            status.update(line.rendered(terminal.width - SPINNER))
 
         yield show
 
@@ -173,18 +184,23 @@ class ProgressLine:
         self._stage = ""
         self._count: tuple[int, int] | None = None
         self._first: tuple[float, int] | None = None  # when the first count came, and what it was
+        self._compiling_since: float | None = None
 
     def update(self, progress: Progress) -> None:
         """Take in a progress report."""
-        from lpsched.units import gap_text
+        from lpsched.model.results import gap_words
 
-        gap = "" if progress.gap is None else f": gap {gap_text(progress.gap)}"
+        gap = "" if progress.gap is None else f": {gap_words(max(0.0, progress.gap)).removesuffix(', ')}"
         self._stage = f"{progress.stage}{gap}"
+        now = self._clock()
+        if self._compiling_since is not None and self._first is not None:
+            self._first = self._first[0] + now - self._compiling_since, self._first[1]
+        self._compiling_since = now if progress.stage == COMPILING else None
         if progress.done is not None and progress.total is not None and progress.total > 1:
             restarted = self._count is None or self._count[1] != progress.total or progress.done < self._count[0]
             self._count = progress.done, progress.total
             if restarted:
-                self._first = self._clock(), progress.done
+                self._first = now, progress.done
         elif self._count is not None and self._count[0] == self._count[1]:  # that work is over
             self._count = self._first = None
 
@@ -209,17 +225,20 @@ class ProgressLine:
             return None
         return (self._clock() - started_at) / (done - first_count) * (total - done)
 
-    def rendered(self) -> RenderableType:
-        """Return the line for a terminal."""
+    def rendered(self, width: int) -> RenderableType:
+        """Return the line for a terminal, which it does not exceed."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        if self._count is None:
-            return Text(self.text)
+        text = Text(self.text, no_wrap=True, overflow="ellipsis")
+        text.truncate(width, overflow="ellipsis")
+        bar = min(BAR, width - 1 - text.cell_len)
+        if self._count is None or bar < LEAST_BAR:
+            return text
         done, total = self._count
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(ProgressBar(total, done, width=BAR), Text(self.text))
+        grid.add_row(ProgressBar(total, done, width=bar), text)
         return grid
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -48,7 +48,7 @@ WattsOption = Annotated[
         "--watts-per-node", kind="power", help="Power of a busy node in watts or with a unit; by default unknown."
     ),
 ]
-SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Skip dirty lines, and count them.")]
+SkipOption = Annotated[bool, typer.Option("--skip-dirty", help="Skip malformed lines, and count them.")]
 
 
 def waiting_of(cost: options.Cost | None, weight: options.Weight | None) -> WaitingCost:
@@ -153,22 +153,28 @@ def _cell_table(logged: LoggedBag) -> Table:
     return table([title for title, _ in columns.values()], rows, numbers=range(2, 7))
 
 
+CHANGED: Final = {  # what became of jobs, by its key in JSON, for people
+    "jobs submitted before one that stands above them: sorted": "jobs out of order by submission: sorted",
+    "jobs of 0 seconds: half a second stands for it": "jobs of 0 s: counted as 0.5 s",
+    "jobs without a requested time: the run time stands for it": "jobs without a requested time: the run time is used",
+}
+
+
 def _account_table(account: Account, totals: Totals, imported: Imported) -> Table:
     """Return in words what became of the log's jobs."""
     from lpsched.report.tables import table
-    from lpsched.units import SECONDS_PER_DAY, counted, energy_text, number
+    from lpsched.units import counted, duration, energy_text, number
 
     unit, span = imported.unit, totals.submit_span_seconds
     rows = [("jobs read", f"{account.read:,}")]
     rows += [(f"line skipped: {reason}", f"{count:,}") for reason, count in imported.skipped.items()]
     rows += [(f"left out: {reason}", f"{count:,}") for reason, count in account.left_out.items()]
     rows.append(("jobs kept", f"{account.kept:,}"))
-    rows += [(f"of them, {note}", f"{count:,}") for note, count in account.notes.items()]
+    rows += [(f"of them, {CHANGED.get(note, note)}", f"{count:,}") for note, count in account.notes.items()]
     rows.append((f"{unit}-seconds in all", number(totals.width_seconds)))
     rows.append((f"most {unit}s of one job", f"{totals.widest:,}"))
     if span is not None:
-        days = f"{number(span)} s" if span < SECONDS_PER_DAY else f"{number(span / SECONDS_PER_DAY, 3)} days"
-        rows.append(("from the first submit to the last", days))
+        rows.append(("from the first submission to the last", duration(span)))
     if totals.joules is not None:
         rows.append((f"total energy ({counted(totals.jobs_with_joules, 'job')} with data)", energy_text(totals.joules)))
     return table(("", ""), rows, numbers=(1,))
@@ -421,7 +427,7 @@ def import_measurements(
     write_and_print(console_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
 
 
-import_app = new_app(help="Make instances of tables, logs and measurements.")
+import_app = new_app(help="Make instances from tables, logs and measurements.")
 
 
 def import_etc(

@@ -173,7 +173,7 @@ def _run(
         print_notice(f"{len(session.settings):,} settings, {least:,} to {most:,} runs; each is kept in {samples}")
     ends = "what runs is ended, the runs made so far stay, and --resume goes on"
     with cancellable(console, time_limit, follows=ends, all_signals=True) as cancel:
-        found = session.run(samples, cancel, resume=resume)
+        found = session.run(samples, cancel, resume=resume, overwrite=console.force)
     warn(found.remarks)
     if found.measurements.seconds or not cancel.is_stopped:
         found.require_something()

@@ -67,7 +67,15 @@ def study_run(
     executor, console = _executor(jobs, dask), console_of(context)
     ends = "runs under way are waited for, those written stay, and --resume goes on"
     with cancellable(console, None, follows=ends) as cancel:
-        summary = run_study(study, lines, executor=executor, resume=resume, retry_failed=retry_failed, cancel=cancel)
+        summary = run_study(
+            study,
+            lines,
+            executor=executor,
+            resume=resume,
+            retry_failed=retry_failed,
+            overwrite=console.force,
+            cancel=cancel,
+        )
     if summary.versions:
         print_notice(f"some of the lines were made by lpsched {', '.join(summary.versions)}")
     if summary.others:

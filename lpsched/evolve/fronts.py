@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from lpsched.model.results import JsonObject
-from lpsched.units import gap_text, number
+from lpsched.model.results import JsonObject, run_time
+from lpsched.units import gap_text
 
 if TYPE_CHECKING:
     from lpsched.model.table import Floats, Integers
@@ -159,7 +159,7 @@ class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
         """Return name, points and gaps as cells of a table."""
         ratio = "-" if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
         distances = gap_text(self.mean_distance), gap_text(self.largest_distance)
-        return self.name, f"{len(self.points):,}", ratio, *distances, number(self.seconds, 3)
+        return self.name, f"{len(self.points):,}", ratio, *distances, run_time(self.seconds)
 
 
 def front_entry(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.cancellation import CancelToken
+from lpsched.cancellation import COMPILING, CancelToken
 from lpsched.errors import InputIssue, InstanceError, MissingExtraError
 from lpsched.evolve import genes as chromosomes
 from lpsched.evolve.fronts import hypervolume, rank_one
@@ -268,12 +268,14 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
 
     wanted = None if generations is None else run.count + generations
     reported = saved = time.monotonic()
+    volume = run.hypervolume
     while not (completed := run.count == wanted) and not cancel.expired():
         run.tell(scorer(run.ask()))
         now = time.monotonic()
         if now - reported >= REPORT_SECONDS:
             gap = None if judge is None else judge(run.scores[rank_one(run.scores)])
-            cancel.report(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
+            grown = f", hypervolume {run.hypervolume / volume - 1.0:+.1%}".replace("%", " %") if volume > 0.0 else ""
+            cancel.report(f"generation {run.count:,}{grown}", gap)
             reported = time.monotonic()
         if keep is not None and now - saved >= SAVE_SECONDS:
             keep(population_now())
@@ -350,7 +352,7 @@ def limits(generations: int | None, cancel: CancelToken) -> tuple[int | None, Ca
 def prepare(cancel: CancelToken, one_task: Problem) -> None:
     """Compile what there is to compile, before the clock starts, on a problem of one task."""
     require_evolution()
-    cancel.report("compiling")
+    cancel.report(COMPILING)
     warm_up(one_task)
 
 
@@ -379,5 +381,5 @@ def evolved_for(  # noqa: PLR0913 - options are keyword-only
     )
     if evolving.found is not None:
         evolving.found(found)
-    cancel.report("verifying what evolved")
+    cancel.report("verifying the evolved schedules")
     return found

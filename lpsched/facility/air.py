@@ -345,11 +345,11 @@ def no_idle_allocation(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps
     if least > arrays.cap_watts:
         return InfeasibleError(
             f"idle nodes draw {idle.sum():g} W, and by their redlines no CRAC unit may blow hotter than "
-            f"{hottest.max():.3f} C, so that nodes and cooling take at least {least:.1f} W, but the cap is "
+            f"{hottest.max():.3f} °C, so that nodes and cooling take at least {least:.1f} W, but the cap is "
             f"{arrays.cap_watts:g} W; raise the cap or the redlines"
         )
     return NotFoundError(
         f"no outlet temperature that all units share, in steps of one degree from {steps.outlets.max():g} "
-        f"down to {steps.outlets.min():g} C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
+        f"down to {steps.outlets.min():g} °C, keeps redlines, cooling and the cap of {arrays.cap_watts:g} W, "
         "even if all nodes are idle; other temperatures may: use the method 'lp'"
     )

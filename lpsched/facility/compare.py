@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.cancellation import CancelToken, timed
+from lpsched.cancellation import COMPILING, CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.facility.files import allocation_of
 from lpsched.facility.genetic import evolve_facility, warm_up
@@ -215,7 +215,7 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
 def prepare(method: str, cancel: CancelToken) -> None:
     """Do what a method needs once on a machine, and what is not counted as its time."""
     if method == "ga":
-        cancel.report("compiling")
+        cancel.report(COMPILING)
         warm_up()
 
 

@@ -166,17 +166,17 @@ def the_inverse_of_cop_falls_and_is_convex(crac_units: CracUnits) -> Issues:
         path, do = ("crac_units", u, "cop"), "correct the coefficients, or outlet_celsius"
         worst = min((low, high), key=unit.performance)
         if unit.performance(worst) <= 0:
-            found = f"a CoP of {unit.performance(worst):.6g} at {worst:g} C"
+            found = f"a CoP of {unit.performance(worst):.6g} at {worst:g} °C"
             yield InputIssue(path, found, "more than 0 over outlet_celsius", do)
         elif low == high:
             continue
         elif min(b + 2 * q * low, b + 2 * q * high) < 0:
-            found = f"a CoP that falls with warmer outlets between {low:g} and {high:g} C"
+            found = f"a CoP that falls with warmer outlets between {low:g} and {high:g} °C"
             yield InputIssue(path, found, "one that rises: warm air is cheaper to make", do)
         elif q > 0 and 3 * q * q * low * low + 3 * b * q * low + b * b - q * a < 0:
             convex_from = (-3 * b * q + math.sqrt(12 * a * q**3 - 3 * b * b * q * q)) / (6 * q * q)
-            found = f"1 / CoP that is not convex at {low:g} C, where outlet_celsius begins"
-            needed = f"a range from {convex_from:.4g} C up, where it is"
+            found = f"1 / CoP that is not convex at {low:g} °C, where outlet_celsius begins"
+            needed = f"a range from {convex_from:.4g} °C up, where it is"
             yield InputIssue(path, found, needed, "raise the lower end of outlet_celsius")
 
 

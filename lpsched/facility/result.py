@@ -274,13 +274,12 @@ class FacilityValidation(Comparison[Judged]):
     unit: ClassVar = UNIT
     _FORMAT: ClassVar = "lpsched-validate-facility/1"
     _KEYS: ClassVar = "seed bound exactly_proved unit power_cap_watts=cap_watts entries"
-    _WHO: ClassVar = "method"
     _UNIT: ClassVar = f" {PER_SECOND}"
     _COLUMNS: ClassVar = (
         Column("gap", lambda entry: gap_text(entry.gap)),
-        Column("without co-location", lambda entry: number(entry.measured.plain_reward_rate)),
+        Column("without\nco-location", lambda entry: number(entry.measured.plain_reward_rate)),
         Column("power", lambda entry: power_text(entry.measured.total_watts)),
-        Column("hottest inlet, °C", lambda entry: number(entry.hottest_inlet_celsius)),
+        Column("hottest\ninlet, °C", lambda entry: number(entry.hottest_inlet_celsius)),
     )
 
     quantity: ClassVar = f"co-located reward rate, {UNIT}"

@@ -239,9 +239,9 @@ def _redlines_can_be_kept(facility: MachineRoom, coldest: list[float]) -> Issues
         places.append((("crac_units", u), unit.redline_celsius, "it", len(facility.nodes) + u))
     for path, redline, who, place in places:
         if redline is not None and coldest[place] > redline + FORGIVEN:
-            air = f"air of {_up(coldest[place], 4)} C with idle nodes and all CRAC units at their coldest"
-            needed, do = f"at least {_up(coldest[place], 4)} C", "raise it, lower outlet_celsius, or fix the mixing"
-            yield InputIssue((*path, "redline_celsius"), f"{redline:g} C, but {who} draws in {air}", needed, do)
+            air = f"air of {_up(coldest[place], 4)} °C with idle nodes and all CRAC units at their coldest"
+            needed, do = f"at least {_up(coldest[place], 4)} °C", "raise it, lower outlet_celsius, or fix the mixing"
+            yield InputIssue((*path, "redline_celsius"), f"{redline:g} °C, but {who} draws in {air}", needed, do)
 
 
 def _up(value: float, digits: int) -> str:
@@ -277,7 +277,7 @@ def _no_unit_always_heats(facility: MachineRoom) -> Issues:
             continue
         warmest = warmest_inlet(facility, u)
         if warmest is not None and warmest < low - SETTLED:
-            found = f"from {low:g} C up, but the air that it draws in never has more than {warmest:.4f} C"
+            found = f"from {low:g} °C up, but the air that it draws in never has more than {warmest:.4f} °C"
             needed = "an outlet no warmer than its inlet: a CRAC unit cools, and never heats"
             yield InputIssue(("crac_units", u, "outlet_celsius"), found, needed, "lower it, or raise the others'")
 

@@ -247,7 +247,7 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
         needed = f"{len(units)}, one for each CRAC unit"
         raise InstanceError("outlets", (InputIssue((), f"{len(outlets)} temperatures", needed, "give as many"),))
     issues = tuple(
-        InputIssue((unit.name,), f"{celsius:g} C", f"{low:g} to {high:g} C", "correct it")
+        InputIssue((unit.name,), f"{celsius:g} °C", f"{low:g} to {high:g} °C", "correct it")
         for unit, celsius in zip(units, outlets, strict=True)
         for low, high in (unit.outlet_celsius,)
         if not low <= celsius <= high

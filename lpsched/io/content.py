@@ -265,13 +265,12 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 class AddedLines:
-    """A file of lines that is open for more; a context manager."""
+    """A file of lines that is open for more; a context manager. Unless it resumes, it may `overwrite` lines."""
 
-    def __init__(self, path: Path, kind: LineKind, *, resume: bool) -> None:
+    def __init__(self, path: Path, kind: LineKind, *, resume: bool, overwrite: bool = False) -> None:
         require_place(path)
-        if not resume and path.exists() and path.stat().st_size:
-            do = "go on with it by --resume, or choose another name"
-            raise OutputError(f"cannot write {path}: it has lines already; {do}")
+        if not (resume or overwrite) and path.exists() and path.stat().st_size:
+            raise OutputError(f"{path} exists; choose another name or add --resume or --force")
         self.path, self.kind = path, kind
         try:
             self._file = path.open("a+b", buffering=0)
@@ -279,6 +278,8 @@ class AddedLines:
             raise cannot_write(path, error, MAKE_ROOM) from error
         try:
             self._lock()
+            if not resume:  # what is there may be overwritten
+                self._file.truncate(0)
             self.cut = self._cut_last_line()
         except OSError as error:
             self._file.close()

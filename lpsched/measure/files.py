@@ -232,8 +232,8 @@ class SampleLines(AddedLines):
     `head` is what they depend on, as on file where there is one; `samples` and `idle_watts_before` are those on file.
     """
 
-    def __init__(self, path: Path, head: LineContent, *, resume: bool) -> None:
-        super().__init__(path, SAMPLES, resume=resume)
+    def __init__(self, path: Path, head: LineContent, *, resume: bool, overwrite: bool = False) -> None:
+        super().__init__(path, SAMPLES, resume=resume, overwrite=overwrite)
         self.head = head
         self.samples: tuple[Sample, ...] = ()
         self.idle_watts_before: float | None = None

@@ -113,7 +113,7 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
     if not probes and not counters:
         found.append(
             "cache misses are not counted and interference probes are off, so memory classes are not known; "
-            "write 'companions: auto'"
+            "write 'companions: auto' to turn them on"
         )
     return tuple(found)
 
@@ -287,7 +287,7 @@ def _with_width(measured: Iterable[Measured]) -> list[str]:
     halves = {each.setting: summary.relative_half(each.seconds) for each in measured}
     widths = {setting: inf if half is None else half for setting, half in halves.items()}
     order = sorted(widths, key=lambda setting: (-widths[setting], str(setting)))
-    return [f"{each} ({'one run' if widths[each] == inf else f'+- {100 * widths[each]:.3g} %'})" for each in order]
+    return [f"{each} ({'one run' if widths[each] == inf else f'± {100 * widths[each]:.3g} %'})" for each in order]
 
 
 def _idle_power(measurements: Measurements) -> Iterator[str]:
@@ -328,7 +328,7 @@ def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
         return "no cache misses were counted, and nothing ran beside interference probes"
     if own is not None and not summary.is_significant(own):
         return (
-            f"the memory probe slows itself by {100 * own.value:.3g} % +- {100 * own.half:.3g} %, which "
+            f"the memory probe slows itself by {100 * own.value:.3g} % ± {100 * own.half:.3g} %, which "
             "may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
         )
     return "no cache misses were counted, and not all runs beside the interference probes are there"
@@ -409,16 +409,19 @@ class Session:
         """How many measured runs there will be, at least and at most."""
         return run_counts(self.bench, self.settings)
 
-    def run(self, samples: Path, cancel: CancelToken, *, resume: bool = False) -> SessionResult:
+    def run(
+        self, samples: Path, cancel: CancelToken, *, resume: bool = False, overwrite: bool = False
+    ) -> SessionResult:
         """Run everything, write each run to a file of samples at once, and return the measurements.
 
         When the token has expired, running programs are stopped at once and the
-        measurements so far are returned. `resume` continues an existing file of samples.
+        measurements so far are returned. `resume` continues an existing file of samples, else
+        `overwrite` begins it anew.
         """
         machine, meters, ours = self.stage.machine, self.stage.meters, version("lpsched")
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         head = head_of(self.bench, machine=machine, meters=meters, lpsched=ours, began=now)
-        with SampleLines(samples, head, resume=resume) as lines, self.stage:
+        with SampleLines(samples, head, resume=resume, overwrite=overwrite) as lines, self.stage:
             run = run_bench(self.bench, self.stage, self.settings, lines, cancel)
             measurements = summary.measurements_of(
                 self.bench,

@@ -237,6 +237,15 @@ def stopped_words(why: str) -> str:
     return f"{(why or 'stopped before the end').capitalize()}; a rerun may differ."
 
 
+def run_time(seconds: float | None) -> str:
+    """Write a run time in seconds, to the millisecond.
+
+    >>> run_time(0.000635), run_time(0.0123456), run_time(12.3456), run_time(None)
+    ('<0.001', '0.012', '12.3', '-')
+    """
+    return "<0.001" if seconds is not None and seconds < 0.001 else number(seconds and round(seconds, 3), 3)  # noqa: PLR2004
+
+
 def best_of(values: Sequence[tuple[str, float]], noun: str, plural: str = "") -> str:
     """Return the beginning of a headline about names and their values, the best first; equal ones are counted.
 
@@ -412,7 +421,7 @@ class Comparison(JsonObject, Generic[SomeEntry]):
             cells = ["invalid" if entry.violations else "none", *("-" for _ in columns[1:])]
             if entry.measured is not None:
                 cells = [column.cell(entry) for column in columns]
-            rows.append((entry.name, *cells, number(getattr(entry, "seconds", None), 3)))
+            rows.append((entry.name, *cells, run_time(getattr(entry, "seconds", None))))
         return without_empty(headers, rows)
 
     def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.fields import FrozenDict
 from lpsched.model.results import JsonObject, brief, json_of, plain
-from lpsched.units import JOULES_PER_KWH, duration, html_table, number, percent
+from lpsched.units import duration, energy_text, html_table, number, percent
 
 if TYPE_CHECKING:
     from lpsched.model.table import Floats, Integers, Mask
@@ -324,7 +324,7 @@ NAMES: Final = {  # of quantities and chances, for people
     "profit_per_hour": "profit, {currency}/h",
     "utility": "utility",
     "makespan_seconds": "makespan",
-    "energy_joules": "energy, kWh",
+    "energy_joules": "energy",
     "dropped_tasks": "dropped tasks",
     "loss": "chance of a loss",
     "after_deadline": "chance to end after the deadline",
@@ -351,8 +351,7 @@ class Distribution:
         numbers = (self.planned, self.mean, self.standard_deviation, *self.percentiles.values())
         if quantity == "makespan_seconds":
             return tuple(map(duration, numbers))
-        unit = JOULES_PER_KWH if quantity == "energy_joules" else 1.0
-        return tuple(number(each and each / unit) for each in numbers)
+        return tuple(map(energy_text if quantity == "energy_joules" else number, numbers))
 
 
 @dataclass(frozen=True, slots=True)

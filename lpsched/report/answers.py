@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lpsched.auditing import claim_text
 from lpsched.bag.arrays import Heterogeneity, heterogeneity
-from lpsched.report.tables import MOST_ROWS, CountTable, FoldingTable, compared_tables, cut, table
+from lpsched.report.tables import MOST_ROWS, CountTable, FoldingTable, compared_tables, cut, hash_table, table
 from lpsched.units import counted, duration, number, power_text
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
 MOST_TYPES: Final = 12  # task types of a bag that are shown
 ALWAYS: Final = 3  # columns of its machine types that are always shown; the others only where a type has them
+ONE_MACHINE_TYPE: Final = "fewer than two machine types can run any task"
+NO_AFFINITY: Final = "fewer than two machine types can run all task types, or there is one task type"
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
 
 
@@ -72,14 +74,13 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
     heads = ["machine type", "count", "idle power, W", *_cost_heads(bag), "P-states"]
     kept = [place for place in range(len(heads)) if place < ALWAYS or any(row[place] != "-" for row in types)]
     spreads = ("task types", measures.across_task_types), ("machine types", measures.across_machine_types)
-    rows = [
-        (f"times across {name}: variation, skewness, kurtosis", *map(number, astuple(each))) for name, each in spreads
+    rows = [(f"across {name}", *map(number, astuple(each))) for name, each in spreads]
+    others = [
+        ("machine performance homogeneity", number(measures.machine_performance_homogeneity), ONE_MACHINE_TYPE),
+        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity), "there is one task type"),
+        ("task-machine affinity", number(measures.task_machine_affinity), NO_AFFINITY),
     ]
-    rows += [
-        ("machine performance homogeneity", number(measures.machine_performance_homogeneity), "", ""),
-        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity), "", ""),
-        ("task-machine affinity", number(measures.task_machine_affinity), "", ""),
-    ]
+    reasons = [(name, value, why if value == "-" else "") for name, value, why in others]
     return [
         Text(f"{bag.name}: {tasks} on {machines}"),
         table(("", ""), _terms(bag)),
@@ -88,8 +89,9 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
         ),
         *cut(types),
         *_task_types(bag),
-        table(("heterogeneity", "", "", ""), rows, numbers=(1, 2, 3)),
-        table(("", ""), [("hash", bag.content_hash)]),
+        table(("times", "variation", "skewness", "kurtosis"), rows, numbers=(1, 2, 3)),
+        table(("", "", ""), reasons, numbers=(1,)),
+        hash_table(bag),
     ]
 
 
@@ -129,7 +131,7 @@ def _task_types(bag: Bag) -> list[Shown]:
     left = len(bag.task_types) - MOST_TYPES
     return [
         table(heads, rows, numbers=(1, 2, 4, 5, 6)),
-        *([Text(f"... and {counted(left, 'smaller type')}")] if left > 0 else []),
+        *([Text(f"... and {counted(left, 'smaller type')} (--json has all)")] if left > 0 else []),
     ]
 
 

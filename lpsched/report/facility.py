@@ -14,7 +14,7 @@ from lpsched.facility.result import PER_SECOND, FacilityMarginalValues, Facility
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import Bench, BenchSize, size_of
 from lpsched.model.results import without_empty
-from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, table
+from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, hash_table, table
 from lpsched.units import counted, duration, number, percent, power_text
 
 if TYPE_CHECKING:
@@ -34,19 +34,17 @@ if TYPE_CHECKING:
 def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what is in a facility, as JSON and in tables."""
     facts = _facility_facts(facility)
-    mixing = f"{facts['mixing']}, {facts['mixing_entries']:,} entries"
+    mixing = f"its mixing is given by {facts['mixing']} ({counted(facts['mixing_entries'], 'entry', 'entries')})"
     if facts["recirculation"] is not None:
         mixing += f"; {percent(facts['recirculation'])} of the air that nodes take in comes from nodes"
     nodes_of = f"{counted(facts['nodes'], 'node')} of {counted(len(facility.node_types), 'type')}"
+    sizes = f"{nodes_of}, {counted(facility.cores, 'core')}, {counted(facts['crac_units'], 'CRAC unit')}"
     rows = [
-        ("facility", facility.name),
-        ("size", f"{nodes_of}, {counted(facility.cores, 'core')}, {counted(facts['crac_units'], 'CRAC unit')}"),
         ("power cap", f"{power_text(facility.power_cap_watts)}; idle nodes take {power_text(facts['idle_watts'])}"),
         ("offered", f"{number(facts['offered_reward_rate'])} {PER_SECOND}, if every arriving task were done"),
         ("pairs", f"{facts['pairs']:,} can run, {facts['pairs_in_time']:,} of them by their deadline"),
         ("air", mixing),
         ("memory classes", ", ".join(facility.memory_classes) or "none"),
-        ("hash", facility.content_hash),
     ]
     nodes, tasks = [], []
     for kind in facility.node_types:
@@ -59,17 +57,18 @@ def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[ConsoleRend
         numbers = map(number, (task.arrivals_per_second, task.reward))
         times = map(duration, (task.deadline_seconds, quickest))
         tasks.append((task.name, *numbers, *times, task.memory_class or "-"))
-    of_nodes = ("node type", "nodes", "cores", "overhead", "m3/s", "redline, °C", "P-states")
-    of_units = ("CRAC units", "number", "m3/s", "outlet, °C", "redline, °C")
+    of_nodes = ("node type", "nodes", "cores", "overhead", "airflow,\nm³/s", "redline,\n°C", "P-states")
+    of_units = ("CRAC units", "number", "airflow, m³/s", "outlet, °C", "redline, °C")
     of_tasks = ("task type", "arrivals/s", "reward", "deadline", "fastest", "class")
     several = ((of_nodes, nodes), (of_units, _file_units(facility)), (of_tasks, tasks))
-    made: list[ConsoleRenderable] = [table(("", ""), rows)]
+    heading = f"{facility.name}: {sizes}, {counted(len(facility.task_types), 'task type')}"
+    made: list[ConsoleRenderable] = [fitted(heading), table(("", ""), rows)]
     for headers, cells in several:
         kept, full = without_empty(headers, cells)
         made += cut_table(kept, full, numbers=range(1, len(kept)))
     if facility.description:
         made.append(fitted(facility.description))
-    return facts, made
+    return facts, [*made, hash_table(facility)]
 
 
 def _facility_facts(facility: Facility) -> dict[str, Any]:
@@ -128,7 +127,7 @@ def _file_units(facility: Facility) -> list[tuple[str, ...]]:
 LONGEST_COMMAND = 100  # characters that are shown
 
 
-def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
+def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what a bench specifies, as JSON and in tables: the bench, its settings, its applications."""
     repeats, size = bench.repeats, size_of(bench)
     content = {
@@ -145,9 +144,8 @@ def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
     } | asdict(size)
     places = ", ".join("+".join(map(str, place)) for place in bench.processors)
     often = f"{repeats.least} to {repeats.most} times, until the mean is known within {percent(repeats.within)}"
+    heading = f"{bench.name}: measures {counted(len(bench.applications), 'application')} on {bench.machine_type}"
     facts = [
-        ("bench", bench.name),
-        ("machine type", bench.machine_type),
         ("cores", f"{bench.at_once}{f': processors {places}' if bench.processors else ', chosen when it runs'}"),
         ("clocks", ", ".join(f"{mhz:g} MHz" for mhz in bench.frequencies_mhz) or "the machine's own"),
         ("each setting", f"{often} at {percent(repeats.confidence)} confidence"),
@@ -161,7 +159,8 @@ def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
         (each.name, f"{each.count:,}", duration(each.timeout_seconds), each.folder or ".", _shown(each.command))
         for each in bench.applications
     ]
-    return content, [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]
+    applications = table(headers, rows, numbers=(1, 2))
+    return content, [fitted(heading), table(("", ""), facts), _settings(bench, size), applications, hash_table(bench)]
 
 
 def _energy(bench: Bench) -> str:
@@ -207,7 +206,7 @@ MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 MARGINAL: Final = "marginal value (LP)"
 SMALL_CHANGES: Final = (
     f"Marginal value (LP): derivative of the linear program's bound, in {PER_SECOND} per kW of the cap, K of all node "
-    "redlines, or node, and in reward per task. It holds for small changes; a whole one more may bring far less."
+    "redlines, or node, and in reward per task. It holds for small changes; one more node or task may bring far less."
 )
 
 
@@ -235,11 +234,16 @@ def methods_tables(result: FacilityValidation) -> list[ConsoleRenderable]:
     """Return each method or allocation with its gap, how some ended, and the rules broken."""
     cap = power_text(result.cap_watts)
     heading = f"{result.provenance.instance_name}: allocations; cap {cap}, seed {result.seed}"
-    ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries if entry.failure or entry.ended]
-    notes: list[ConsoleRenderable] = [fitted(WITHOUT), *([table(("method", "how it ended"), ended)] if ended else [])]
+    ended = [
+        (entry.name, entry.failure or SEARCHES.get(entry.ended, entry.ended))
+        for entry in result.entries
+        if entry.failure or entry.ended
+    ]
+    notes: list[ConsoleRenderable] = [fitted(WITHOUT), *([table(("scheduler", "search"), ended)] if ended else [])]
     return compared_tables(result, heading, *notes, what="allocation")
 
 
+SEARCHES: Final = {"with its bound": "found with the bound", "one core at a time": "assigns one core at a time"}
 WITHOUT: Final = f"Without co-location: {PER_SECOND} of the same allocation if cores did not slow each other."
 
 

@@ -25,12 +25,13 @@ from lpsched.model.provenance import written_note
 from lpsched.model.results import without_empty
 from lpsched.online.parts import PRORATED, Period
 from lpsched.online.utility import BOUNDED, TASK, WaitingCost
-from lpsched.report.tables import cut_table, table
+from lpsched.report.tables import cut_table, fitted, hash_table, table
 from lpsched.units import counted, duration, energy_text, number, percent, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import ConsoleRenderable
     from rich.table import Table
     from rich.text import Text
 
@@ -41,36 +42,35 @@ MOST_ROWS: Final = 30  # of one table
 MOST_FUNCTIONS: Final = 12
 
 
-def day_shown(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
+def day_shown(day: Day) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what is in a day, as JSON and in tables."""
     facts = _day_facts(day)
+    tasks = f"{counted(day.tasks, 'task')} of {counted(len(day.task_types), 'type')}"
+    machines = f"{counted(day.machines, 'machine')} of {counted(len(day.machine_types), 'type')}"
+    cells = day.seconds.rows * day.seconds.columns
     rows = [
-        ("day", day.name),
-        ("tasks", f"{day.tasks:,} of {counted(len(day.task_types), 'type')}"),
-        (
-            "machines",
-            f"{day.machines:,} of {counted(len(day.machine_types), 'type')}; {facts['pairs']:,} pairs can run",
-        ),
+        ("times", f"{facts['pairs']:,} of {counted(cells, 'pair')} of task type and machine type can run"),
         ("arrivals", _span(facts)),
         ("load", f"{percent(facts['load'])} of the machines' time while tasks arrive"),
         ("utility", _utility(facts)),
         *_counted(day.period, facts),
-        ("hash", day.content_hash),
     ]
-    machines = [
+    of_machines = [
         (machine.name, f"{machine.count:,}", f"{machine.modes:,}" if machine.p_states is not None else "-")
         for machine in day.machine_types
     ]
-    tasks = []
+    of_tasks = []
     for i, task in enumerate(day.task_types):
         quickest = min((cell for cell in day.seconds.row(i) if cell is not None), default=None)
         count = facts["task_types"][task.name]
-        tasks.append((task.name, f"{count:,}", duration(day.mean_seconds(i)), duration(quickest)))
+        of_tasks.append((task.name, f"{count:,}", duration(day.mean_seconds(i)), duration(quickest)))
     return facts, [
+        fitted(f"{day.name}: {tasks} arriving at {machines}"),
         table(("", ""), rows),
-        *_listed(("machine type", "machines", "P-states"), machines),
-        *_listed(("task type", "tasks", "mean time", "fastest"), tasks),
+        *_listed(("machine type", "machines", "P-states"), of_machines),
+        *_listed(("task type", "tasks", "mean time", "fastest"), of_tasks),
         *_functions(facts),
+        hash_table(day),
     ]
 
 
@@ -147,51 +147,51 @@ def period_words(period: Period) -> str:
 
     >>> from lpsched.online.parts import Period
     >>> period_words(Period(7200.0, 86400.0, "completed", 1.8e9))
-    '2 h to 1 d 2 h, tasks that end within; at most 500 kWh'
+    'from 2 h to 1 d 2 h, only tasks that end within; energy at most 500 kWh'
     >>> period_words(Period(energy_constraint_joules=0.0))
-    'from 0 s on; at most 0 Wh'
+    'from 0 s on; energy at most 0 Wh'
     """
-    begin, words = duration(period.begins_at), f"from {duration(period.begins_at)} on"
-    if period.length_seconds is not None:
-        cut = "prorated" if period.edge == PRORATED else "tasks that end within"
-        words = f"{begin} to {duration(period.ends_at)}, {cut}"
+    words = f"from {duration(period.begins_at)}"
+    if period.length_seconds is None:
+        words += " on"
+    else:
+        cut = "tasks prorated at its ends" if period.edge == PRORATED else "only tasks that end within"
+        words += f" to {duration(period.ends_at)}, {cut}"
     most = period.energy_constraint_joules
-    return words if most is None else f"{words}; at most {energy_text(most)}"
+    return words if most is None else f"{words}; energy at most {energy_text(most)}"
 
 
-def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
+def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what is in clusters, as JSON and in tables."""
     facts = _cluster_facts(clusters)
     least, middle, most = (number(facts["cores_asked"][key]) for key in ("least", "median", "most"))
     waiting = clusters.waiting
     judged = ("utility", _utility(facts)) if waiting is None else ("cost of waiting", waiting_words(waiting))
     nodes = f"{counted(clusters.nodes, 'node')} with {counted(clusters.cores, 'core')}"
-    kinds = f"{counted(len(clusters.task_types), 'type')} and {counted(facts['kinds'], 'kind')}"
+    tasks = f"{counted(clusters.tasks, 'task')} of {counted(len(clusters.task_types), 'type')}"
     rows = [
-        ("clusters", clusters.name),
-        ("size", f"{nodes} in {counted(len(clusters.clusters), 'cluster')}"),
-        ("tasks", f"{clusters.tasks:,} of {kinds}"),
+        ("task kinds", f"{facts['kinds']:,}, different in type, cores, work or time requested"),
         ("cores requested", f"{least} to {most}, median {middle}"),
-        ("time requested", f"{number(facts['requested_per_run'], 3)} times the run, median"),
+        ("time requested", f"{number(facts['requested_per_run'], 3)} times the actual run time (median)"),
         ("arrivals", _span(facts)),
         ("load", f"{percent(facts['load'])} of all cores, if each task ran where it is fastest"),
         judged,
-        ("energy", "known" if facts["has_watts"] else "not known: there are no watts"),
+        ("power", "given in watts" if facts["has_watts"] else "not given: energy is unknown"),
         *_counted(clusters.period, facts),
-        ("hash", clusters.content_hash),
     ]
     parts = []
     for c, each in enumerate(clusters.clusters):
         counts = (f"{count:,}" for count in (each.nodes, each.cores_per_node, each.cores))
         states = "-" if each.p_states is None else f"{each.modes:,}"
         parts.append((each.name, *counts, states, f"{_able(clusters, c):,}"))
-    shown: list[Table | Text] = [table(("", ""), rows)]
+    heading = f"{clusters.name}: {tasks} arriving at {nodes} in {counted(len(clusters.clusters), 'cluster')}"
+    shown: list[ConsoleRenderable] = [fitted(heading), table(("", ""), rows)]
     for headers, several in (
         (("cluster", "nodes", "cores/node", "cores", "P-states", "task types"), parts),
         (("task type", "tasks", "cores, median", "fastest, mean"), _type_rows(clusters, facts["task_types"])),
     ):
         shown += _listed(headers, several) if several else []
-    return facts, [*shown, *_functions(facts)]
+    return facts, [*shown, *_functions(facts), hash_table(clusters)]
 
 
 def _cluster_facts(clusters: Clusters) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
 from lpsched.model.results import without_empty as columns_with_content
 from lpsched.report.html.page import Table
-from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, table
+from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, fitted, hash_table, table
 from lpsched.units import DIGITS, counted, number, power_text
 
 if TYPE_CHECKING:
@@ -240,11 +240,11 @@ def _places(cores: Sequence[Sequence[int]]) -> str:
     """Return where applications ran: how many places, and the logical processors of each, where known.
 
     >>> _places(((0, 4), (1, 5))), _places(((), ()))
-    ('2: processors 0+4, 1+5', '2')
+    ('2 (processors 0+4, 1+5)', '2')
     """
     if not any(cores):
         return f"{len(cores)}" if cores else ""
-    return f"{len(cores)}: processors {', '.join('+'.join(map(str, place)) for place in cores)}"
+    return f"{len(cores)} (processors {', '.join('+'.join(map(str, place)) for place in cores)})"
 
 
 # Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.
@@ -259,13 +259,13 @@ def measurements_shown(measurements: Measurements) -> tuple[dict[str, Any], list
     found = as_dict(measurements)
     measured_by = found.pop("lpsched", None)  # the output has a key of that name for the version that printed it
     content = {key: value for key, value in found.items() if key not in ("format", "name")}
-    return content | {"measured_by_lpsched": measured_by}, measure_tables(measurements)
+    return content | {"measured_by_lpsched": measured_by}, [*measure_tables(measurements), hash_table(measurements)]
 
 
 def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
     """Return a headline and tables of a type of machine; what was not measured has no table."""
     return [
-        Text(_headline(measurements)),
+        fitted(_headline(measurements)),
         *_listed(times_table(measurements)),
         *_listed(classes_table(measurements)),
         *_degradation(measurements),
@@ -278,9 +278,10 @@ def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
 
 
 def _headline(measurements: Measurements) -> str:
-    what = "times and powers" if measurements.watts else "times, without energy"
+    applications = counted(len(measurements.seconds), "application")
+    what = f"times and powers of {applications}" if measurements.watts else f"times of {applications}, no energy"
     failed = f"; {counted(len(measurements.failed), 'setting')} failed" if measurements.failed else ""
-    return f"{measurements.machine_type}: {what} of {counted(len(measurements.seconds), 'application')}{failed}."
+    return f"{measurements.machine_type}: {what}{failed}."
 
 
 def _listed(rows: Table) -> list[ConsoleRenderable]:

@@ -68,7 +68,7 @@ def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
         fitted(answer),
         *map(fitted, notes(result)),
         *([table(worth_headers(result), few, numbers=(1,))] if rows else []),
-        *(cut_table(("policy", "trial", "no result"), reasons) if reasons else []),
+        *(cut_table(("scheduler", "trial", "no result"), reasons) if reasons else []),
     ]
 
 
@@ -125,7 +125,8 @@ def cost_words(waiting: Mapping[str, Any]) -> str:
 def trials_in_words(result: Simulation) -> str:
     """Return the number of trials."""
     done, requested, what = len(result.trials), result.asked_trials, _trial_word(result)
-    return f"{done:,} of {requested:,} {what}s" if done < requested else counted(requested, what)
+    of = f"{done:,} of " if done < requested else ""
+    return f"{of}{counted(requested, what)}"
 
 
 def _trial_word(result: Simulation) -> str:

@@ -8,70 +8,78 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import short_unit, without_empty
-from lpsched.report.tables import fitted, table
-from lpsched.studies.report import GAP, METHOD, SECONDS, Group, StudyReport
-from lpsched.units import DIGITS, bound_text, counted, gap_text, number
+from lpsched.model.results import run_time, short_unit, without_empty
+from lpsched.report.tables import FoldingTable, fitted, table
+from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
+from lpsched.units import DIGITS, ENERGIES, TIMES, bound_text, counted, duration, energy_text, gap_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.model.provenance import Estimate
     from lpsched.studies.study import StudySummary
 
 MOST_FAILURES: Final = 20
 UNBROKEN: Final = "\u00a0"
 INSTANCES: Final = "instances"  # the column of sources
-BOUND: Final = "bound"
+VALUE, BOUND = IN_UNITS
 TO_MINIMISE: Final = ("seconds", "joules")  # units of bounds from below
 
 
 def run_tables(summary: StudySummary) -> list[ConsoleRenderable]:
-    """Return how many runs of a study are finished, remain and failed."""
-    rows = [
-        ("runs", f"{summary.runs:,}", f"of the study {summary.study!r}, in {summary.lines}"),
-        ("made now", f"{summary.made:,}", f"in {number(summary.seconds, 3)} seconds"),
-    ]
-    if summary.found:
-        rows.append(("made before", f"{summary.found:,}", "and skipped"))
-    if summary.left:
-        rows.append(("remaining", f"{summary.left:,}", "continue with --resume"))
-    if summary.failed:
-        rows.append(("failed", f"{summary.failed:,}", "with the reason in the line of the run"))
-    tables: list[ConsoleRenderable] = [table(("", "", ""), rows, numbers=(1,))]
+    """Return in a sentence how many runs of a study are done and failed, why, and what to do next."""
+    done, failed = summary.runs - summary.left, f"{summary.failed:,} failed" if summary.failed else "none failed"
+    all_of = f"{done:,} of {counted(summary.runs, 'run')}" if summary.left else counted(summary.runs, "run")
+    made = [f"{summary.made:,} now in {duration(summary.seconds)}"] if summary.made else []
+    made += [f"{summary.found:,} before"] if summary.found else []
+    when = f" ({', '.join(made)})" if made else ""
+    tables: list[ConsoleRenderable] = [fitted(f"{summary.study}: {all_of} done, {failed}{when}.")]
     if summary.reasons:
         reasons = [(f"{runs:,}", reason) for reason, runs in summary.reasons]
         tables.append(table(("failed runs", "reason"), reasons, numbers=(0,)))
-    return tables
+    resume = "'lpsched study run' with --resume makes the others; " if summary.left else ""
+    return [*tables, fitted(f"Next: {resume}'lpsched study report {summary.lines}' shows the results.")]
 
 
 def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
-    """Return the headline, means of all quantities, the first one in detail, and failures."""
-    several = [overview(report), *(detail(report, quantity) for quantity in report.quantities[:1])]
+    """Return the headline, means of all quantities, the first one in detail, what they mean, and failures."""
+    labels, several = len(report.by), [overview(report)]
+    for first in report.quantities[:1]:
+        headers, rows = detail(report, first)
+        spread = (*report.by, f"{titled(report, first)}: ±", *headers[labels + 2 :])  # its mean is in the table above
+        several.append((spread, tuple((*row[:labels], *row[labels + 1 :]) for row in rows)))
     tables: list[ConsoleRenderable] = [fitted(headline(report))]
-    for headers, rows in several:
-        tables.append(table(headers, rows, numbers=range(len(report.by), len(headers))))
+    tables += [fitted(FoldingTable(headers, rows, labels)) for headers, rows in several]
+    tables.append(fitted(MEANS))
     if report.failures:
         tables.append(table(FAILURE_HEADERS, failure_rows(report), numbers=(0,)))
     return tables
 
 
+MEANS: Final = "Means over the runs of each group; ±: half the 95 % confidence interval of the mean."
 FAILURE_HEADERS: Final = ("failed runs", "reason", "first")
 
 
 def headline(report: StudyReport) -> str:
-    """Return how many runs there are, how many failed, and the method with the smallest mean gap, if there are gaps."""
+    """Return how many runs there are, how many failed, and the method with the smallest mean gap, if there are gaps.
+
+    Gaps of different objectives are not comparable, and have no mean together: each objective has its own.
+    """
     failed = f"{report.failed:,} failed" if report.failed else "none failed"
-    text, gaps = f"{report.study}: {counted(report.runs, 'run')}, {failed}", dict[str, list[float]]()
+    text, gaps = f"{report.study}: {counted(report.runs, 'run')}, {failed}", dict[str, dict[str, list[float]]]()
     for group in report.groups if report.quantities[:1] == (GAP,) else ():
-        gaps.setdefault(str(group.by[METHOD]) if METHOD in group.by else in_words(group), []).extend(group.numbers[GAP])
-    means = {name: fmean(each) for name, each in gaps.items() if each}
-    if len(means) <= 1:
-        return f"{text}."
-    best = min(means, key=lambda name: means[name])
-    return f"{text}. Smallest mean gap: {best}, {gap_text(means[best])} over {counted(len(gaps[best]), 'run')}."
+        name = str(group.by[METHOD]) if METHOD in group.by else in_words(group)
+        for objective, several in group.gaps.items():
+            gaps.setdefault(objective, {}).setdefault(name, []).extend(several)
+    words = []
+    for objective, by_name in gaps.items():
+        means = {name: fmean(each) for name, each in by_name.items()}
+        best = min(means, key=means.__getitem__)
+        mean = f"{gap_text(means[best])} over {counted(len(by_name[best]), 'run')}"
+        if len(means) > 1:
+            words.append(f"for {objective} {best} ({mean})" if len(gaps) > 1 else f"{best}, {mean}")
+    return f"{text}. Smallest mean gap: {', '.join(words)}." if words else f"{text}."
 
 
 def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -79,9 +87,12 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
     headers = (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
     rows = []
     for group in report.groups:
-        means = (_mean(name, group.mean(name), report.units.get(name)) for name in report.quantities)
+        estimates = ((name, group.mean(name)) for name in report.quantities)
+        means = {name: _with_unit(report, group, name, mean.mean if mean else None) for name, mean in estimates}
+        if means.get(GAP) == gap_text(0.0):  # equal numbers are not rounded to different sides
+            means |= {BOUND: means[VALUE]} if {VALUE, BOUND} <= means.keys() else {}
         failed = f"{group.failed:,}" if report.failed else ""
-        rows.append((*labels(report, group), f"{group.runs:,}", failed, *means))
+        rows.append((*labels(report, group), f"{group.runs:,}", failed, *means.values()))
     kept, full = without_empty(headers, rows, kept=report.by)
     return kept, tuple(full)
 
@@ -92,8 +103,8 @@ def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[t
     for group in report.groups:
         numbers = group.to_dict()["quantities"][quantity] or {}
         cells = [numbers.get(name) for name in ("mean", "half_width", "median", "least", "most")]
-        half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1])}"
-        others = [shown(quantity, each, report.units.get(quantity)) for each in (cells[0], *cells[2:])]
+        half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1], group.unit)}"
+        others = [_with_unit(report, group, quantity, each) for each in (cells[0], *cells[2:])]
         rows.append((*labels(report, group), others[0], half, *others[1:]))
     return (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most"), tuple(rows)
 
@@ -148,32 +159,65 @@ def plainly(name: str) -> str:
 
 
 def titled(report: StudyReport, quantity: str) -> str:
-    """Return a quantity with its unit."""
+    """Return a quantity as a heading: with its unit, but for times and energies, whose cells have it."""
+    unit = report.units.get(quantity)
+    return quantity if unit is None or _measure(quantity, unit) else f"{quantity}, {short_unit(unit)}"
+
+
+def titled_axis(report: StudyReport, quantity: str) -> str:
+    """Return a quantity with its unit, as the numbers along an axis have it."""
     unit = report.units.get(quantity)
     return quantity if unit is None else f"{quantity}, {short_unit(unit)}"
 
 
 def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
-    """Write a number of a quantity; a bound is rounded to the side on which it stays true."""
+    """Write a number of a quantity, `unit` being that of values; a bound is rounded to the side on which it stays true.
+
+    >>> shown("gap", 0.25), shown("value", 14_702.0, "seconds"), shown("bound", 28_069_748.0, "joules")
+    ('25 %', '4 h 5 min', '7.797 kWh')
+    >>> shown("value", 2.5, "USD/hour"), shown("energy_joules", 8400.0), shown("seconds", 0.0123456)
+    ('2.5', '2.333 Wh', '0.012')
+    """
+    upper = unit not in TO_MINIMISE if quantity == BOUND and unit is not None else None
+    measure = _measure(quantity, unit)
     if quantity == GAP:
         return gap_text(value)
-    if quantity == BOUND and unit is not None:
-        return bound_text(value, upper=unit not in TO_MINIMISE, digits=DIGITS)
-    return number(value, 3 if quantity == SECONDS else DIGITS)
+    if measure:
+        return (duration if measure == "seconds" else energy_text)(value, upper=upper)
+    if upper is not None:
+        return bound_text(value, upper=upper, digits=DIGITS)
+    return run_time(value) if quantity == SECONDS else number(value)
 
 
-def shown_half(quantity: str, half: float) -> str:
-    """Write the half width of a confidence interval, with two digits."""
-    return f"{number(100 * half, 2)} %" if quantity == GAP else number(half, 2)
+def shown_half(quantity: str, half: float, unit: str | None = None) -> str:
+    """Write the half width of a confidence interval, with two digits.
+
+    >>> shown_half("gap", 0.0123), shown_half("value", 1339.0, "seconds"), shown_half("value", 2_040_562.0, "joules")
+    ('1.2 %', '22 min', '567 Wh')
+    """
+    measure = _measure(quantity, unit)
+    if quantity == GAP:
+        return f"{number(100 * half, 2)} %"
+    if not measure:
+        return number(half, 2)
+    sizes = TIMES if measure == "seconds" else ENERGIES
+    size, name = next((each for each in sizes if half >= each[0]), sizes[-1])
+    return f"{number(half / size, 2)} {name}"
 
 
-def _mean(quantity: str, estimate: Estimate | None, unit: str | None) -> str:
-    if estimate is None:
-        return "-"
-    mean = shown(quantity, estimate.mean, unit)
-    if not estimate.half_width or quantity == SECONDS:  # the confidence interval of run times is in JSON and CSV
-        return mean
-    return f"{mean.removesuffix(' %')} ± {shown_half(quantity, estimate.half_width)}"
+def _measure(quantity: str, unit: str | None) -> str:
+    """Return which of `TO_MINIMISE` a quantity is shown as: a time, an energy, or nothing of the kind."""
+    if quantity in IN_UNITS:
+        return unit if unit in TO_MINIMISE else ""
+    return next((each for each in TO_MINIMISE if quantity.endswith(f"_{each}")), "")
+
+
+def _with_unit(report: StudyReport, group: Group, quantity: str, value: float | None) -> str:
+    """Write a number, with its unit where the heading cannot have it, because groups differ in it."""
+    text = shown(quantity, value, group.unit)
+    if quantity not in IN_UNITS or quantity in report.units or group.unit is None or _measure(quantity, group.unit):
+        return text
+    return f"{text} {short_unit(group.unit)}"
 
 
 def csv_text(report: StudyReport) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # (`model/provenance.py`), the median, the least and the most, over the runs of the group that have it.
 FORMAT: Final = "lpsched-study-report/1"
 GAP, SECONDS = "gap", "seconds"
+NO_GAPS: Final = FrozenDict[str, tuple[float, ...]]({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Group:
     runs: int
     failed: int  # of them, without an outcome
     numbers: FrozenDict[str, tuple[float, ...]]  # of each quantity, of the runs that have it, in the order of the lines
+    unit: str | None = None  # of value and bound; `None` if there is none, or the runs differ in it
+    gaps: FrozenDict[str, tuple[float, ...]] = NO_GAPS  # by objective, "" where runs have none
 
     def mean(self, quantity: str) -> Estimate | None:
         """Return the mean of a quantity; `None` if no run has it."""
@@ -141,6 +144,7 @@ class _Row:
     numbers: Mapping[str, float]
     reason: str | None
     unit: str | None
+    objective: str
     version: str
     source: FrozenDict[str, Any]
     problem: tuple[Any, ...] | None  # of a bag, its objective last; the same for all methods; `None` without a bound
@@ -198,7 +202,8 @@ def _row(run: StudyRun, numbers: Mapping[str, float]) -> _Row:
     if run.kind == "bag" and {"objective", "value", "bound"} <= outcome.keys():
         options = (_hashable(run.parameters.get(name)) for name in PROBLEM)
         problem = (run.instance_hash, *options, outcome["objective"])
-    return _Row(columns, numbers, run.reason, unit, run.lpsched, source, problem)
+    objective = str(outcome.get("objective") or "")
+    return _Row(columns, numbers, run.reason, unit, objective, run.lpsched, source, problem)
 
 
 def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
@@ -326,12 +331,18 @@ def _place(value: object, order: Mapping[object, int]) -> tuple[int, float]:
 
 def _group(by: FrozenDict[str, Any], rows: Sequence[_Row], quantities: Sequence[str]) -> Group:
     """Return a group; seconds and joules have no mean together."""
-    mixed = IN_UNITS if len({row.unit for row in rows if row.reason is None}) > 1 else ()
+    units = {row.unit for row in rows if row.reason is None}
+    mixed = IN_UNITS if len(units) > 1 else ()
     numbers = {
         name: tuple(row.numbers[name] for row in rows if name in row.numbers and name not in mixed)
         for name in quantities
     }
-    return Group(by, len(rows), sum(row.reason is not None for row in rows), FrozenDict(numbers))
+    gaps: dict[str, tuple[float, ...]] = {}
+    for row in rows:
+        if GAP in row.numbers:
+            gaps[row.objective] = (*gaps.get(row.objective, ()), row.numbers[GAP])
+    failed, unit = sum(row.reason is not None for row in rows), units.pop() if len(units) == 1 else None
+    return Group(by, len(rows), failed, FrozenDict(numbers), unit, FrozenDict(gaps))
 
 
 def _failures(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[Failure, ...]:

@@ -90,6 +90,7 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
     executor: Executor | None = None,
     resume: bool = False,
     retry_failed: bool = False,
+    overwrite: bool = False,
     cancel: CancelToken | None = None,
 ) -> StudySummary:
     """Make every run of a study, and write each as one line of JSON as soon as it has ended.
@@ -106,6 +107,8 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         Whether to go on with lines that are there: their runs are not made again.
     retry_failed
         Whether to go on, and to make those runs again that failed; their later lines count.
+    overwrite
+        Whether to write over lines that are there, unless it goes on with them.
     cancel
         When it is over, no more runs are begun; what is written stays.
 
@@ -122,7 +125,7 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
             raise OutputError("cannot write the lines of a study without a file; name a file for them")
         lines = lines_of(study)
     tasks, cancel = plan(declared, gathered), cancel or CancelToken()
-    with RunLines(Path(lines), resume=resume or retry_failed) as file:
+    with RunLines(Path(lines), resume=resume or retry_failed, overwrite=overwrite) as file:
         ended, others, versions = _found(file.path, {task.key for task in tasks})
         if others and not ended:
             why = f"its {others:,} runs are of another study; choose another name"

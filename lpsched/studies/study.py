@@ -374,8 +374,8 @@ def read_runs(path: Path | str) -> Iterator[StudyRun]:
 class RunLines(AddedLines):
     """The file of a study that is open for more runs; a context manager."""
 
-    def __init__(self, path: Path, *, resume: bool) -> None:
-        super().__init__(path, RUNS, resume=resume)
+    def __init__(self, path: Path, *, resume: bool, overwrite: bool = False) -> None:
+        super().__init__(path, RUNS, resume=resume, overwrite=overwrite)
 
     def add(self, run: StudyRun) -> None:
         """Write a run; it is on the disk when this returns."""

@@ -24,10 +24,10 @@ def test_show_tells_of_nodes_cores_load_and_utility(lpsched, clusters):
     code, out, err = lpsched("show", clusters)
     assert (code, err) == (0, "")
     for line in (
-        "size             10 nodes with 64 cores in 2 clusters",
-        "tasks            4 of 2 types and 4 kinds",
+        "sound: 4 tasks of 2 types arriving at 10 nodes with 64 cores in 2 clusters",
+        "task kinds       4, different in type, cores, work or time requested",
         "cores requested  1 to 17, median 10",  # of 1, 4, 16, 17
-        "time requested   1 times the run, median",  # of 1, 1, 1, 4
+        "time requested   1 times the actual run time (median)",  # of 1, 1, 1, 4
         "arrivals         0 s to 1 min 40 s",
         # flow with 16 cores: 200 s of 4 x 4 cores on thin; mesh: 70 s of 2 x 16 and 60 s of 16 on fat; flow with
         # 1 core: 0.5 x 300 s of 16 on fat: 3,200 + 2,240 + 960 + 2,400 core-seconds of 64 cores x 100 s
@@ -41,6 +41,7 @@ def test_show_tells_of_nodes_cores_load_and_utility(lpsched, clusters):
         "high / soon / A       1",
     ):
         assert line in out, line
+    assert out.splitlines()[-1] == f"hash  {clusters_from_dict(SOUND).content_hash}"
 
 
 def test_show_as_json_has_the_numbers(lpsched, clusters):
@@ -72,7 +73,7 @@ def test_show_of_clusters_judged_by_waiting_says_how(lpsched, tmp_path):
     code, out, err = lpsched("show", str(path))
     assert (code, err) == (0, "")
     assert "cost of waiting  bounded slowdown (runs of at least 10 s)" in out
-    assert "energy           not known: there are no watts" in out
+    assert "power            not given: energy is unknown" in out
     assert "utility" not in out
     _, answer, _ = lpsched("show", str(path), "--json")
     assert answer["waiting"]["measure"] == "bounded-slowdown"

@@ -56,6 +56,7 @@ def test_show_prints_heterogeneity(lpsched, bag):
     code, out, _ = lpsched("show", bag)
     assert code == 0
     assert "machine performance homogeneity" in out
+    assert out.splitlines()[-1] == f"hash  {bag_from_dict(SOUND).content_hash}"
     code, answer, _ = lpsched("show", bag, "--json")
     assert answer["pairs"] == 4
     assert answer["heterogeneity"]["across_machine_types"]["kurtosis"] == 1.0

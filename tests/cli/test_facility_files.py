@@ -37,23 +37,26 @@ def test_show_tells_of_nodes_air_and_tasks(lpsched, facility):
     code, out, err = lpsched("show", facility)
     assert (code, err) == (0, "")
     for line in (
-        "size            2 nodes of 2 types, 3 cores, 2 CRAC units",
+        "sound: 2 nodes of 2 types, 3 cores, 2 CRAC units, 2 task types",
         "power cap       300 W; idle nodes take 50 W",
         "offered         3.5 reward/s",  # 0.5 x 4 + 1.5 x 1
         # render on three, zip on two; 1 / 0.03 = 33 s is in time for 60
         "pairs           5 can run, 5 of them by their deadline",
         # a fifth of what the blade and the tower draw in
-        "air             inlet_mix, 16 entries; 20 % of the air that nodes take in comes from nodes",
+        "air             its mixing is given by inlet_mix (16 entries); 20 % of the air that nodes take in\n",
+        "                comes from nodes",
+        "airflow, m³/s",
         "memory classes  heavy, light",
-        "blade          1      2      20 W   0.1           27         2",
-        "tower          1      1      30 W   0.2           27         -",
-        "left             1   0.1    15 to 25            -",
-        "right            1   0.2    15 to 25           40",
+        "blade          1      2      20 W       0.1        27         2",
+        "tower          1      1      30 W       0.2        27         -",
+        "left             1            0.1    15 to 25            -",
+        "right            1            0.2    15 to 25           40",
         "render            0.5       4     1 min     20 s  heavy",
         "zip               1.5       1         -      5 s  light",
         "Two nodes, by hand.",
     ):
         assert line in out
+    assert out.splitlines()[-1] == f"hash  {facility_from_dict(SOUND).content_hash}"
 
 
 def test_show_as_json_has_the_numbers(lpsched, facility):
@@ -74,7 +77,7 @@ def test_show_of_a_recirculation_matrix_claims_no_share(lpsched, tmp_path):
     path.write_text(json.dumps(sound_facility(crac_units=[unit], mixing=mixing, degradation=...)))
     code, out, err = lpsched("show", str(path))
     assert code == 0
-    assert "air             recirculation, 2 entries\n" in out
+    assert "air             its mixing is given by recirculation (2 entries)\n" in out
     assert "memory classes  none" in out
     assert "warning" in err  # memory classes without degradation
 

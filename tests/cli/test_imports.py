@@ -31,7 +31,7 @@ def test_a_log_becomes_a_file_of_clusters_and_all_is_told(lpsched, tmp_path):
     assert "jobs kept 5" in lines
     assert "of them, jobs that ran longer than requested: the request is raised 1" in lines
     assert "processor-seconds in all 777.5" in lines
-    assert "from the first submit to the last 50 s" in lines
+    assert "from the first submission to the last 50 s" in lines
     assert read_clusters(path) == clusters_of_swf("small", read_swf(DATA / "small.swf"))[0]
 
 

@@ -101,7 +101,7 @@ def test_the_table_of_all_methods(lpsched):
     code, out, err = lpsched("validate", TINY, "--method", "all", "--generations", "3")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("Best of 8 methods: lp, 1.2 reward/s; at most 1.201 reward/s possible (gap 0.04")
+    assert lines[0].startswith("Best of 8 schedulers: lp, 1.2 reward/s; at most 1.201 reward/s possible (gap 0.04")
     assert lines[2] == "facility-tiny: allocations; cap 280 W, seed 0"
     rows = [re.split(" {2,}", line) for line in lines[4:14]]
     assert rows[0][:3] == ["method", "reward/s", "gap"]

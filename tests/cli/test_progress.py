@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from lpsched.cancellation import Progress
+from lpsched.cancellation import COMPILING, Progress
 from lpsched.cli.console import ProgressLine
 
 
@@ -34,6 +34,10 @@ def line(clock):
 def test_a_stage_and_its_gap_are_told(line):
     line.update(Progress("columns", 0.125))
     assert line.text == "columns: gap 12.5 %"
+    line.update(Progress("columns", 1.3e-10))
+    assert line.text == "columns: gap under 0.001 %"
+    line.update(Progress("columns", -1e-14))  # rounding
+    assert line.text == "columns: gap 0 %"
     line.update(Progress("rounding"))
     assert line.text == "rounding"
 
@@ -46,6 +50,17 @@ def test_the_time_left_is_that_of_the_rest_at_the_pace_since_the_first_count(lin
     line.update(Progress("runs", None, 110, 1000))
     assert line.remaining_seconds() == pytest.approx(1780.0)
     assert line.text == "runs: 110 of 1,000, about 29 min 40 s left"
+
+
+def test_compilation_does_not_count_towards_the_pace(line, clock):
+    line.update(Progress("min-min", None, 0, 3))
+    line.update(Progress(COMPILING))
+    assert line.text == "compiling: 0 of 3"
+    clock.now += 60.0
+    line.update(Progress("min-min"))
+    clock.now += 2.0
+    line.update(Progress("max-min", None, 1, 3))
+    assert line.text == "max-min: 1 of 3, about 4 s left"
 
 
 def test_one_piece_is_not_worth_counting(line):
@@ -79,9 +94,9 @@ def test_another_work_is_timed_anew(line, clock):
 
 
 def test_names_are_shown_as_they_are_and_a_bar_beside_a_count(line):
-    def shown():
+    def shown(width=100):
         file = io.StringIO()
-        Console(file=file, width=100, force_terminal=False).print(line.rendered())
+        Console(file=file, width=width, force_terminal=False).print(line.rendered(width))
         return file.getvalue()
 
     line.update(Progress("[bold]mine"))
@@ -89,3 +104,6 @@ def test_names_are_shown_as_they_are_and_a_bar_beside_a_count(line):
     line.update(Progress("[bold]mine", None, 1, 2))
     assert shown().rstrip().endswith(" [bold]mine: 1 of 2")
     assert shown().count("━") == 15  # half of 30 columns: without colours, the rest is left empty
+    assert shown(33).count("━") == 7  # half of 33 - 18 of the text - 1
+    assert shown(26) == "[bold]mine: 1 of 2\n"  # no place for 8
+    assert shown(12) == "[bold]mine:…\n"

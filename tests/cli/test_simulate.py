@@ -48,7 +48,7 @@ def test_the_table_has_a_row_for_each_policy(lpsched, two):
     code, out, err = lpsched("simulate", two, "--policy", "fcfs,min-min", "--every-seconds", "5")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("Best of 2 policies: ")
+    assert lines[0].startswith("Best of 2 schedulers: ")
     assert "simple: 1 day; seed 0; queued machines; a scheduling event every 5 s" in lines
     cells = [line.split() for line in lines]
     assert ["no-wait", "reference", "16"] in cells
@@ -203,7 +203,7 @@ def test_no_answer_at_all_is_exit_1_with_the_reason(lpsched, two, own, tmp_path)
     lazy, out_file = own("lazy", lambda *_: []), tmp_path / "s.csv"
     code, out, err = lpsched("simulate", two, "--policy", lazy, "--every-seconds", "5", "-o", str(out_file))
     assert code == 1
-    assert out.startswith("No policy has a result.")
+    assert out.startswith("No scheduler has a result.")
     assert "lazy" in out
     assert "s.csv is not written" in err
     assert not out_file.exists()

@@ -46,7 +46,7 @@ def test_the_table_has_a_row_for_each_policy(lpsched, path):
     code, out, err = lpsched("simulate", path("three"), "--policy", "easy,conservative", "--every-seconds", "0")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("Best of 2 policies: easy and 1 other, utility 16, 66.67 % of the no-wait reference.")
+    assert lines[0].startswith("Best of 2 schedulers: easy and 1 other, utility 16, 66.67 % of the no-wait reference.")
     assert lines[3] == "simple: 1 trial; seed 0; a scheduling event at every arrival and end"
     cells = [line.split() for line in lines]
     assert ["no-wait", "reference", "24"] in cells
@@ -226,7 +226,7 @@ def test_no_answer_at_all_is_exit_1_with_the_reason(lpsched, path, own, tmp_path
     lazy, out_file = own("lazy", lambda *_: []), tmp_path / "s.swf"
     code, out, err = lpsched("simulate", path("waiting"), "--policy", lazy, "-o", str(out_file))
     assert code == 1
-    assert out.startswith("No policy has a result.")
+    assert out.startswith("No scheduler has a result.")
     assert "policy 'lazy' placed nothing at 1 scheduling events" in out
     assert "s.swf is not written" in err
     assert not out_file.exists()

@@ -62,8 +62,11 @@ def test_lines_that_are_there_are_kept_unless_one_goes_on(lpsched, tmp_path):
     before = (tmp_path / "tiny.runs.jsonl").read_bytes()
     code, _, err = lpsched("study", "run", path, *ONE)
     assert code == 2
-    assert "it has lines already; go on with it by --resume, or choose another name" in err
+    assert "tiny.runs.jsonl exists; choose another name or add --resume or --force" in err
     assert (tmp_path / "tiny.runs.jsonl").read_bytes() == before
+    code, answer, _ = lpsched("study", "run", path, *ONE, "--force", "--json")
+    assert (code, answer["found"], answer["made"]) == (0, 0, 8)
+    assert len((tmp_path / "tiny.runs.jsonl").read_bytes().splitlines()) == 8
 
 
 def test_a_bad_study_is_told_with_places_and_ways_out(lpsched, tmp_path):

@@ -66,8 +66,9 @@ def test_what_counts_is_said_below_the_table_and_nsga2_is_left_out(lpsched, tmp_
     path.write_text(json.dumps(sound_day(period={"length_seconds": 200, "energy_constraint_joules": 2e6})))
     code, out, err = lpsched("validate", str(path), "--heuristic", "all")
     assert code == 0
-    assert "Counted: 0 s to 3 min 20 s, prorated; at most 555.6 Wh; tasks that would start later" in " ".join(
-        out.split()
+    assert (
+        "Counted: from 0 s to 3 min 20 s, tasks prorated at its ends; energy at most 555.6 Wh; tasks that would start later"
+        in " ".join(out.split())
     )
     assert "left out: nsga2, which does not support periods" in err
     code, out, err = lpsched("validate", str(path), "--heuristic", "nsga2")

@@ -39,8 +39,8 @@ def test_the_coldest_air_is_that_of_idle_nodes_and_the_coldest_outlets(sound):
 def test_a_redline_below_the_coldest_air_is_refused_with_both():
     assert issues_of(sound_facility(**within("node_types.1.redline_celsius", 15.04))) == [
         (
-            "node_types[1].redline_celsius: got 15.04 C, but node 1 draws in air of 15.0438 C with idle nodes and "
-            "all CRAC units at their coldest, expected at least 15.0438 C; raise it, lower outlet_celsius, or fix the mixing"
+            "node_types[1].redline_celsius: got 15.04 °C, but node 1 draws in air of 15.0438 °C with idle nodes and "
+            "all CRAC units at their coldest, expected at least 15.0438 °C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
     facility_from_dict(sound_facility(**within("node_types.1.redline_celsius", 15.0438)))
@@ -49,8 +49,8 @@ def test_a_redline_below_the_coldest_air_is_refused_with_both():
 def test_a_redline_of_a_unit_is_looked_at_too():
     assert issues_of(sound_facility(**within("crac_units.1.redline_celsius", 15.1))) == [
         (
-            "crac_units[1].redline_celsius: got 15.1 C, but it draws in air of 15.1650 C with idle nodes and all CRAC "
-            "units at their coldest, expected at least 15.1650 C; raise it, lower outlet_celsius, or fix the mixing"
+            "crac_units[1].redline_celsius: got 15.1 °C, but it draws in air of 15.1650 °C with idle nodes and all CRAC "
+            "units at their coldest, expected at least 15.1650 °C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
 
@@ -69,7 +69,7 @@ def test_a_cap_below_overhead_and_its_cooling_is_infeasible_with_the_sum(solve):
 
 
 def test_a_unit_that_would_always_heat_is_refused_with_its_warmest_inlet():
-    # The left unit starts at 40 C, the right one ends at 25 C. Busy nodes: 20 + 2 x 25 = 70 W warm by 0.7 K, 30 + 30
+    # The left unit starts at 40 °C, the right one ends at 25 C. Busy nodes: 20 + 2 x 25 = 70 W warm by 0.7 K, 30 + 30
     # = 60 W by 0.3 K. With T = 40 and 25 the blade draws x = 0.1 (x + 0.7) + 0.1 (y + 0.3) + 24 + 5, the tower
     # y = 0.1 (x + 0.7) + 0.1 (y + 0.3) + 4 + 17.5; x - y = 7.5, so x = (29.1 - 0.75) / 0.8 = 35.4375, y = 27.9375.
     # Left inlet: 0.3 x 36.1375 + 0.5 x 28.2375 + 4 + 2.5 = 31.46.
@@ -77,14 +77,14 @@ def test_a_unit_that_would_always_heat_is_refused_with_its_warmest_inlet():
     raw["node_types"] = [each | {"redline_celsius": 60} for each in raw["node_types"]]
     assert issues_of(raw) == [
         (
-            "crac_units[0].outlet_celsius: got from 40 C up, but the air that it draws in never has more than 31.4600 C, "
+            "crac_units[0].outlet_celsius: got from 40 °C up, but the air that it draws in never has more than 31.4600 °C, "
             "expected an outlet no warmer than its inlet: a CRAC unit cools, and never heats; lower it, or raise the others'"
         )
     ]
 
 
 def test_a_unit_that_need_not_heat_is_accepted_though_it_begins_above_the_others():
-    # From 25.1 C up, where the other ends at 25 C: busy nodes warm the air by more than that.
+    # From 25.1 °C up, where the other ends at 25 C: busy nodes warm the air by more than that.
     raw = sound_facility(**within("crac_units.0.outlet_celsius", [25.1, 26]))
     facility = facility_from_dict(raw)
     assert warmest_inlet(facility, 0) > 25.1
@@ -92,12 +92,12 @@ def test_a_unit_that_need_not_heat_is_accepted_though_it_begins_above_the_others
 
 def test_the_recirculation_form_is_judged_by_its_own_equation():
     unit = {"name": "crac", "airflow_m3_per_second": 0.3, "outlet_celsius": [15, 25]}
-    # Inlets at idle: 15 + 0.5 x 20 = 25 and 15 + 0.5 x 30 = 30 C; the unit's 15 + 50 / 300.
+    # Inlets at idle: 15 + 0.5 x 20 = 25 and 15 + 0.5 x 30 = 30 °C; the unit's 15 + 50 / 300.
     mixing = {"recirculation_kelvin_per_watt": [[0.5, 0.0], [0.0, 0.5]]}
     assert issues_of(sound_facility(crac_units=[unit], mixing=mixing)) == [
         (
-            "node_types[1].redline_celsius: got 27 C, but node 1 draws in air of 30.0000 C with idle nodes and all CRAC "
-            "units at their coldest, expected at least 30.0000 C; raise it, lower outlet_celsius, or fix the mixing"
+            "node_types[1].redline_celsius: got 27 °C, but node 1 draws in air of 30.0000 °C with idle nodes and all CRAC "
+            "units at their coldest, expected at least 30.0000 °C; raise it, lower outlet_celsius, or fix the mixing"
         )
     ]
     mixing = {"recirculation_kelvin_per_watt": [[0.1, 0.0], [0.0, 0.1]]}

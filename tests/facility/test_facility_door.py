@@ -95,7 +95,7 @@ def test_an_entry_that_counts_makes_units_with_numbers():
     assert [each.name for each in facility.crac_units] == ["crac-1", "crac-2"]
     cold = unit | {"redline_celsius": 15.0}
     (issue,) = issues_of(sound_facility(crac_units=[cold], mixing={"inlet_mix": rows}))
-    assert issue.startswith("crac_units[0].redline_celsius: got 15 C")  # of both units, told once
+    assert issue.startswith("crac_units[0].redline_celsius: got 15 °C")  # of both units, told once
 
 
 def test_a_count_that_is_faulty_says_nothing_of_the_matrix():

@@ -122,7 +122,7 @@ def test_idle_nodes_that_break_the_cap_are_told():
     # Hotter than 25.5 - 0.25 C it may not blow, so 300 (1 + 10 / 25.25) = 418.8 W are needed at least.
     with pytest.raises(
         NotFoundError,
-        match=r"in steps of one degree from 25\.5 down to 10 C, keeps redlines, cooling and the cap of 422 W",
+        match=r"in steps of one degree from 25\.5 down to 10 °C, keeps redlines, cooling and the cap of 422 W",
     ):
         greedy(on_paper(cap=422.0))
     with pytest.raises(InfeasibleError, match=r"nodes and cooling take at least 418\.8 W, but the cap is 418 W"):

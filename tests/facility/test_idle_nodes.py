@@ -22,7 +22,7 @@ def test_redlines_and_cap_that_no_outlets_keep_are_infeasible():
     facility = paper.model_copy(
         update={"crac_units": (paper.crac_units[0].model_copy(update={"redline_celsius": 18.0}),)}
     )
-    message = r"idle nodes draw 120 W, and by their redlines no CRAC unit may blow hotter than 16\.800 C, so that nodes and cooling take at least 191\.4 W, but the cap is 190 W; raise the cap or the redlines"
+    message = r"idle nodes draw 120 W, and by their redlines no CRAC unit may blow hotter than 16\.800 °C, so that nodes and cooling take at least 191\.4 W, but the cap is 190 W; raise the cap or the redlines"
     with pytest.raises(InfeasibleError, match=message):
         begin(facility)
 
@@ -30,7 +30,7 @@ def test_redlines_and_cap_that_no_outlets_keep_are_infeasible():
 def test_where_only_whole_degrees_are_at_fault_nothing_is_called_impossible():
     # Steps are 25.5 C, too hot for idle nodes (25.2 C is not), and 24.5 C, where 120 (1 + 10 / 24.5) = 168.98 W; at
     # 25.2 C it is 167.62 W.
-    message = r"no outlet temperature that all units share, in steps of one degree from 25\.5 down to 10 C, keeps redlines, cooling and the cap of 168 W, even if all nodes are idle; other temperatures may: use the method 'lp'"
+    message = r"no outlet temperature that all units share, in steps of one degree from 25\.5 down to 10 °C, keeps redlines, cooling and the cap of 168 W, even if all nodes are idle; other temperatures may: use the method 'lp'"
     with pytest.raises(NotFoundError, match=message):
         begin(paper_facility(cap=168.0))
     assert begin(paper_facility(cap=169.0)).at_random().outlets.tolist() == [24.5]

@@ -97,8 +97,8 @@ def test_without_colocation_cores_are_counted_as_if_they_were_alone():
     ("outlets", "issue"),
     [
         pytest.param([20.0, 21.0], "got 2 temperatures, expected 1, one for each CRAC unit", id="too-many"),
-        pytest.param([31.0], "crac: got 31 C, expected 10 to 30 C", id="too-hot"),
-        pytest.param([float("nan")], "crac: got nan C, expected 10 to 30 C", id="no-number"),
+        pytest.param([31.0], "crac: got 31 °C, expected 10 to 30 °C", id="too-hot"),
+        pytest.param([float("nan")], "crac: got nan °C, expected 10 to 30 °C", id="no-number"),
     ],
 )
 def test_outlets_that_the_units_have_not_are_refused(outlets, issue):
@@ -108,7 +108,7 @@ def test_outlets_that_the_units_have_not_are_refused(outlets, issue):
 
 def test_outlets_at_which_even_idle_nodes_are_too_hot_are_told_with_the_numbers():
     # 25.4 C + 120 W / 400 W/K = 25.7 C.
-    with pytest.raises(InfeasibleError, match=r"draws in air of 25.700 C even if all nodes are idle.*25.5 C"):
+    with pytest.raises(InfeasibleError, match=r"draws in air of 25.700 °C even if all nodes are idle.*25.5 °C"):
         facility(paper_facility(), outlets=[25.4])
 
 

@@ -94,7 +94,7 @@ def test_what_no_meter_and_no_companion_can_tell_is_said():
     bench = bench_of("a", companions="never")
     assert left_out(bench, energy=False, counters=False) == (
         "no energy is measured, so what running together saves is not measured either",
-        "cache misses are not counted and interference probes are off, so memory classes are not known; write 'companions: auto'",
+        "cache misses are not counted and interference probes are off, so memory classes are not known; write 'companions: auto' to turn them on",
     )
     assert left_out(bench_of("a", pairs=()), energy=False, counters=False) == ()
 

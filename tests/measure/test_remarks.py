@@ -68,7 +68,7 @@ def test_means_that_are_not_narrow_are_told_the_widest_first():
         bench, runs("a", 8.0, 12.0, **counted), runs("b", 5.0, 15.0, **counted), runs("c", 9.5, 10.5, **counted)
     )
     assert found == [
-        "not within 10 % after 2 runs: b alone (+- 50 %), a alone (+- 20 %); quiet the machine, let each run take longer, or raise repeats.most"
+        "not within 10 % after 2 runs: b alone (± 50 %), a alone (± 20 %); quiet the machine, let each run take longer, or raise repeats.most"
     ]
 
 
@@ -76,7 +76,7 @@ def test_settings_that_were_cut_short_are_told_apart():
     counted = {"misses": 0.0, "instructions": 9.0}
     bench = bench_of("a", "b", repeats=Repeats(least=2, most=3, within=0.1, confidence=0.5))
     found = remarks(bench, runs("a", 8.0, 12.0, **counted), runs("b", 5.0, **counted))
-    assert found == ["not within 10 % when the bench ended: b alone (one run), a alone (+- 20 %); go on with --resume"]
+    assert found == ["not within 10 % when the bench ended: b alone (one run), a alone (± 20 %); go on with --resume"]
 
 
 @pytest.mark.parametrize(("after", "told"), [(95.0, False), (94.9, True), (105.2, False), (105.3, True)])
@@ -131,7 +131,7 @@ def test_why_there_is_no_class_is_said_in_each_case():
     bench = bench_of("a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5))
     noisy = [*runs(f"{M}|{M}", 9.0, 13.0), *runs(f"{M}|{C}", 10.0, 10.0)]
     assert remarks(bench, alone, noisy, CALM) == [
-        "no memory class of a: the memory probe slows itself by 10 % +- 20 %, which may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
+        "no memory class of a: the memory probe slows itself by 10 % ± 20 %, which may be nothing; places that share no cache do not disturb each other, or a busy machine hides it"
     ]
 
 

@@ -101,7 +101,7 @@ def test_who_goes_on_gets_what_is_there_and_adds_to_it(tmp_path):
 def test_samples_that_are_there_are_not_written_over(tmp_path):
     path = tmp_path / "a.jsonl"
     SampleLines(path, head(), resume=False).__exit__(None, None, None)
-    with pytest.raises(OutputError, match="it has lines already; go on with it by --resume, or choose"):
+    with pytest.raises(OutputError, match="exists; choose another name or add --resume or --force"):
         SampleLines(path, head(), resume=False)
 
 

@@ -102,7 +102,7 @@ def test_the_page_of_costs_tells_no_utility(waiting, costs):
     assert "Cost over time" in heads
     assert "Utility by priority" not in heads
     # Bounded slowdowns of 1, 2 and 3: a cost of 6, half as much again as the bound of 4.
-    assert "Best of 2 policies: easy and 1 other, cost 6; at least 4 in any schedule (gap 50 %, proved)." in page.of(
+    assert "Best of 2 schedulers: easy and 1 other, cost 6; at least 4 in any schedule (gap 50 %, proved)." in page.of(
         "p"
     )
 
@@ -111,7 +111,7 @@ def test_the_page_is_whole_where_no_policy_has_an_answer(waiting, costs):
     failed = PolicyEntry("<lazy>", "policy", (PolicyRun(0, reason="it did nothing"),), None, Judged.WAITING)
     page = Reader(simulation_page(waiting, replace(costs, policies=(failed,))))
     assert page.issues == []
-    assert "No policy has a result." in page.of("p")
+    assert "No scheduler has a result." in page.of("p")
     assert "it did nothing" in page.of("td")
 
 
@@ -176,8 +176,8 @@ def test_what_waiting_costs_is_said(cost, words):
 def test_on_a_narrow_terminal_no_column_is_lost(result, costs):
     for made in (result, costs):
         lines = printed(simulation_tables(made), width=80).splitlines()
-        heads = [line.split() for line in lines if line.startswith("policy")]
-        words = [word for head in heads for word in head if word != "policy"]
+        heads = [line.split() for line in lines if line.startswith("scheduler")]
+        words = [word for head in heads for word in head if word != "scheduler"]
         hidden = {"dropped", *(() if made.bound is not None else ("gap",))}  # tasks of `result` are left waiting
         heads = [column.header for column in POLICY_COLUMNS[made.judged] if column.header not in hidden]
         assert words == " ".join(heads).split()
@@ -193,7 +193,7 @@ def test_worths_are_of_nodes_and_without_watts_of_no_energy(costs):
 
 
 def test_the_sentence_of_utilities_is_that_of_days(result):
-    assert lead_of(result).startswith(f"Best of 2 policies: {result.best.name}, mean utility ")
+    assert lead_of(result).startswith(f"Best of 2 schedulers: {result.best.name}, mean utility ")
 
 
 def test_every_run_is_a_rectangle_for_each_range_of_its_nodes():

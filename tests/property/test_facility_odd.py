@@ -48,7 +48,7 @@ def test_a_facility_whose_idle_nodes_no_outlets_can_cool_is_infeasible():
     # and its redline of 18 C asks for 16.8 C.
     paper = paper_facility(cap=190.0)
     units = (paper.crac_units[0].model_copy(update={"redline_celsius": 18.0}),)
-    with pytest.raises(InfeasibleError, match="no outlet temperatures between 10 and 30 C keep"):
+    with pytest.raises(InfeasibleError, match="no outlet temperatures between 10 and 30 °C keep"):
         solve_facility(paper.model_copy(update={"crac_units": units}), gap=GAP)
 
 

@@ -134,7 +134,7 @@ def test_meters_say_what_was_not_measured():
     assert "idle power" not in told
     metered = changed(BARE, meters=Meters("a clock", "RAPL", "package 0"), idle_watts=5.0, idle_watts_before=4.0)
     told = meters(metered)
-    assert (told["energy"], told["idle power"], told["places"]) == ("RAPL (package 0)", "5 W", "2: processors 0, 1")
+    assert (told["energy"], told["idle power"], told["places"]) == ("RAPL (package 0)", "5 W", "2 (processors 0, 1)")
     both = changed(metered, idle_watts_after=6.0)
     assert meters(both)["idle power"] == "5 W: 4 W before all runs, 6 W after them"
 

@@ -79,7 +79,7 @@ def test_the_page_says_which_policies_have_no_answer(day, result):
     assert "it did nothing" in page.of("td")
     alone = Reader(simulation_page(day, replace(result, policies=(failed,))))
     assert alone.issues == []
-    assert "No policy has a result." in alone.of("p")
+    assert "No scheduler has a result." in alone.of("p")
 
 
 def test_the_sentence_names_the_best_and_the_bound():
@@ -89,11 +89,11 @@ def test_the_sentence_names_the_best_and_the_bound():
     )
     bounds = (TrialBounds(0, 100.0, 80.0),)
     assert lead_of(simulation(*entries, bounds=bounds)) == (
-        "Best of 2 policies: high, utility 60; at most 80 possible (gap 25 %, proved)."
+        "Best of 2 schedulers: high, utility 60; at most 80 possible (gap 25 %, proved)."
     )
     assert lead_of(simulation(entries[1], bounds=bounds)) == "high: utility 60; at most 80 possible (gap 25 %, proved)."
     offline = PolicyEntry("offline", "offline", (run(0, 70.0, bound=80.0),))  # is no policy
-    assert lead_of(simulation(*entries, offline)).startswith("Best of 2 policies: high, mean utility 60")
+    assert lead_of(simulation(*entries, offline)).startswith("Best of 2 schedulers: high, mean utility 60")
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_on_a_narrow_terminal_the_columns_of_policies_stand_below_each_other():
     ]
     for width, parts in ((80, 1), (60, 2)):
         lines = printed(simulation_tables(simulation(*entries)), width=width).splitlines()
-        headers = [line.split() for line in lines if line.startswith("policy")]
-        assert [word for words in headers for word in words if word != "policy"] == " ".join(shown).split()
+        headers = [line.split() for line in lines if line.startswith("scheduler")]
+        assert [word for words in headers for word in words if word != "scheduler"] == " ".join(shown).split()
         assert len(headers) == parts
         assert max(map(len, lines)) <= width
 
@@ -161,7 +161,7 @@ def test_of_many_policies_those_that_earn_most_are_drawn(result):
 def test_shares_of_priorities_are_where_the_table_says(result):
     names = priorities_of(result)
     headers, rows = priority_rows(result)
-    assert headers == ("policy", *names)
+    assert headers == ("scheduler", *names)
     (axes,) = priorities_figure(result).axes
     marks = {line.get_label(): line for line in axes.lines if line.get_marker() not in {"", "None", None}}
     for place, name in enumerate(names):

@@ -19,12 +19,16 @@ from tests.studies.test_study_lines import run_of
 FILE = FrozenDict({"file": "bag.yaml", "hash": "0"})
 
 
-def a_run(number, method="lp", gap=None, seconds=1.0, source=FILE, *, unit="s", **parameters):
+def a_run(
+    number, method="lp", gap=None, seconds=1.0, source=FILE, *, unit="seconds", objective="makespan", **parameters
+):
     """Return a run; without a gap it failed."""
-    outcome = None if gap is None else FrozenDict({"value": 2.0, "bound": 4.0, "gap": gap, "unit": unit, "n": 3})
+    told = {"value": 7200.0, "bound": 4.0, "gap": gap, "unit": unit, "objective": objective, "n": 3}
+    outcome = None if gap is None else FrozenDict(told)
     return run_of(
         str(number),
         method=method,
+        kind="day",
         parameters=FrozenDict(parameters),
         source=source,
         outcome=outcome,
@@ -57,8 +61,9 @@ def test_runs_are_grouped_by_what_differs_and_seeds_are_chance(lines):
     assert (told["median"], told["least"], told["most"], told["runs"]) == (0.2, 0.1, 0.3, 2)
     assert (second["by"], second["runs"], second["failed"]) == ({"method": "met"}, 2, 1)
     assert second["quantities"]["gap"]["half_width"] is None
-    assert overview(report)[1][0] == ("lp", "2", "0", "20 ± 127 %", "2", "4", "1")
-    assert overview(report)[0] == ("method", "runs", "failed", "gap", "value, s", "bound, s", "seconds")
+    assert overview(report)[1][0] == ("lp", "2", "0", "20 %", "2 h", "4 s", "1")
+    assert overview(report)[0] == ("method", "runs", "failed", "gap", "value", "bound", "seconds")
+    assert detail(report, "gap")[1][0] == ("lp", "20 %", "± 127 %", "20 %", "10 %", "30 %")
     assert detail(report, "gap")[1][1] == ("met", "50 %", "", "50 %", "50 %", "50 %")
     assert failure_rows(report) == (("1", "no <b>room</b>", "instances bag.yaml, method met"),)
     assert headline(report).endswith(": 4 runs, 1 failed. Smallest mean gap: lp, 20 % over 2 runs.")
@@ -86,13 +91,19 @@ def test_columns_and_quantities_can_be_chosen(lines):
 
 
 def test_seconds_and_joules_have_no_mean_together(lines):
-    path = lines(a_run(0, "lp", 0.1), a_run(1, "lp", 0.3, unit="J"), a_run(2, "met", 0.5), a_run(3, "met"))
-    report = study_report(path, by=["method"])
-    mixed, plain = (group.to_dict()["quantities"] for group in report.groups)
+    energy = {"unit": "joules", "objective": "energy"}
+    both = a_run(0, "lp", 0.1), a_run(1, "lp", 0.3, **energy), a_run(2, "met", 0.5), a_run(3, "met", 0.01, **energy)
+    report = study_report(lines(*both, a_run(4, "olb", 0.6)), by=["method"])
+    mixed, _, plain = (group.to_dict()["quantities"] for group in report.groups)
     assert (mixed["value"], mixed["bound"], mixed["gap"]["runs"]) == (None, None, 2)
-    assert plain["value"]["mean"] == 2.0
-    assert overview(report)[0] == ("method", "runs", "failed", "gap", "value", "bound", "seconds")
-    assert "failed" not in overview(study_report(lines(a_run(0, "lp", 0.1))))[0]  # none is
+    assert plain["value"]["mean"] == 7200.0
+    # of both objectives together lp would be best: 20 % on average, met 25.5 %
+    best = "for makespan lp (10 % over 1 run), for energy met (1 % over 1 run)"
+    assert headline(report).endswith(f": 5 runs, none failed. Smallest mean gap: {best}.")
+    apart = [a_run(0, gap=0.0, p=1), a_run(1, gap=0.5, p=2, **energy), a_run(2, gap=0.5, p=3, unit="USD/hour")]
+    headers, rows = overview(study_report(lines(*apart)))
+    assert headers == ("p", "runs", "gap", "value", "bound", "seconds")  # none failed
+    assert [row[3:5] for row in rows] == [("2 h", "2 h"), ("2 Wh", "0.001111 Wh"), ("7,200 USD/h", "4 USD/h")]
 
 
 def test_of_two_lines_for_one_run_the_later_counts(lines):

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
 from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.model import bag_from_dict
+from lpsched.cli.console import print_tables
 from lpsched.report.answers import bag_tables
-from lpsched.report.tables import CountTable, FoldingTable, table
+from lpsched.report.tables import CountTable, FoldingTable, fitted, table
 from lpsched.units import number, percent
 from tests.support import SOUND, sound
 
@@ -71,6 +73,42 @@ def test_columns_that_do_not_fit_stand_below_and_rows_without_any_of_them_are_le
     ]  # fmt: skip
 
 
+def test_columns_that_name_a_row_stand_in_every_table():
+    folding = FoldingTable(("a", "b", "c", "d"), (("one", "two", "1 h", "22"),), labels=2)
+    lines = [line.split() for line in shown(folding, width=15).splitlines()]  # 3 + 2 + 3 + 2 + 3 = 13, 17 with d
+    assert lines == [["a", "b", "c"], ["one", "two", "1", "h"], [], ["a", "b", "d"], ["one", "two", "22"]]
+
+
+def test_a_number_stays_with_its_unit_where_a_line_ends():
+    text = "Done in 46 min 44 s with 5.277 kWh (gap 21.44 %), for 3.5 USD/h, in 12 months"
+    kept = ("46 min 44 s", "5.277 kWh", "21.44 %", "3.5 USD/h")
+    for width in range(16, 40):
+        for each in (shown(fitted(text), width=width), shown(table(("", ""), [("x", text)]), width=width)):
+            assert all(part in each for part in kept), width
+            assert "\ue000" not in each
+
+
+def test_what_is_long_in_a_table_of_facts_folds_in_a_pipe_but_a_name_does_not():
+    facts = table(("", ""), [("at the limit", "machine " * 20), ("file", "x" * 120)])
+    lines = [line.rstrip() for line in shown(facts, width=10_000).splitlines()]
+    assert max(len(line) for line in lines if "x" not in line) <= 14 + 120
+    assert sum("machine" in line for line in lines) == 2
+    assert "x" * 120 in lines[-1]
+
+
+def test_no_line_ends_in_blanks_on_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    print_tables([table(("n", "runs on"), [("1", "a machine type"), ("2", "b")], numbers=(0,)), fitted("End.")], out)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert lines == ["n  runs on", "1  a machine type", "2  b", "", "End."]
+    assert "\x1b" in out.getvalue()
+
+
 def test_a_bag_is_described():
     site = {"pue": 1.25, "average_power_cap_watts": 900, "deadline_seconds": 60}
     prices = {"per_bag": 2, "per_task": {"zip": 1}, "electricity_per_kwh": 0.5, "currency": "EUR"}
@@ -94,6 +132,10 @@ def test_a_bag_is_described():
     assert "not given" in text
     assert "no watts" in text
     assert SOUND["name"] in text
+    alone = bag_from_dict(sound(machine_types=[{"name": "one", "count": 1}], seconds=[[1.0], [2.0]], watts=...))
+    text = shown(*bag_tables(alone, heterogeneity(alone)))
+    assert "machine performance homogeneity    -  fewer than two machine types can run any task" in text
+    assert "task-machine affinity              -  fewer than two machine types can run all task types" in text
 
 
 COUNTS = CountTable(

@@ -47,9 +47,15 @@ def test_runs_are_read_as_they_were_written(tmp_path):
 def test_lines_that_are_there_are_not_written_over(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("something\n")
-    with pytest.raises(OutputError, match="it has lines already; go on with it by --resume, or choose"):
+    with pytest.raises(OutputError, match="exists; choose another name or add --resume or --force"):
         RunLines(path, resume=False)
     assert path.read_text() == "something\n"
+    with RunLines(path, resume=False, overwrite=True) as lines:
+        lines.add(run_of("a"))
+    assert [run.key for run in read_runs(path)] == ["a"]
+    with RunLines(path, resume=True, overwrite=True) as lines:  # to go on comes first
+        lines.add(run_of("b"))
+    assert [run.key for run in read_runs(path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40, 10_000])

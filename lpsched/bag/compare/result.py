@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 
 # What a comparison of fronts returns: the exact front, and what other methods found.
-HEADERS: Final = ("method", "points", "hypervolume", "mean gap", "largest gap", "seconds", "times the front's")
+HEADERS: Final = (
+    "scheduler",
+    "points",
+    "hypervolume /\nthe front's",
+    "mean gap",
+    "largest gap",
+    "seconds",
+    "time /\nthe front's",
+)
 OURS: Final = "lp"
 
 

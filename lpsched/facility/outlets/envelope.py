@@ -230,7 +230,7 @@ def _check_convex(arrays: FacilityArrays) -> None:
         cop, rise = constant + t * (linear + t * quadratic), linear + 2 * quadratic * t
         if not ((cop > 0).all() and (rise**2 >= cop * quadratic).all()):
             path, needed = ("crac_units", unit, "outlet_celsius"), "the CoP is positive and its reciprocal convex"
-            do = "narrow the range (for the usual CoP: 5 C or warmer)"
-            issues.append(InputIssue(path, f"{low:g} to {high:g} C", f"temperatures at which {needed}", do))
+            do = "narrow the range (for the usual CoP: 5 °C or warmer)"
+            issues.append(InputIssue(path, f"{low:g} to {high:g} °C", f"temperatures at which {needed}", do))
     if issues:
         raise InstanceError("the facility", tuple(issues))

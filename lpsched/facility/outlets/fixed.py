@@ -257,7 +257,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
             unit = int(short.argmax())
             raise InfeasibleError(
                 f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
-                f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
+                f"{outlets[unit]:g} °C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
                 "set outlet temperatures that are closer together, or raise the cap"
             )
         found = columns.run(gap=gap, cancel=cancel, centre=found.multipliers)
@@ -351,9 +351,9 @@ def _check_idle_nodes(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) ->
         worst = int((air - redline).argmax())
         if air[worst] > redline[worst] + COOLER:
             raise InfeasibleError(
-                f"{name} {worst} draws in air of {air[worst]:.3f} C even if all nodes are idle, and its "
-                f"redline is {redline[worst]:g} C; lower the outlet temperatures ({outlets.min():g} to "
-                f"{outlets.max():g} C) or raise the redline"
+                f"{name} {worst} draws in air of {air[worst]:.3f} °C even if all nodes are idle, and its "
+                f"redline is {redline[worst]:g} °C; lower the outlet temperatures ({outlets.min():g} to "
+                f"{outlets.max():g} °C) or raise the redline"
             )
     drawn = total_watts(arrays, heat, idle, outlets)
     if drawn > arrays.cap_watts and not (crac_inlets(heat, idle, outlets) < outlets).any():

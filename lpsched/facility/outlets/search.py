@@ -325,7 +325,7 @@ class BoxSearch:
             if self.bound <= 0 and not self.leaves:
                 low, high = self.arrays.outlet_low.min(), self.arrays.outlet_high.max()
                 raise InfeasibleError(
-                    f"no outlet temperatures between {low:g} and {high:g} C keep redlines, cooling and the cap of "
+                    f"no outlet temperatures between {low:g} and {high:g} °C keep redlines, cooling and the cap of "
                     f"{self.arrays.cap_watts:g} W, even if all nodes are idle; raise the cap or the redlines, or widen "
                     "the range of the outlet temperatures"
                 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from lpsched.cancellation import CancelToken
+from lpsched.cancellation import COMPILING, CancelToken
 from lpsched.errors import InputIssue, InstanceError, InvalidScheduleError, PolicyError, StalledError
 from lpsched.io.rows import plain_words, reason
 from lpsched.jit import require_compiler
@@ -79,7 +79,7 @@ class SimulationWorker:
     def name_of(self, item: WorkItem) -> str:
         """Return the name of a work item."""
         what = BOUND if item.place is None else self.policies[item.place].name
-        return f"trial {item.trial}, {what}"
+        return f"trial {item.trial + 1}, {what}"
 
     def __call__(self, item: WorkItem, cancel: CancelToken) -> RunResult:
         """Do one work item."""
@@ -101,7 +101,7 @@ class SimulationWorker:
         naive = TrialBounds(item.trial, backend.no_wait_reference(), tasks=backend.instance.tasks)
         if not self.bound:
             return RunResult(item, bounds=naive)
-        self._warm_up_once(BOUND, lambda: arrival_bound(backend.warm_up_backend().instance))
+        self._warm_up_once(BOUND, lambda: arrival_bound(backend.warm_up_backend().instance), item, cancel)
         found = arrival_bound(backend.instance, time_limit=self.time_limit, cancel=cancel)
         hours = zip((each.name for each in backend.instance.runs_on()), found.per_machine_hour, strict=True)
         bounds = replace(
@@ -119,11 +119,15 @@ class SimulationWorker:
         run = replace(run, seconds=time.perf_counter() - began)
         return RunResult(item, run, schedule if item.trial == 0 else None, bounds)
 
-    def _warm_up_once(self, name: str, warm_up_backend: Callable[[], object]) -> None:
+    def _warm_up_once(
+        self, name: str, warm_up_backend: Callable[[], object], item: WorkItem, cancel: CancelToken
+    ) -> None:
         """Compile loops, unless this process has."""
         if name not in self._warmed_up:
+            cancel.report(COMPILING)
             warm_up_backend()
             self._warmed_up.add(name)
+            cancel.report(self.name_of(item))
 
     def _ran(self, item: WorkItem, backend: AnyBackend, spec: backends.PolicySpec, cancel: CancelToken) -> RunResult:
         """Run a policy, a built-in one after its JIT warm-up; one that fails leaves its reason; our bugs are raised."""
@@ -131,7 +135,7 @@ class SimulationWorker:
         began = time.perf_counter()
         try:
             if spec.policy is None:
-                self._warm_up_once(spec.name, lambda: backend.warm_up(spec.name))
+                self._warm_up_once(spec.name, lambda: backend.warm_up(spec.name), item, cancel)
             began = time.perf_counter()
             of_name = int.from_bytes(hashlib.sha256(spec.name.encode()).digest()[:8], "little")
             trace = backend.run(spec, np.random.default_rng([self.seed, item.trial, of_name]), cancel)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # Comparison of fronts of a day: utility over energy, and the proved envelope.
 FORMAT: Final = "lpsched-day-front/1"
 HEADERS: Final = (
-    "method",
+    "scheduler",
     "points",
-    "hypervolume",
+    "hypervolume /\nthe envelope's",
     "mean gap",
     "largest gap",
     "seconds",

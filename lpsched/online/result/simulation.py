@@ -143,10 +143,10 @@ class Simulation:
         """Return the best policy, its value, the bound and the gap in one sentence."""
         best = self.best
         if best is None:
-            return "No policy has a result."
+            return "No scheduler has a result."
         costs = self.judged is Judged.WAITING
         means = [(each.name, each.mean("utility")) for each in self.ranked().policies if each.kind != OFFLINE]
-        text = best_of([(name, mean.mean) for name, mean in means if mean is not None], "policy", "policies")
+        text = best_of([(name, mean.mean) for name, mean in means if mean is not None], "scheduler")
         what = "cost" if costs else "utility"
         value, limit = shown(best.mean(what), digits=4), ""
         bound, gap, share = self.bound, best.mean("gap"), best.mean("share_of_naive")
@@ -244,7 +244,7 @@ class Simulation:
         for at, column in enumerate(COLUMNS[self.judged], start=1):
             if column.none in hidden:
                 rows = [(*row[:at], "", *row[at + 1 :]) for row in rows]
-        return without_empty(("policy", *(column.header for column in COLUMNS[self.judged])), rows)
+        return without_empty(("scheduler", *(column.header for column in COLUMNS[self.judged])), rows)
 
     def none_notes(self) -> list[str]:
         """Return a sentence for each column that is left out because all its counts are 0."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
-from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
+from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, titled_axis, word
 from lpsched.studies.report import GAP, Group, StudyReport
 from lpsched.units import bound_text, gap_text, number
 
@@ -197,14 +197,13 @@ def swept(report: StudyReport) -> str | None:
 def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
     """Return what each mark of the figure says when it is pointed at."""
     quantity, parameter = report.quantities[0], swept(report)
-    unit = report.units.get(quantity)
     tooltips = []
     for row, group in enumerate(_known(report) if parameter else drawn_groups(report)):
-        mean = group.mean(quantity)
+        mean, unit = group.mean(quantity), group.unit
         if mean is None:
             continue
         summary = group.to_dict()["quantities"][quantity]
-        half = "" if not mean.half_width else f" ± {shown_half(quantity, mean.half_width)}"
+        half = "" if not mean.half_width else f" ± {shown_half(quantity, mean.half_width, unit)}"
         lines = [f"{plainly(name)}: {word(value)}" for name, value in group.by.items()]
         lines.append(f"mean {quantity}: {shown(quantity, mean.mean, unit)}{half}, of {summary['runs']:,} runs")
         least, most = (shown(quantity, summary[each], unit) for each in ("least", "most"))
@@ -301,7 +300,7 @@ def _draw_group(axes: Axes, row: int, numbers: Sequence[float]) -> None:
 
 def _label(report: StudyReport) -> str:
     quantity = report.quantities[0]
-    return "gap to the bound, %" if quantity == GAP else style.lettered(titled(report, quantity), LONGEST)
+    return "gap to the bound, %" if quantity == GAP else style.lettered(titled_axis(report, quantity), LONGEST)
 
 
 def _scaled(quantity: str, value: float) -> float:

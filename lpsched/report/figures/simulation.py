@@ -91,7 +91,7 @@ def priority_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, 
     for entry in (entry for entry in result.policies if entry.answers):
         share = {each.name: "-" if each.share is None else f"{100 * each.share:.1f} %" for each in entry.earned}
         rows.append((entry.name, *(share.get(name, "-") for name in names)))
-    return ("policy", *names), rows
+    return ("scheduler", *names), rows
 
 
 # How long tasks waited on clusters: a row for each policy, marks for median, mean, 95 % and longest.
@@ -141,7 +141,7 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
 
 def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the same as a table: headers, and a row for each policy."""
-    headers = ("policy", *(f"{label}, s" for _, label in KINDS), "mean bounded slowdown")
+    headers = ("scheduler", *(f"{label}, s" for _, label in KINDS), "mean bounded slowdown")
     rows = []
     for entry in result.policies:
         if entry.answers:

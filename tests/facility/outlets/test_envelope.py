@@ -116,5 +116,5 @@ def test_tangents_touch_where_they_should():
 def test_a_cop_whose_reciprocal_is_not_convex_is_refused_with_its_range():
     # CoP'^2 >= CoP x 0.0068 asks for 0.0001387 T^2 + 0.0000163 T >= 0.0031138, that is T >= 4.68; so 4 C is too cold.
     CoolingCurve(replace(some_arrays(4.8), cop=np.tile(COPS[0], (4, 1))), PER_KELVIN)
-    with pytest.raises(InstanceError, match=r"crac_units\[3\].outlet_celsius: got 4 to 25 C, expected temperat"):
+    with pytest.raises(InstanceError, match=r"crac_units\[3\].outlet_celsius: got 4 to 25 °C, expected temperat"):
         CoolingCurve(replace(some_arrays(4.0), cop=np.tile(COPS[0], (4, 1))), PER_KELVIN)

@@ -58,7 +58,7 @@ def test_few_arrivals_bind_before_power_does():
 
 def test_idle_nodes_that_are_too_hot_are_told_with_their_temperature():
     # Idle: 26 + 120 / 400 = 26.3 C.
-    with pytest.raises(InfeasibleError, match=r"node 0 draws in air of 26\.300 C .* redline is 25\.5 C; lower"):
+    with pytest.raises(InfeasibleError, match=r"node 0 draws in air of 26\.300 °C .* redline is 25\.5 °C; lower"):
         best(paper_facility(), 26.0)
 
 
@@ -80,7 +80,7 @@ def two_units(cap=10_000.0):
 def test_a_unit_that_would_have_to_heat_is_told_with_the_kelvins():
     # t = 0.2 (t + P / 100) + 0.4 (10 + 25): t = 17.5 + P / 400. The unit at 25 C draws in 0.8 (t + P / 100) + 5
     # = 19 + P / 100 C: idle nodes leave it 4.8 K short, and P = 600 W it cannot get.
-    with pytest.raises(InfeasibleError, match=r"CRAC unit 1 blows at 25 C but draws in air that is 4\.800 K cooler"):
+    with pytest.raises(InfeasibleError, match=r"CRAC unit 1 blows at 25 °C but draws in air that is 4\.800 K cooler"):
         best(two_units(), 10.0, 25.0)
 
 

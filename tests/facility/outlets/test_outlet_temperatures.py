@@ -66,7 +66,7 @@ def test_a_search_that_is_stopped_still_has_a_bound_that_holds(seconds):
 
 def test_a_cap_below_what_idle_nodes_need_at_any_temperature_is_refused_with_the_range():
     # At best 120 (1 + 10 / 25.2) = 167.6 W.
-    with pytest.raises(InfeasibleError, match=r"between 10 and 30 C keep redlines, cooling and the cap of 160 W"):
+    with pytest.raises(InfeasibleError, match=r"between 10 and 30 °C keep redlines, cooling and the cap of 160 W"):
         best_outlets(*parts(paper_facility(cap=160.0)), solver=SOLVER)
 
 

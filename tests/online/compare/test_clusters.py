@@ -122,4 +122,4 @@ def test_the_period_that_counts_is_said(bound, capsys):
     result = validate_clusters(cut, {"none": NONE})
     assert result.to_dict()["period"]["warm_up_seconds"] == 5.0
     shown(result)
-    assert "Counted: 5 s to 1 min 45 s, prorated." in capsys.readouterr().out
+    assert "Counted: from 5 s to 1 min 45 s, tasks prorated at its ends." in capsys.readouterr().out

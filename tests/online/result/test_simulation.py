@@ -48,7 +48,7 @@ def test_a_trial_without_an_answer_is_left_out_of_the_means():
 def test_the_bound_is_a_mean_and_a_share_of_naive():
     result = simulation(PolicyEntry("a", "policy", (run(0, 50.0, bound=80.0),)))
     assert result.bound.mean == 100.0
-    assert result.headers[:4] == ("policy", "utility", "gap", "of no-wait")
+    assert result.headers[:4] == ("scheduler", "utility", "gap", "of no-wait")
     assert result.rows()[1][:4] == ("bound (proved)", "100 ± 254", "", "70 ± 127 %")  # 12.706 x 20; 0.8 and 0.6
     assert result.policies[0].row()[2] == "37.5 %"  # 50 of 80
     # Of one trial, utilities have the digits that their gaps need: 20.8912 of 20.8932, and 20.8932 itself.
