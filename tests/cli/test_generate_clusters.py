@@ -94,8 +94,8 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
         (["--hours", "-4", "--p-states", "9"], "p_states: got 9, expected 1 to 3"),
         (["--core-steps", "4,256"], "core_steps: got (4, 256), expected three rising numbers"),
         (["--tasks", "0"], "tasks: got 0, expected 1 to 1e+07"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
-        (["--single-core", "x"], "Invalid value for '--single-core'"),
+        (["--seed", "-1"], "--seed: got '-1', expected a whole number of at least 0; correct it"),
+        (["--single-core", "x"], "--single-core: got 'x', expected a number; write a plain number"),
     ],
 )
 def test_what_cannot_be_made_is_refused_and_nothing_is_written(lpsched, tmp_path, options, message):
@@ -109,7 +109,7 @@ def test_what_cannot_be_made_is_refused_and_nothing_is_written(lpsched, tmp_path
 def test_a_seed_is_required(lpsched, tmp_path):
     code, _, err = lpsched("generate", "clusters", "-o", str(tmp_path / "x.yaml"))
     assert code == 2
-    assert "Missing option '--seed'" in err
+    assert "--seed: got nothing, expected a whole number of at least 0; add it" in err
 
 
 def test_another_ending_is_refused_before_anything_is_drawn(lpsched, tmp_path):

@@ -49,7 +49,7 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--minutes", "5"], "--minutes: only with --from; use --hours, or give a bag"),
+        (["--minutes", "5"], "--minutes: got the option without --from, expected both; use --hours, or add --from"),
         (["--from", DESKTOP], "--from needs --minutes: the span in which tasks arrive"),
         (
             ["--from", DESKTOP, "--minutes", "5", "--hours", "4", "--p-states", "3"],

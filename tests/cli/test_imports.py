@@ -152,8 +152,14 @@ def test_accounting_becomes_clusters(lpsched, tmp_path):
         (["swf", SWF, "--watts-per-node", "-5"], "watts"),
         (["swf", SWF, "--nodes", "10000000000000000"], "less than or equal to 1000000000000000"),
         (["swf", SWF, "--partitions", "1=10000000000000000"], "expected NAME=COUNT"),
-        (["slurm", SACCT, "--to", "bag", "--weight", "cores"], "only with --to clusters"),
-        (["slurm", SACCT, "--to", "clusters", "--fill"], "only with --to bag"),
+        (
+            ["slurm", SACCT, "--to", "bag", "--weight", "cores"],
+            "--weight: got the option with --to bag, expected --to clusters; leave it out",
+        ),
+        (
+            ["slurm", SACCT, "--to", "clusters", "--fill"],
+            "--fill: got the option with --to clusters, expected --to bag",
+        ),
         (["slurm", SACCT, "--count", "gpu=0"], "expected NAME=COUNT"),
         (["slurm", SWF], "a header with JobID"),
         (["swf", SACCT], "expected 18 numbers"),

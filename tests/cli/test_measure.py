@@ -98,7 +98,7 @@ def test_options_of_a_bench_are_refused_with_measurements(metered, lpsched, opti
     monkeypatch.chdir(tmp_path)
     code, _, err = lpsched("measure", str(metered / "node.yaml"), *option)
     assert code == 2
-    assert "goes with a bench, and these are measurements; drop it" in err
+    assert "got the option for measurements, expected a bench; leave it out" in err
 
 
 def test_without_a_meter_the_bag_has_times_and_makespan_is_accepted(lpsched, tmp_path):

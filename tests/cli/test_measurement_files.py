@@ -56,9 +56,9 @@ def test_convert_tells_what_it_wrote(lpsched, by_hand, tmp_path):
 def test_convert_refuses_what_goes_with_instances_only(lpsched, by_hand, tmp_path):
     other = str(tmp_path / "other.json")
     code, _, err = lpsched("convert", str(by_hand), "-o", other, "--tables", "npz")
-    assert (code, "is no instance; leave the option out" in err) == (2, True)
+    assert (code, "--tables: got the option for measurements, expected an instance" in err) == (2, True)
     code, _, err = lpsched("convert", str(by_hand), "-o", other, "--merge")
-    assert (code, "is no bag; leave the option out" in err) == (2, True)
+    assert (code, "--merge: got the option for measurements, expected a bag" in err) == (2, True)
     bench = tmp_path / "bench.yaml"
     bench.write_text(template("bench"))
     code, _, err = lpsched("convert", str(bench), "-o", other)

@@ -135,8 +135,14 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
     [
         (("--policy", ","), "--scheduler: got ',', expected names of schedulers"),
         (("--policy", "min-mim"), "min-min"),
-        (("--policy", "fcfs", "--offline"), "goes with --bound"),
-        (("--policy", "fcfs", "--time-limit", "3"), "goes with --bound"),
+        (
+            ("--policy", "fcfs", "--offline"),
+            "got the option without --bound, expected both; add --bound, or leave it out",
+        ),
+        (
+            ("--policy", "fcfs", "--time-limit", "3"),
+            "got the option without --bound, expected both; add --bound, or leave it out",
+        ),
         (("--policy", "fcfs", "-o", "x.txt"), "expected the ending .csv or .parquet"),
         (("--policy", "fcfs", "--figure", "x.gif"), "expected the ending"),
         (("--policy", "fcfs", "--timeline", "x.gif"), "expected the ending"),

@@ -156,7 +156,11 @@ def test_pictures_and_page_are_written(lpsched, path, tmp_path):
     ("name", "arguments", "words"),
     [
         ("three", ("--policy", "easy", "--machines", "polled"), "nodes of clusters have no queues"),
-        ("three", ("--policy", "easy", "--permute", "2"), "is for days of machines"),
+        (
+            "three",
+            ("--policy", "easy", "--permute", "2"),
+            "--permute: got the option for clusters, expected a day; leave it out",
+        ),
         ("three", ("--policy", "easy", "--every-arrivals", "2"), "clusters have --every 0"),
         ("three", ("--policy", "easy", "--bound", "--offline"), "clusters have no such schedule"),
         ("three", ("--policy", "easy", "--energy-filter", "adaptive"), "expected none, per-task or per-resource"),
@@ -188,9 +192,9 @@ def test_what_cannot_be_is_refused_before_the_work(lpsched, path, name, argument
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--placeholders",), "is for clusters"),
-        (("--cost", "seconds"), "is for clusters whose tasks are judged by what they wait"),
-        (("--weight", "cores"), "is for clusters whose tasks are judged by what they wait"),
+        (("--placeholders",), "got the option for a day, expected clusters; leave it out"),
+        (("--cost", "seconds"), "got the option for a day, expected clusters whose cost of waiting is minimised"),
+        (("--weight", "cores"), "got the option for a day, expected clusters whose cost of waiting is minimised"),
         (("--energy-filter", "per-task"), "expected none, adaptive or a number for a day"),
     ],
 )

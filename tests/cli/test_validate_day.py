@@ -81,7 +81,10 @@ def test_what_counts_is_said_below_the_table_and_nsga2_is_left_out(lpsched, tmp_
         (("--heuristic", "sufferage"), "'sufferage', expected one of min-energy"),
         (("--heuristic", "mct", "--price", "3"), "this is a day"),
         (("--heuristic", "mct", "--drop-below", "nan"), "drop"),
-        (("--heuristic", "mct", "--generations", "3"), "goes with --scheduler nsga2"),
+        (
+            ("--heuristic", "mct", "--generations", "3"),
+            "got the option without --scheduler nsga2, expected both; add --scheduler nsga2, or leave it out",
+        ),
     ],
 )
 def test_what_does_not_fit_a_day_is_refused(lpsched, day, arguments, words):

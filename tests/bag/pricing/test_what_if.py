@@ -166,7 +166,7 @@ def test_a_profit_ratio_is_one_price_for_both(two_types):
 def test_an_infeasible_change_says_with_which_machines(two_types):
     with pytest.raises(InfeasibleError, match=r"^with gpu=0: "):
         what_if(two_types, {"gpu": 0}, objective="makespan", deadline=100.0)
-    with pytest.raises(InfeasibleError, match=r"^without the changes: "):
+    with pytest.raises(InfeasibleError, match=r"^[^:]*, without the changes: "):
         what_if(two_types, {"gpu": 100}, objective="makespan", deadline=1.0)
 
 
