@@ -157,7 +157,8 @@ def run(arguments: Sequence[str]) -> int:
             code = _command()([*wanted, *rest], prog_name=NAME, standalone_mode=False)
     except typer.TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # whose message is the help
-            sys.stderr.write(f"{error.message}\n")
+            with contextlib.suppress(OSError):  # without stderr there is still the exit code
+                sys.stderr.write(f"{error.message}\n")
             return _print_error("usage", error.message, BAD_INPUT, as_json=as_json, printed=True)
         return _print_error("usage", _usage_message(error), BAD_INPUT, as_json=as_json)
     except LpschedError as error:
@@ -227,7 +228,7 @@ def _usage_message(error: typer.TyperException) -> str:
 
 def _as_option(issue: InputIssue) -> InputIssue:
     """Return an issue of an option of a library function as one of the command's option, which has the same name."""
-    first, *rest = map(str, issue.path)
+    first, *rest = map(str, issue.path or ("options",))
     option = first if first.startswith("-") else f"--{first.replace('_', '-')}"
     return replace(issue, path=(" ".join((OPTIONS.get(option, option), *rest)),))
 
