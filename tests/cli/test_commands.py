@@ -167,8 +167,8 @@ def test_generate_is_reproducible(lpsched, tmp_path):
     [
         (["--machines", "3,x"], "--machines: got '3,x', expected counts such as 40,40,20"),
         (["--machines", "9" * 5000], "expected counts such as 40,40,20"),
-        (["--machines", "3,0"], "machines: got 0, expected 1 to 1e+15; change the option"),
-        (["--tasks", "3"], "tasks: got 3, expected at least one of each type; ask for more"),
+        (["--machines", "3,0"], "--machines: got 0, expected 1 to 1e+15; change the option"),
+        (["--tasks", "3"], "--tasks: got 3, expected at least one of each type; ask for more"),
         (["--seed", "-1"], "--seed: got '-1', expected a whole number of at least 0; correct it"),
     ],
 )

@@ -146,7 +146,7 @@ def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words)
 def test_a_facility_has_no_front(lpsched):
     code, _, err = lpsched("front", FACILITY)
     assert code == 2
-    assert "is a facility; expected a bag or a day" in err
+    assert "expected 'lpsched-bag/1' or 'lpsched-day/1'; use 'lpsched facility' for a facility" in err
 
 
 def test_a_day_is_held_against_its_envelope(lpsched, day, tmp_path):

@@ -152,7 +152,9 @@ def test_programs_and_places_that_are_not_there_are_refused_all_at_once(lpsched,
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param([], "needed for what a bench measures; name a file", id="no-output"),
+        pytest.param(
+            [], "--output: got nothing, expected a file for the measurements of a bench; add it", id="no-output"
+        ),
         pytest.param(["-o", "no/node.yaml"], "cannot write no/node.yaml", id="no-folder"),
         pytest.param(["-o", "node.txt"], "expected the ending .yaml or .yml or .json", id="an-ending"),
         pytest.param(["-o", "bench.yaml"], "it is what is read", id="the-bench-itself"),

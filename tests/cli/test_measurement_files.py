@@ -62,7 +62,7 @@ def test_convert_refuses_what_goes_with_instances_only(lpsched, by_hand, tmp_pat
     bench = tmp_path / "bench.yaml"
     bench.write_text(template("bench"))
     code, _, err = lpsched("convert", str(bench), "-o", other)
-    assert (code, "is a bench, which is written by hand only; copy it" in err) == (2, True)
+    assert (code, "; use 'lpsched measure' for a bench" in err) == (2, True)
     assert not (tmp_path / "other.json").exists()
 
 

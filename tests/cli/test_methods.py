@@ -131,11 +131,11 @@ def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
         (["facility", TINY, "--method", "nlp", "--generations", "3"], "--generations: got the option with --scheduler nlp, expected --scheduler ga; leave it out"),
         (["facility", TINY, "--start", "lp"], "--start: got the option with --scheduler lp, expected --scheduler ga; leave it out"),
         (["facility", TINY, "--method", "greedy", "--form", "gang"], "--form: got the option with --scheduler greedy, expected --scheduler lp; leave it out"),
-        (["facility", TINY, "--method", "magic"], "'magic' is not one of 'lp', 'greedy', 'ga', 'nlp'"),
+        (["facility", TINY, "--method", "magic"], "--scheduler: got 'magic', expected one of lp, greedy, ga, nlp; choose one"),
         (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: expected the ending .png or .svg or .pdf; choose one"),
         (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: expected the ending .html; choose one"),
         (["validate", TINY, "--method", "lp", "--price", "3"], "--price: got the option for a facility, expected a bag; leave it out"),
-        (["validate", TINY, "--method", "lp,magic"], "method: got 'magic', expected one of lp, lp-cores, lp-blind"),
+        (["validate", TINY, "--method", "lp,magic"], "--scheduler: got 'magic', expected one of lp, lp-cores, lp-blind"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):

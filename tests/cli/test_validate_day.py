@@ -79,7 +79,7 @@ def test_what_counts_is_said_below_the_table_and_nsga2_is_left_out(lpsched, tmp_
     ("arguments", "words"),
     [
         (("--heuristic", "sufferage"), "'sufferage', expected one of min-energy"),
-        (("--heuristic", "mct", "--price", "3"), "this is a day"),
+        (("--heuristic", "mct", "--price", "3"), "--price: got the option for a day, expected a bag; leave it out"),
         (("--heuristic", "mct", "--drop-below", "nan"), "drop"),
         (
             ("--heuristic", "mct", "--generations", "3"),
