@@ -96,8 +96,8 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
         found = examine(bag, schedule_of(document, path), may_wait=may_wait)
     words, measured = "", found.measured
     if measured is not None:
-        profit = "" if measured.profit_per_hour is None else f"profit {number(measured.profit_per_hour)} "
-        words = f"{profit and f'{profit}{bag.prices.currency}/h, '}{_taken(measured)}"
+        profit = measured.profit_per_hour
+        words = f"{'' if profit is None else f'{number(profit)} {bag.prices.currency}/h, '}{_taken(measured)}"
     return Checked(name, "schedule", _sentences(found.violations), measured=measured, words=words)
 
 
