@@ -110,8 +110,11 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
             verdict = check(bag, certificate)
             return _checked(path, verdict, certificate.objective, certificate.unit, is_upper=is_upper)
         found = examine(bag, schedule_of(document, path), may_wait=may_wait)
-    words = "" if found.measured is None else _taken(found.measured)
-    return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
+    words, measured = "", found.measured
+    if measured is not None:
+        profit = measured.profit_per_hour
+        words = f"{'' if profit is None else f'{number(profit)} {bag.prices.currency}/h, '}{_taken(measured)}"
+    return Checked(name, "schedule", _sentences(found.violations), measured=measured, words=words)
 
 
 def _checked(

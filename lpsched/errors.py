@@ -85,7 +85,10 @@ class LpschedError(Exception):
 
 
 class InstanceError(LpschedError, ValueError):
-    """The input is invalid; `issues` lists every error in it, in file order, and `source` is what was read."""
+    """The input is invalid; `issues` lists every error in it, in file order, and `source` is what was read.
+
+    Without a source the issues are about options of a function, each of which is named by its issue.
+    """
 
     code = "bad-input"
 
@@ -96,11 +99,11 @@ class InstanceError(LpschedError, ValueError):
     def __str__(self) -> str:
         """Write a headline and one line for each error."""
         count = len(self.issues)
-        lines = [f"{self.source}: {count} error{'' if count == 1 else 's'}"]
-        lines += [f"  {issue}" for issue in self.issues[:MOST_SHOWN]]
+        lines = [f"{self.source}: {count} error{'' if count == 1 else 's'}"] if self.source else []
+        lines += map(str, self.issues[:MOST_SHOWN])
         if count > MOST_SHOWN:
-            lines.append(f"  ... and {count - MOST_SHOWN} more; fix these first")
-        return "\n".join(lines)
+            lines.append(f"... and {count - MOST_SHOWN} more; fix these first")
+        return "\n  ".join(lines)
 
 
 class OutputError(LpschedError, OSError):

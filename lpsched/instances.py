@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 from lpsched.errors import InputIssue, InstanceError
+from lpsched.io.content import CHECK
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import instance_of
 from lpsched.io.rows import SUFFIXES
 from lpsched.model.fields import describe
-from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
+from lpsched.model.kinds import HINTS, INSTANCES, KINDS, Kind, format_of, kind_of, name_of
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
 
@@ -114,10 +115,10 @@ def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[
     kind = KINDS["bag"] if found is None else KINDS.get(name_of(found))
     if kind is not None and kind.name in kinds:
         return instance_of(kind.load("model"), document, path), kind
-    *first, last = (f"'{KINDS[name].load('model').FORMAT}'" for name in INSTANCES)
-    command = COMMANDS.get(str(found).partition("/")[0])
-    do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
-    issue = InputIssue(("format",), describe(found), f"{', '.join(first)} or {last}", do)
+    formats = " or ".join(f"'{KINDS[name].load('model').FORMAT}'" for name in kinds)
+    do = "write it as the first key" if found is None else HINTS.get(found.partition("/")[0], CHECK)
+    shown = "no format" if found is None else describe(found)
+    issue = InputIssue(("format",), shown, formats, do, document.line_of(("format",)))
     raise InstanceError(str(path), (issue,))
 
 

@@ -24,8 +24,8 @@ class Named(Generic[Function]):
     """The functions of one kind, of an instance ("bag" or "day"): the heuristics of bags, say.
 
     Installed packages announce theirs under `entry_points_group`. Names that are known for another kind of instance
-    are `elsewhere`, with what to bring for them. `words` are what such a function is called, and what several are;
-    `needed` is what it is, for the one who registers something else.
+    are `elsewhere`, with what to bring for them. `word` is what such a function is called, `needed` what it is, for the
+    one who registers something else.
     """
 
     def __init__(  # noqa: PLR0913 - options are keyword-only
@@ -35,12 +35,12 @@ class Named(Generic[Function]):
         built_in: Mapping[str, Function],
         elsewhere: Mapping[str, str] | None = None,
         *,
-        words: tuple[str, str] = ("heuristic", "heuristics"),
+        word: str = "heuristic",
         needed: str | None = None,
     ) -> None:
         self.instance, self.group = instance, entry_points_group
         self.built_in, self.elsewhere = dict(built_in), dict(elsewhere or {})
-        self.words, self.needed = words, needed or f"a function of a {instance} and a random generator"
+        self.word, self.needed = word, needed or f"a function of a {instance} and a random generator"
         self.registered: dict[str, Function] = {}
 
     @overload
@@ -116,8 +116,7 @@ class Named(Generic[Function]):
 
     def rejection(self, found: str, needed: str, do: str) -> InstanceError:
         """Return the error about a name or a function."""
-        one, many = self.words
-        return InstanceError(f"{many} of {self.instance}s", (InputIssue((one,), found, needed, do),))
+        return InstanceError("", (InputIssue((self.word,), found, needed, do),))
 
     @property
     def _taken(self) -> set[str]:

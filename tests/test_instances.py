@@ -200,5 +200,5 @@ def test_the_path_of_a_file_is_as_good_as_what_is_in_it():
     assert lpsched.facility(room).bound == lpsched.facility(lpsched.read(room)).bound
     with pytest.raises(lpsched.InstanceError, match="got the text 'lpsched-facility/1', expected 'lpsched-day/1'"):
         lpsched.simulate(str(room), ["max-util"])
-    with pytest.raises(lpsched.InstanceError, match="expected 'lpsched-bag/1'; bring a file of this kind"):
+    with pytest.raises(lpsched.InstanceError, match="expected 'lpsched-bag/1'; use 'lpsched "):
         lpsched.solve(room)

@@ -16,7 +16,17 @@ from lpsched.bag.certificate.bounds import Multipliers, Number, Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, Line
 from lpsched.bag.model import Bag, Terms
-from lpsched.bag.problem import MAKESPAN, Problem, Proved, build_problem, prove, screen_of
+from lpsched.bag.problem import (
+    MAKESPAN,
+    Problem,
+    Proved,
+    build_problem,
+    prove,
+    prover_of,
+    require_power,
+    require_time,
+    screen_of,
+)
 from lpsched.bag.relaxation import least_makespan, scaling_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.cancellation import CancelToken
@@ -289,6 +299,8 @@ def export(  # noqa: PLR0913 - options are keyword-only
     ------
     ValueError
         If the kind is not known.
+    InfeasibleError
+        If it is proved that no schedule meets the deadline or the power cap.
     MissingExtraError
         If PuLP is not installed.
     """
@@ -296,6 +308,9 @@ def export(  # noqa: PLR0913 - options are keyword-only
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}, expected one of {', '.join(KINDS)}")
     problem = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), default_solver())
+    prover = prover_of(problem.bag)
+    require_power(prover)
+    require_time(prover, default_solver())
     scaling, weights = scaling_of(problem.bag), problem.objective.weights
     if weights is None:
         money = profit.profit_model(scaling)

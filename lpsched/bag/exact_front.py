@@ -88,7 +88,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
         raise InstanceError(bag.name, issues)
     if not 0 <= sample <= MOST_SAMPLED:
         issue = InputIssue(("sample",), repr(sample), f"a number from 0 to {MOST_SAMPLED}", "correct it")
-        raise InstanceError("the terms", (issue,))
+        raise InstanceError("", (issue,))
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
         prover = prover_of(limited)

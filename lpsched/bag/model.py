@@ -404,15 +404,19 @@ class Terms:
 
     def check(self) -> None:
         """Reject values that a file could not have either."""
-        checks = {"price": check_money, "power_cap_watts": check_power, "deadline_seconds": check_seconds}
+        given = {
+            "price": (self.price, check_money),
+            "power_cap": (self.power_cap_watts, check_power),
+            "deadline": (self.deadline_seconds, check_seconds),
+        }
         issues: list[InputIssue] = []
-        for name, check in checks.items():
+        for name, (value, check) in given.items():
             try:
-                checked(name, getattr(self, name), check)
+                checked(name, value, check)
             except InstanceError as error:
                 issues += error.issues
         if issues:
-            raise InstanceError("the terms", tuple(issues))
+            raise InstanceError("", tuple(issues))
 
     def applied_to(self, bag: Bag) -> Bag:
         """Return the bag under these terms; a profit ratio has become a price before."""
@@ -438,7 +442,7 @@ def checked(name: str, value: float | None, check: Callable[[object], float]) ->
     try:
         return check(value)
     except PydanticCustomError as error:
-        raise InstanceError("the terms", (InputIssue((name,), **(error.context or {})),)) from None
+        raise InstanceError("", (InputIssue((name,), **(error.context or {})),)) from None
 
 
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
@@ -460,7 +464,7 @@ mean_hours_to_failure=None, p_states=None),)
         if name not in known
     ]
     issues += [
-        InputIssue(("machine_types", name), describe(count), f"a whole number from 0 to {MOST}", "correct it")
+        InputIssue(("machine_types", name), describe(count), "a whole number from 0 to 10^15", "correct it")
         for name, count in counts.items()
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST
     ]
@@ -468,7 +472,7 @@ mean_hours_to_failure=None, p_states=None),)
         raise InstanceError(bag.name, tuple(issues))
     wanted = [counts.get(machine.name, machine.count) for machine in bag.machine_types]
     if not any(wanted):
-        issue = InputIssue(("machine_types",), "none left", "at least one machine", "leave some")
+        issue = InputIssue(("machine_types",), "no machines", "at least one", "leave some")
         raise InstanceError(bag.name, (issue,))
     columns = [column for column, (j, _) in enumerate(bag.modes) if wanted[j]]
     machines = tuple(

@@ -45,7 +45,7 @@ def build_problem(bag: Bag, terms: Terms, solver: Solver) -> Problem:
         raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     if terms.price is not None and terms.profit_ratio is not None:
         issue = InputIssue(("price",), "a price and a profit ratio", "one of them", "leave one out")
-        raise InstanceError("the terms", (issue,))
+        raise InstanceError("", (issue,))
     terms = with_price(bag, terms, solver)
     changed = terms.applied_to(bag)
     if objective is None:

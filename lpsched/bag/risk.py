@@ -13,7 +13,7 @@ from lpsched.bag.arrays import BagArrays, arrays_of
 from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.bag.schedule import Schedule, numbered
 from lpsched.errors import InputIssue, InstanceError
-from lpsched.model.risk import SOURCE, SPREADS, Risk, RiskOptions, Spread, risk_of_samples, spread_of
+from lpsched.model.risk import SPREADS, Risk, RiskOptions, Spread, risk_of_samples, spread_of
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -155,7 +155,7 @@ def _require_few_draws(batches: list[_Batch], spread: Spread, samples: int) -> N
     most = MOST_DRAWS // draws
     found = f"{samples:,} samples of {draws:,} times and powers"
     do = f"ask for {most:,} samples" if most > 1 else "scale the bag down: each machine is drawn"
-    raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
+    raise InstanceError("", (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
 
 
 # The risk of a schedule of a bag: drawn, and reported in means, percentiles and probabilities.

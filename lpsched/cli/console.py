@@ -6,9 +6,11 @@ import codecs
 import contextlib
 import json
 import logging
+import os
 import re
 import signal
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
 
 
+USUAL_WIDTH = 80  # columns of a terminal that does not say how many it has
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
 TRAILING: Final = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")  # blanks at the end of a line, and codes of styles
 
@@ -77,11 +80,28 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def print_notice(message: str) -> None:
-    """Print a message on stderr; control characters are shown as their codes."""
+    """Print a message on stderr; control characters are shown as their codes, and a terminal gets lines that fit."""
     shown = (letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in message)
     with contextlib.suppress(OSError):  # without stderr there is still the exit code
-        sys.stderr.write(f"lpsched: {''.join(shown)}\n")
+        sys.stderr.write(_fitted(f"lpsched: {''.join(shown)}\n", sys.stderr))
         sys.stderr.flush()
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """Wrap lines between words at the width of a terminal; what goes into a pipe or file stays as it is."""
+    if not stream.isatty():
+        return text
+    width = int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else 0
+    with contextlib.suppress(OSError, ValueError):  # a stream without a number of its own
+        width = width or os.get_terminal_size(stream.fileno()).columns
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        wrapped = textwrap.wrap(
+            line, width or USUAL_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrapped or [""]
+    return "\n".join(lines)
 
 
 def console_of(context: typer.Context) -> Console:

@@ -10,6 +10,7 @@ import typer
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status
 from lpsched.cli.options import output_option, require_output
+from lpsched.errors import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def facility(
         options.time_limit_option("Time limit in seconds or with a unit; by default 5min (ga: 1min, nlp: 10min)."),
     ] = None,
     seed: options.Seed = 0,
-    generations: options.Generations = None,
+    generations: Annotated[int | None, options.generations_option("ga")] = None,
     start: Annotated[
         Start | None, typer.Option(help="ga: schedule in the first population.", show_default="random")
     ] = None,
@@ -146,7 +147,7 @@ def facility(
 def _require_scheduler(fitting: Scheduler, scheduler: Scheduler, given: dict[str, object]) -> None:
     """Reject options of another scheduler."""
     if scheduler != fitting:
-        options.reject(given, f"goes with --scheduler {fitting}, not with {scheduler}")
+        options.reject(given, f"with --scheduler {scheduler}", f"--scheduler {fitting}")
 
 
 def _saved(
@@ -166,6 +167,6 @@ def _temperatures(text: str, units: int) -> list[float]:
     try:
         read = [float(each) for each in text.split(",")]
     except ValueError:
-        message = f"got {text[:60]!r}, expected temperatures in Celsius with commas between them, e.g. 18,20"
-        raise typer.BadParameter(message, param_hint="--outlets") from None
+        expected = "temperatures in °C with commas between them, e.g. 18,20"
+        raise options.usage_error("--outlets", quote(text), expected, "correct it") from None
     return read * units if len(read) == 1 else read

@@ -79,9 +79,9 @@ def show(
     lpsched show instances/ai-service.yaml
     """
     from lpsched.instances import read_with_kind
-    from lpsched.model.kinds import SHOWN
+    from lpsched.model.kinds import kinds_with
 
-    shown, kind = read_with_kind(file, SHOWN)
+    shown, kind = read_with_kind(file, kinds_with("show"))
     content, tables = kind.load("show")(shown)
     console_of(context).answer(header("lpsched-show/1", shown) | content, tables)
 
@@ -104,15 +104,13 @@ def convert(
     lpsched convert instances/spec-2010.yaml -o spec.yaml --tables csv
     """
     from lpsched.instances import read_with_kind
-    from lpsched.model.kinds import INSTANCES, SHOWN
+    from lpsched.model.kinds import INSTANCES, kinds_with
 
-    instance, kind = read_with_kind(file, SHOWN)
-    if not kind.write:
-        raise typer.BadParameter(f"{file} is {kind.phrase}, which is written by hand only; copy it")
-    if kind.name not in INSTANCES and tables is not None:
-        raise typer.BadParameter(f"--tables: {file} is no instance; leave the option out")
-    if merge and kind.name != "bag":
-        raise typer.BadParameter(f"--merge: {file} is no bag; leave the option out")
+    instance, kind = read_with_kind(file, kinds_with("write"))
+    if kind.name not in INSTANCES:
+        options.reject({"--tables": tables}, f"for {kind.phrase}", "an instance")
+    if kind.name != "bag":
+        options.reject({"--merge": merge or None}, f"for {kind.phrase}", "a bag")
     write_and_print(console_of(context), instance.merged() if merge else instance, output, tables)
 
 
@@ -144,10 +142,9 @@ def expand(
     lpsched expand instances/tiny.yaml plan.json -o plan.csv
     """
     from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import kinds_with
 
-    read, kind = read_with_kind(instance)
-    if kind.name == "facility":
-        raise typer.BadParameter("is a facility, whose allocations have no tasks", param_hint="INSTANCE")
+    read, kind = read_with_kind(instance, kinds_with("schedule"))
     require_output(output, (*ROWS, *TRACES) if kind.read_schedule else ROWS)
     if kind.read_schedule:
         from lpsched.traces.export import export_schedule
@@ -185,13 +182,16 @@ def certify(
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
     effort: Annotated[
-        options.Effort | None, typer.Option(help="Bags: prove the bound that 'lpsched solve' finds with this effort.")
+        options.Effort | None,
+        typer.Option(help="Bags: prove the bound that 'lpsched solve' finds with this effort.", show_default="auto"),
     ] = None,
     time_limit: Annotated[
         float | None,
         options.time_limit_option("Time limit in seconds or with a unit; then the best bound so far is certified."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Bags: random seed, as for 'lpsched solve'.", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Bags: random seed, as for 'lpsched solve'.", min=0, show_default="0")
+    ] = None,
     solver: options.SolverName = "highs",
 ) -> None:
     """Write a proof of the bound that can be checked without a solver.
@@ -199,21 +199,19 @@ def certify(
     Examples
     --------
     lpsched certify instances/tiny.yaml -o proof.json
+    lpsched certify instances/clusters-small.yaml -o proof-of-clusters.json
     """
     from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import kinds_with
 
-    read, kind = read_with_kind(instance)
+    read, kind = read_with_kind(instance, kinds_with("certify"))
     of_bag = {"objective": objective, **options.terms_of(price, profit_ratio, power_cap, deadline), "effort": effort}
     if kind.simulate:
         unfit = of_bag | {"seed": seed, "solver": None if solver == "highs" else solver}
         named = {options.flags_of([name]): value for name, value in unfit.items()}
-        options.reject(named, f"goes with a bag, and this is {kind.phrase}")
+        options.reject(named, f"for {kind.phrase}", "a bag")
         _certify_arriving(console_of(context), read, output, time_limit)
     else:
-        if not kind.certify:
-            from lpsched.bag.files import read_bag
-
-            read_bag(instance)  # which rejects anything else
         from lpsched.lp.solvers import solver_named
 
         if effort is None:

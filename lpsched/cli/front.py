@@ -71,7 +71,7 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: FrontOptions, of_bag: 
     from lpsched.report.solution import comparison_tables, front_tables
 
     result: FrontResult | FrontComparison
-    with cancellable(console_of(context), None) as cancel:
+    with cancellable(console_of(context), None) as cancel, options.errors_about("--scheduler", "lp-dense", *MORE):
         given = of_bag.options | {"seed": asked.seed, "cancel": cancel, "solver": solver_named(of_bag.solver)}
         if not asked.schedulers:
             result = exact = front(bag, **given)
@@ -136,10 +136,8 @@ def compare_day(context: typer.Context, day: Day, asked: FrontOptions, of_day: D
     from lpsched.report.online_answers import day_front_tables
 
     if not asked.schedulers:
-        raise typer.BadParameter(
-            "a day has no exact front; name schedulers to compare with its envelope, e.g. nsga2,max-utility",
-            param_hint="--scheduler",
-        )
+        names = "schedulers to compare with the envelope of a day, which has no exact front"
+        raise options.usage_error("--scheduler", "none", names, "add some, e.g. nsga2,max-utility")
     console = console_of(context)
     found: list[EvolvedFront] = []
     evolving = asked.evolving(day, SEEDS, found)
@@ -148,7 +146,7 @@ def compare_day(context: typer.Context, day: Day, asked: FrontOptions, of_day: D
         from lpsched.online.evolve import SampledDayScorer
 
         scorer = SampledDayScorer(day, of_day.risk, seed=asked.seed, drop_below=of_day.drop_below)
-    with cancellable(console, None) as cancel:
+    with cancellable(console, None) as cancel, options.errors_about("--scheduler", *MORE):
         result = compare_day_fronts(
             day,
             asked.schedulers,
@@ -187,9 +185,11 @@ def compare_day(context: typer.Context, day: Day, asked: FrontOptions, of_day: D
 # `lpsched front`: the exact energy/makespan front of a bag, and other schedulers compared with it.
 #
 # A day has no exact front, but an envelope that no schedule can exceed.
-OF_BAG = "goes with a bag, and this is a day"
-OF_DAY = "goes with a day, and this is a bag"
-EVOLVED = "goes with --scheduler nsga2"
+OF_BAG = "for a day", "a bag"
+OF_DAY = "for a bag", "a day"
+EVOLVED = "--scheduler nsga2"
+OWN_SEEDS = ("lp", "none")
+MORE = ("nsga2", "FILE.py:FUNCTION", "files or folders of schedules")  # what `--scheduler` takes besides heuristics
 
 
 def front(
@@ -204,7 +204,7 @@ def front(
             "FILE.py:FUNCTION, files of schedules, folders of such files.",
         ),
     ] = None,
-    generations: options.Generations = None,
+    generations: Annotated[int | None, options.generations_option("nsga2")] = None,
     time_limit: Annotated[
         float | None,
         options.time_limit_option(
@@ -264,32 +264,35 @@ def front(
     lpsched front instances/tiny.yaml --scheduler min-min,min-energy
     """
     from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import kinds_with
 
     names = options.scheduler_words(scheduler)
     seeds = None if seed_with is None else options.words_of(seed_with)
     if "nsga2" not in names:
         of_nsga2 = {"--generations": generations, "--time-limit": time_limit, "--seed-with": seeds, "--state": state}
-        options.reject(of_nsga2, EVOLVED)
+        options.reject_without(of_nsga2, EVOLVED)
     sampled = options.parse_risk(risk, ranks=True)
     if sampled is None:
-        options.reject({"--ellipses": ellipses}, "goes with --risk")
+        options.reject_without({"--ellipses": ellipses}, "--risk")
     elif "nsga2" not in names:
-        options.reject({"--risk": risk}, EVOLVED)
+        options.reject_without({"--risk": risk}, EVOLVED)
     if state is not None:
         require_output(state, (".npz",), instance)
-    if falling and machines is None:
-        raise typer.BadParameter("goes with --machines", param_hint="--falling")
-    read, kind = read_with_kind(instance)
-    if not kind.front:
-        raise typer.BadParameter(f"is {kind.phrase}; expected a bag or a day", param_hint="INSTANCE")
+    if machines is None:
+        options.reject_without({"--falling": falling or None}, "--machines")
+    read, kind = read_with_kind(instance, kinds_with("front"))
     named = tuple(_known(word, of_day=kind.name == "day") for word in names)
+    with options.errors_about("--seed-with", *OWN_SEEDS):
+        for word in seeds or ():
+            if word not in OWN_SEEDS:
+                _registry(of_day=kind.name == "day").get(word)
     asked = FrontOptions(named, generations, time_limit, seed, seeds, state, figure)
     if kind.name == "day":
-        options.reject({"--machines": machines, "--sample": sample}, OF_BAG)
-        options.reject({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, OF_BAG)
+        options.reject({"--machines": machines, "--sample": sample}, *OF_BAG)
+        options.reject({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, *OF_BAG)
         compare_day(context, read, asked, DayOptions(peak, drop_below, sampled, ellipses, report))
         return
-    options.reject({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
+    options.reject({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, *OF_DAY)
     given: dict[str, Any] = {"sample": sample or 0, "power_cap": power_cap, "deadline": deadline}
     given |= {} if effort is None else {"effort": effort}  # else the library's own
     front_of_bag(context, read, asked, BagOptions(given, solver, machines, report, falling))
@@ -300,10 +303,14 @@ def _known(word: str, *, of_day: bool) -> str:
     found = options.scheduler_named(word)
     if isinstance(found, str):
         return found
-    import pkgutil
-
-    registry = pkgutil.resolve_name("lpsched.online.heuristics:OF_DAYS" if of_day else "lpsched.bag.heuristics:OF_BAGS")
+    registry = _registry(of_day=of_day)
     name: str = getattr(found, "__name__", "function").lower().strip("_").replace("_", "-")
     registry.forget(name)
     registry.register(name, found)
     return name
+
+
+def _registry(*, of_day: bool) -> Any:  # noqa: ANN401 - of heuristics of bags or of days
+    import pkgutil
+
+    return pkgutil.resolve_name("lpsched.online.heuristics:OF_DAYS" if of_day else "lpsched.bag.heuristics:OF_BAGS")

@@ -79,7 +79,10 @@ def _rows(what: str, shape: Shape) -> list[tuple[str, ...]]:
 # `lpsched generate`: instances from a seed. Options come from the models of `lpsched/generate/options.py`.
 Method = Literal["cov", "grow"]  # how to make the tables of a bag
 Platform = Literal["small", "medium", "large"]  # `lpsched.generate.options.PLATFORMS`, without loading it
-generate_app = new_app(help="Generate an instance from a random seed.")
+generate_app = new_app(
+    help="Generate an instance from a random seed.",
+    epilog=options.epilog_of("lpsched generate bag --seed 1 -o bag.yaml"),
+)
 
 
 def _command(
@@ -144,7 +147,7 @@ def generate_bag(
 
     _reject_foreign([each for each in given if each not in GrowOptions.model_fields], "cov")
     if source is None:
-        raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
+        raise options.usage_error("--from", "nothing", "the small bag that --method grow grows", "add it")
     growth = grow(named, read_bag(source), rng, GrowOptions(**given))
     content = growth_as_json(growth)
     write_and_print(console_of(context), growth.bag, output, tables, seed=seed, growth=content)
@@ -156,9 +159,7 @@ def generate_bag(
 def _reject_foreign(names: Collection[str], method: Method) -> None:
     """Reject options of the other method, all in one message."""
     if names:
-        raise typer.BadParameter(
-            f"{options.flags_of(names)}: only with --method {method}; drop it or choose that method"
-        )
+        options.reject_without({options.flags_of(names): names}, f"--method {method}")
 
 
 def _day_options() -> options.FoundOptions:
@@ -203,8 +204,7 @@ def generate_day(
         from lpsched.generate.day import essc_day
         from lpsched.generate.options import EsscOptions
 
-        if minutes is not None:
-            raise typer.BadParameter("--minutes: only with --from; use --hours, or give a bag")
+        options.reject({"--minutes": minutes}, "without --from", "both", "use --hours, or add --from")
         day = essc_day(named, seed, EsscOptions(**given))
     else:
         import numpy as np
@@ -214,11 +214,11 @@ def generate_day(
 
         tasks = given.pop("tasks")
         if given:
-            raise typer.BadParameter(
-                f"{options.flags_of(given)}: not with --from, whose bag has machines and tables; drop it"
-            )
+            expected = "those of the bag"
+            options.reject({options.flags_of(given): given}, "with --from", expected)
         if minutes is None:
-            raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
+            expected = "the span of time in which the tasks of --from arrive"
+            raise options.usage_error("--minutes", "nothing", expected, "add it")
         day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
     write_and_print(console_of(context), day, output, tables, seed=seed)
 

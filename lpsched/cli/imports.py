@@ -14,6 +14,7 @@ from lpsched.cli import options
 from lpsched.cli.console import Console, console_of, header, held_by, write_and_print
 from lpsched.cli.measure import named, warn
 from lpsched.cli.options import Output, TablesOption, add_command, new_app, quantity_option, reject
+from lpsched.errors import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +66,7 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
         name, _, count = word.rpartition("=")
         valid = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
         if not valid or name in sizes or not 1 <= int(count) <= MOST:
-            raise typer.BadParameter(f"{option}: got {word[:60]!r}, expected NAME=COUNT, each name once")
+            raise options.usage_error(option, quote(word), "NAME=COUNT, each name once", "correct it")
         sizes[name] = int(count)
     return sizes
 
@@ -224,9 +225,9 @@ def import_slurm(
 
     if to == "bag":
         unfit: dict[str, object] = {"--cost": cost, "--weight": weight, "--watts-per-node": watts_per_node}
-        options.reject(unfit, "only with --to clusters; drop it")
+        options.reject(unfit, "with --to bag", "--to clusters")
     else:
-        options.reject({"--fill": fill or None, "--no-watts": no_watts or None}, "only with --to bag; drop it")
+        options.reject({"--fill": fill or None, "--no-watts": no_watts or None}, "with --to clusters", "--to bag")
     counts = sizes_of("--count", count)
     log = read_sacct(file, skip_dirty=skip_dirty)
     named = name if name is not None else name_of(file)
@@ -310,15 +311,14 @@ def import_swf(
     from lpsched.traces.swf import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of, read_swf
 
     if to == "bag":
-        options.reject(
-            {"--cost": cost, "--weight": weight}, "a bag has no cost of waiting; drop it, or use --to clusters"
-        )
-    if nodes is not None and partitions:
-        raise typer.BadParameter("--nodes: not with --partitions, which say it; drop one")
+        options.reject({"--cost": cost, "--weight": weight}, "with --to bag", "--to clusters")
+    if partitions:
+        options.reject({"--nodes": nodes}, "with --partitions", "one of them")
     trace = read_swf(file, skip_dirty=skip_dirty, first=first)
     sizes = sizes_of("--partitions", partitions)
     if not all(each.isascii() and each.isdecimal() and len(each) <= options.LONGEST_COUNT for each in sizes):
-        raise typer.BadParameter("--partitions: expected the partitions' numbers, such as 1=64,2=128")
+        expected = "numbers of partitions, such as 1=64,2=128"
+        raise options.usage_error("--partitions", quote(",".join(sizes)), expected, "correct it")
     choice = SwfChoice(
         times=times,
         group_by=options.words_of(group_by) if group_by else USUAL_GROUPS[to],
@@ -402,9 +402,9 @@ def import_measurements(
         unfit = {"--room": room, "--power-cap": power_cap, "--degradation": degradation}
     else:
         unfit = {"--tasks": tasks, "--per": per}
-    reject(unfit, f"only with --to {'facility' if to == 'bag' else 'bag'}; drop it")
+    reject(unfit, f"with --to {to}", f"--to {'facility' if to == 'bag' else 'bag'}")
     if len(files) > 1:
-        reject({"--machine-type": machine_type}, "names one file's; drop it, or name one file")
+        reject({"--machine-type": machine_type}, f"with {len(files)} files", "one file")
     found = [read_measurements(file) for file in files]
     if machine_type is not None:
         found = [named(found[0], machine_type)]
@@ -427,7 +427,10 @@ def import_measurements(
     write_and_print(console_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
 
 
-import_app = new_app(help="Make instances from tables, logs and measurements.")
+import_app = new_app(
+    help="Make instances from tables, logs and measurements.",
+    epilog=options.epilog_of("lpsched import swf tests/data/small.swf -o clusters.yaml"),
+)
 
 
 def import_etc(

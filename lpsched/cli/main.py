@@ -9,13 +9,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import io
+import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
@@ -27,12 +31,12 @@ from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
-from lpsched.cli.options import GLOBAL, add_command, new_app
+from lpsched.cli.options import GLOBAL, add_command, expected_of, new_app, place_of
 from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import export, price, solve, whatif
 from lpsched.cli.study import study_app
 from lpsched.cli.validate import validate
-from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError
+from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError, nearest, quote
 
 NAME: Final = "lpsched"
 NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
@@ -48,6 +52,13 @@ ALIASES: Final[dict[str, dict[str, str]]] = {  # old names of options
     "price": {"--lifetime-hours": "--lifetime"},
     "validate": {"--heuristic": "--scheduler", "--method": "--scheduler"},
     "simulate": {"--policy": "--scheduler", "--every-seconds": "--every", "--energy-gigajoules": "--energy"},
+}
+OPTIONS: Final = {  # names of the library's options, where those of the command differ
+    **{old: new for aliases in ALIASES.values() for old, new in aliases.items()},
+    **{f"--{key}": f"--risk {key}" for key in ("samples", "cov", "power-cov", "percentiles", "percentile")},
+    "--changes": "--set",
+    "--leniency": "--energy-filter",
+    "--policies": "--scheduler",
 }
 
 app = new_app(
@@ -145,9 +156,16 @@ def run(arguments: Sequence[str]) -> int:
         with warnings.catch_warnings():  # what a command changes about warnings ends with it
             code = _command()([*wanted, *rest], prog_name=NAME, standalone_mode=False)
     except typer.TyperException as error:
-        return _print_error("usage", error.format_message(), BAD_INPUT, as_json=as_json)
+        if type(error).__name__ == "NoArgsIsHelpError":  # whose message is the help
+            with contextlib.suppress(OSError):  # without stderr there is still the exit code
+                sys.stderr.write(f"{error.message}\n")
+            return _print_error("usage", error.message, BAD_INPUT, as_json=as_json, printed=True)
+        return _print_error("usage", _usage_message(error), BAD_INPUT, as_json=as_json)
     except LpschedError as error:
         issues: Sequence[InputIssue] = getattr(error, "issues", ())
+        if isinstance(error, InstanceError) and not error.source:
+            issues = tuple(map(_as_option, issues))
+            error = InstanceError("", issues)
         code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else NO_ANSWER
         return _print_error(error.code, str(error), code, as_json=as_json, issues=issues)
     except SystemExit as stop:
@@ -163,9 +181,76 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _print_error(kind: str, message: str, code: int, *, as_json: bool, issues: Sequence[InputIssue] = ()) -> int:
+EXTRA_ARGUMENTS: Final = re.compile(r"Got unexpected extra argument\(s\) \((.*)\)")
+UNKNOWN_COMMAND: Final = re.compile(r"(?:No such command '(.*?)'|Missing command)\..*", re.DOTALL)
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    """Translate a usage error of Typer: where, what was got, what is expected, and a hint.
+
+    Typer has public names for few of the exceptions of its copy of click, so they are told apart by their own names.
+    """
+    context: Any = getattr(error, "ctx", None)
+    param: Any = getattr(error, "param", None)
+    path = NAME if context is None else context.command_path
+    see = f"see '{path} --help'"
+    place = getattr(error, "param_hint", None) or ("" if param is None else place_of(param))
+    option = getattr(error, "option_name", "")
+    match type(error).__name__:
+        case "MissingParameter" if param is not None:
+            issue = InputIssue((place,), "nothing", expected_of(param), "add it")
+        case "NoSuchOption":
+            near = getattr(error, "possibilities", None)
+            hint = f"did you mean {near[0]}?" if near else see
+            issue = InputIssue((option,), "an unknown option", f"an option of '{path}'", hint)
+        case "BadOptionUsage":
+            known = () if context is None else context.command.get_params(context)
+            found: Any = next((each for each in known if option in each.opts), None)
+            if found is not None and found.is_flag:
+                issue = InputIssue((option,), "a value", "none", "leave it out")
+            else:
+                issue = InputIssue((option,), "no value", "a value" if found is None else expected_of(found), "add it")
+        case "BadParameter":
+            cause: Any = error.__cause__
+            if param is None or not hasattr(cause, "errors"):
+                return f"{place}: {error.message}" if place else error.message
+            issue = _invalid_value(param, place, cause.errors()[0]["input"])
+        case _ if extra := EXTRA_ARGUMENTS.fullmatch(error.message):
+            issue = InputIssue((path.removeprefix(f"{NAME} "),), quote(extra[1]), "no such argument", see)
+        case _ if (unknown := UNKNOWN_COMMAND.fullmatch(error.message)) and context is not None:
+            known = context.command.list_commands(context)
+            got, near = ("nothing", "") if unknown[1] is None else (quote(unknown[1]), nearest(unknown[1], known))
+            issue = InputIssue(("COMMAND",), got, f"one of {', '.join(known)}", near or see)
+        case _:
+            return f"{path}: {error.format_message()}"
+    return str(issue)
+
+
+def _as_option(issue: InputIssue) -> InputIssue:
+    """Return an issue of an option of a library function as one of the command's option, which has the same name."""
+    first, *rest = map(str, issue.path or ("options",))
+    option = first if first.startswith("-") else f"--{first.replace('_', '-')}"
+    return replace(issue, path=(" ".join((OPTIONS.get(option, option), *rest)),))
+
+
+def _invalid_value(param: Any, place: str, value: object) -> InputIssue:  # noqa: ANN401 - Typer hides the class
+    """Return the issue of a value that is no number or word of those that an option takes."""
+    text, choices = str(value), param.type_descriptor.choices
+    if choices:
+        return InputIssue((place,), quote(text), expected_of(param), nearest(text, choices) or "choose one")
+    percent = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) ?%", text) if param.type_descriptor.annotation is float else None
+    hint = f"write {float(percent[1]) / 100:g}" if percent else "write a plain number"
+    with contextlib.suppress(ValueError):
+        hint = "correct it" if math.isfinite(float(text)) else hint
+    return InputIssue((place,), quote(text), expected_of(param), hint)
+
+
+def _print_error(
+    kind: str, message: str, code: int, *, as_json: bool, issues: Sequence[InputIssue] = (), printed: bool = False
+) -> int:
     """Print an error on stderr, with `--json` also as an object on stdout; return the exit code."""
-    print_notice(message)
+    if not printed:
+        print_notice(message)
     if as_json:
         from importlib.metadata import version
 

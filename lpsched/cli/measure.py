@@ -36,7 +36,7 @@ def named(measured: OfMachine, machine_type: str | None) -> OfMachine:
     try:
         return measured.model_copy(update={"machine_type": check_name(machine_type)})
     except PydanticCustomError as error:
-        raise typer.BadParameter(error.message(), param_hint="--machine-type") from None
+        raise typer.BadParameter(error.message(), param_hint="--machine-type") from None  # in our four parts
 
 
 def warn(sentences: Iterable[str]) -> None:
@@ -138,15 +138,15 @@ def measure(
     made = MeasureOutputs(bag, facility, figure, report)
     if name_of(format_of(read_document(file).value) or "") == "measurements":
         only = {"--output": output, "--resume": resume or None, "--time-limit": time_limit}
-        options.reject(only, "goes with a bench, and these are measurements; drop it")
+        options.reject(only, "for measurements", "a bench")
         measurements = named(read_measurements(file), machine_type)
         made.answer(console_of(context), measurements, made.write(measurements))
         return
-    if output is None:
-        raise typer.BadParameter("needed for what a bench measures; name a file", param_hint="--output")
     from lpsched.measure.session import read_bench_here
 
     bench = named(read_bench_here(file), machine_type)
+    if output is None:
+        raise options.usage_error("--output", "nothing", "a file for the measurements of a bench", "add it")
     _run(console_of(context), bench, file.parent, output, made, resume=resume, time_limit=time_limit)
 
 
@@ -166,7 +166,10 @@ def _run(
     session, samples = Session(bench, folder), samples_beside(output)
     if made.facility is not None and session.stage.meters.energy is None:
         why = " ".join(session.stage.absent[:1]) or "the bench asks for none."
-        raise typer.BadParameter(f"a facility needs powers. {why}", param_hint="--facility")
+        why = why.rstrip(".")
+        raise options.usage_error(
+            "--facility", f"no power meter ({why})", "one: a facility needs powers", "leave it out"
+        )
     warn(session.absent)
     if not console.quiet:
         least, most = session.run_counts

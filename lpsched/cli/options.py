@@ -8,8 +8,11 @@ for all commands alike. It must have one of the endings, must not be one that is
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import inspect
+import re
+from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_origin
@@ -18,7 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lpsched.cli.console import console_of
-from lpsched.errors import OutputError
+from lpsched.errors import InputIssue, InstanceError, OutputError, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,6 +40,15 @@ OUTPUT: Final = "Output files"  # the section of the help for files that a comma
 FIGURES: Final = (".png", ".svg", ".pdf")
 PAGES: Final = (".html",)
 SIDECARS: Final = (".csv", ".npz", ".parquet")  # endings of files that are written with an instance: NAME.yaml.npz
+TYPES: Final = {  # how the help shows types
+    "<list[Path]>": "<path>",
+    "<list[str]>": "<text>",
+    "<str>": "<text>",
+    "<int range>": "<int>",
+    "<float range>": "<float>",
+}
+DISPLAYED: Final = re.compile("|".join(map(re.escape, TYPES)))
+DEFAULT: Final = re.compile(r"(?<=\[default: )\((.*?)\)")  # which Typer puts in parentheses where it is a text
 
 
 class Command(TyperCommand):
@@ -46,7 +58,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer hides its class
         """Parse arguments; old option names mean the new ones."""
-        return super().parse_args(ctx, [self._renamed(word) for word in args])
+        try:
+            return super().parse_args(ctx, [self._renamed(word) for word in args])
+        except typer.TyperException as error:
+            error.__dict__["ctx"] = getattr(error, "ctx", None) or ctx  # which the parser leaves out
+            raise
 
     def _renamed(self, word: str) -> str:
         name, equals, value = word.partition("=")
@@ -64,7 +80,8 @@ class Command(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None:
                 own = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections[getattr(param, "rich_help_panel", None) or own].append(record)
+                name, text = DISPLAYED.sub(lambda found: TYPES[found[0]], record[0]), DEFAULT.sub(r"\1", record[1])
+                sections[getattr(param, "rich_help_panel", None) or own].append((name, text))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -103,15 +120,20 @@ def add_command(
 ) -> None:
     """Register a command: its docstring is the help, and the examples in it come last."""
     text, _, examples = (inspect.getdoc(function) or "").partition(EXAMPLES)
-    lines = "".join(f"\n  {line}" for line in examples.splitlines())
     known = {"aliases": aliases or {}, "__doc__": base.__doc__}
     app.command(
         name,
         cls=type(base.__name__, (base,), known),
         help=text,
-        epilog=f"\b\nExamples:{lines}\n\n{EVERYWHERE}",
+        epilog=epilog_of(*examples.splitlines()),
         rich_help_panel=section,
     )(function if base is Command else lambda: None)
+
+
+def epilog_of(*examples: str) -> str:
+    """Return the end of a help text: examples, and options that all commands have."""
+    lines = "".join(f"\n  {line}" for line in examples)
+    return f"\b\nExamples:{lines}\n\n{EVERYWHERE}"
 
 
 def output_option(*names: str, endings: Sequence[str], help: str) -> Any:  # noqa: A002, ANN401 - as Typer has it
@@ -130,7 +152,7 @@ def _check_outputs(params: Iterable[Any], values: Mapping[str, Any], *, force: b
     seen: set[Path] = set()
     for name, param in outputs.items():
         path: Path = values[name]
-        require_output(path, param.metavar.strip("<>").split("|"), *inputs)
+        require_output(path, endings_of(param), *inputs)
         if path.absolute() in seen:
             raise OutputError(f"cannot write {path}: two options name it; choose another name for one of them")
         seen.add(path.absolute())
@@ -142,6 +164,12 @@ def _check_outputs(params: Iterable[Any], values: Mapping[str, Any], *, force: b
         load_matplotlib()
         if any(path.suffix.lower() in PAGES for path in seen):
             load_jinja()
+
+
+def endings_of(param: Any) -> list[str]:  # noqa: ANN401 - Typer hides the class
+    """Return the endings that the file of an output option may have."""
+    found: list[str] = param.metavar.strip("<>").split("|")
+    return found
 
 
 def _paths(values: Iterable[object]) -> Iterator[Path]:
@@ -187,6 +215,10 @@ EXTRA = "Needs the extra 'report'."
 
 
 # Values with units: a plain number means what the option's help says.
+UNITS: Final = {"time": "seconds", "power": "watts", "energy": "joules"}
+QUANTITIES: Final[dict[str, Quantity]] = {"<time>": "time", "<power>": "power", "<energy>": "energy"}  # by metavar
+
+
 def quantity_option(*names: str, kind: Quantity, help: str, unit: int = 1, least: float | None = None) -> Any:  # noqa: A002, ANN401 - as Typer has it
     """Return the option of a time, power or energy, in units of `unit` seconds, watts or joules."""
 
@@ -198,7 +230,8 @@ def quantity_option(*names: str, kind: Quantity, help: str, unit: int = 1, least
         try:
             return parse_quantity(text, kind, unit=unit, least=least)
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+            plain = {3_600: "hours", 10**9: "gigajoules"}.get(unit, UNITS[kind])
+            raise typer.BadParameter(f"{error}; a number without a unit means {plain}") from None
 
     return typer.Option(*names, help=help, parser=parse, metavar=f"<{kind}>")
 
@@ -258,10 +291,14 @@ MarginalsOption = Annotated[
 ]
 SolverName = Annotated[str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same answer.", min=0)]
-Generations = Annotated[
-    int | None,
-    typer.Option(help="ga, nsga2: generation limit; unlike a time limit, it gives the same answer everywhere.", min=0),
-]
+
+
+def generations_option(schedulers: str) -> Any:  # noqa: ANN401 - as Typer has it
+    """Return the option `--generations` for these schedulers."""
+    text = f"{schedulers}: generation limit; unlike a time limit, it gives the same answer everywhere."
+    return typer.Option("--generations", help=text, min=0)
+
+
 Jobs = Annotated[int, typer.Option(help="Number of processes that share the work.", min=1)]
 Figure = Annotated[Path | None, output_option("--figure", endings=FIGURES, help=f"Draw a figure. {EXTRA}")]
 Report = Annotated[Path | None, output_option("--report", endings=PAGES, help=f"Write a report page. {EXTRA}")]
@@ -272,11 +309,69 @@ def words_of(given: list[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (word.strip() for part in given or [] for word in part.split(",")))))
 
 
-def reject(options: Mapping[str, object], why: str) -> None:
-    """Reject options that are given and do not go with the rest."""
+SCHEDULERS: Final = (("heuristic",), ("policy",), ("method",))  # what the library calls them in its errors
+
+
+# Usage errors: where, what was got, what is expected, and a hint. `cli/main.py` translates those of Typer likewise.
+def usage_error(place: str, got: str, expected: str, hint: str) -> typer.BadParameter:
+    """Return the error about an option or an argument."""
+    return typer.BadParameter(f"got {got}, expected {expected}; {hint}", param_hint=place)
+
+
+def reject(options: Mapping[str, object], where: str, expected: str, hint: str = "leave it out") -> None:
+    """Reject options that are given and do not go with the rest: those of another kind of file, say."""
     for name, value in options.items():
         if value is not None:
-            raise typer.BadParameter(why, param_hint=name)
+            raise usage_error(name, f"the option {where}", expected, hint)
+
+
+def reject_without(options: Mapping[str, object], needed: str) -> None:
+    """Reject options that are given without another one that they need."""
+    reject(options, f"without {needed}", "both", f"add {needed}, or leave it out")
+
+
+@contextlib.contextmanager
+def errors_about(option: str, *more: str) -> Iterator[None]:
+    """Let errors about names of schedulers be about this option; `more` are names that only the command knows."""
+    try:
+        yield
+    except InstanceError as error:
+        first = error.issues[0]
+        if error.source or first.path not in SCHEDULERS:
+            raise
+        known = ", ".join((first.expected, *more)) if first.expected.startswith("one of ") else first.expected
+        hint = "choose one" if "register" in first.hint else first.hint
+        raise InstanceError("", (replace(first, path=(option,), expected=known, hint=hint),)) from error
+
+
+def place_of(param: Any) -> str:  # noqa: ANN401 - Typer hides the class
+    """Return what an option or argument is called in messages: as it is typed, or as the help names it."""
+    name: str = max(param.opts, key=len) if param.param_type_name == "option" else param.display_name_raw
+    return name
+
+
+def expected_of(param: Any) -> str:  # noqa: ANN401 - Typer hides the class
+    """Return what an option or argument takes."""
+    kind, metavar = param.type_descriptor, param.metavar or ""
+    if kind.choices:
+        return f"one of {', '.join(map(str, kind.choices))}"
+    if param.rich_help_panel == OUTPUT:
+        return f"a file name that ends in {' or '.join(endings_of(param))}"
+    if metavar in QUANTITIES:
+        from lpsched.units import EXPECTED
+
+        return EXPECTED[QUANTITIES[metavar]]
+    if kind.annotation in (int, float):
+        return f"a {'whole ' if kind.annotation is int else ''}number{_range(param.min, param.max)}"
+    if kind.is_path or kind.envvar_list_splitter is not None:
+        return "a file"
+    return metavar if param.param_type_name == "option" and metavar else "a text"
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is None:
+        return "" if most is None else f" of at most {most:g}"
+    return f" of at least {least:g}" if most is None else f" from {least:g} to {most:g}"
 
 
 def terms_of(
@@ -305,8 +400,8 @@ def scheduler_words(given: list[str] | None) -> tuple[str, ...]:
     """Read the option `--scheduler`; without it there are none."""
     words = words_of(given)
     if given and not words:
-        message = f"got {','.join(given)!r}, expected names of schedulers with commas between them"
-        raise typer.BadParameter(message, param_hint="--scheduler")
+        names = "names of schedulers with commas between them"
+        raise usage_error("--scheduler", repr(",".join(given)), names, "name one, or leave it out")
     return words
 
 
@@ -327,10 +422,8 @@ def function_in(path: Path, name: str) -> Callable[..., Any]:
     import sys
     from importlib.util import module_from_spec, spec_from_file_location
 
-    from lpsched.errors import InputIssue, InstanceError
-
     def issue(got: str, expected: str, hint: str) -> InstanceError:
-        return InstanceError(str(path), (InputIssue(("--scheduler",), got, expected, hint),))
+        return InstanceError("", (InputIssue((f"--scheduler {path}",), got, expected, hint),))
 
     if not path.is_file():
         raise issue("no file of this name", "a Python file", "correct the path")
@@ -367,7 +460,11 @@ def parse_risk(text: str | None, *, ranks: bool = False) -> RiskOptions | None:
     """Read the option; `ranks` says whether the command may rank by a percentile."""
     from lpsched.model.risk import RiskOptions
 
-    return None if text is None else RiskOptions.read(text, ranks=ranks)
+    try:
+        return None if text is None else RiskOptions.read(text, ranks=ranks)
+    except InstanceError as error:
+        issues = (replace(each, path=("risk", *each.path)) for each in error.issues)
+        raise InstanceError("", tuple(issues)) from error
 
 
 # Options of generators, made of their models: name, type, help and default.
@@ -454,5 +551,5 @@ def counts_of(name: str, given: list[str]) -> tuple[int, ...]:
         return ()
     words = [word for part in given for word in part.split(",")]
     if not all(word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words):
-        raise typer.BadParameter(f"{flags_of([name])}: got {','.join(words)[:60]!r}, expected counts such as 40,40,20")
+        raise usage_error(flags_of([name]), quote(",".join(words)), "counts such as 40,40,20", "correct it")
     return tuple(int(word) for word in words)

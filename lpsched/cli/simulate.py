@@ -11,6 +11,7 @@ import typer
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import FIGURES, Cost, Weight, output_option, reject
+from lpsched.errors import quote
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 
 
+OF_DAY = "for clusters", "a day"
+OF_CLUSTERS = "for a day", "clusters"
 Machines = Literal["queued", "polled"]  # `lpsched.online.simulate.options`, without loading it
 
 
@@ -41,10 +44,7 @@ def _of_day(asked: RunOptions) -> SimulationOptions:
     """Return the options of a day; without any other trigger, tasks are mapped every minute."""
     from lpsched.online.simulate.options import SimulationOptions
 
-    reject(
-        {"--placeholders": asked.placeholders or None},
-        "is for clusters: machines of a day have queues, and nothing is held for later",
-    )
+    reject({"--placeholders": asked.placeholders or None}, *OF_CLUSTERS)
     every_seconds = asked.every_seconds
     if every_seconds is None and asked.every_arrivals is None:
         every_seconds = SimulationOptions().every_seconds
@@ -63,12 +63,8 @@ def _of_clusters(clusters: Clusters, asked: RunOptions) -> ClusterOptions:
     from lpsched.online.compare.backend import usual_options
     from lpsched.online.simulate.options import ClusterOptions
 
-    reject(
-        {"--machines": asked.machines, "--permute": asked.permute},
-        "is for days of machines: nodes of clusters have no queues",
-    )
-    reject({"--every-arrivals": asked.every_arrivals}, "is for days; clusters have --every 0")
-    reject({"--offline": asked.offline or None}, "is for days of machines: clusters have no such schedule")
+    reject({"--machines": asked.machines, "--permute": asked.permute, "--offline": asked.offline or None}, *OF_DAY)
+    reject({"--every-arrivals": asked.every_arrivals}, *OF_DAY, "use --every 0")
     energy_filter, leniency = _cluster_filter(asked.energy_filter)
     usual, seconds = usual_options(clusters).every_seconds, asked.every_seconds
     return ClusterOptions(
@@ -87,27 +83,31 @@ def _leniency(energy_filter: str) -> float | Literal["adaptive"] | None:
         return None
     if energy_filter == ADAPTIVE:
         return ADAPTIVE
-    return _number(energy_filter, f"expected none, adaptive or a number for a day; not {energy_filter!r}")
+    return _number(energy_filter, energy_filter, "none, adaptive or a number for a day")
 
 
 def _cluster_filter(energy_filter: str) -> tuple[Literal["per-task", "per-resource"] | None, float | None]:
     from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 
     kind, colon, leniency = energy_filter.partition(":")
-    why = f"expected none, {PER_TASK} or {PER_RESOURCE} for clusters, with a number after a colon if you like"
-    why = f"{why}; not {energy_filter!r}"
+    expected = f"none, {PER_TASK} or {PER_RESOURCE} for clusters, the last two also with a number after a colon"
     if energy_filter == "none":
         return None, None
     if kind not in (PER_TASK, PER_RESOURCE):
-        raise typer.BadParameter(why, param_hint="--energy-filter")
-    return (PER_TASK if kind == PER_TASK else PER_RESOURCE), _number(leniency, why) if colon else None
+        raise _filter_error(energy_filter, expected)
+    chosen: Literal["per-task", "per-resource"] = PER_TASK if kind == PER_TASK else PER_RESOURCE
+    return chosen, _number(leniency, energy_filter, expected) if colon else None
 
 
-def _number(text: str, why: str) -> float:
+def _number(text: str, energy_filter: str, expected: str) -> float:
     try:
         return float(text)
-    except ValueError as error:
-        raise typer.BadParameter(why, param_hint="--energy-filter") from error
+    except ValueError:
+        raise _filter_error(energy_filter, expected) from None
+
+
+def _filter_error(energy_filter: str, expected: str) -> typer.BadParameter:
+    return options.usage_error("--energy-filter", quote(energy_filter), expected, "correct it")
 
 
 # Files of `lpsched simulate`: the day or clusters that are read, and the outputs.
@@ -118,23 +118,21 @@ TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 def read_arriving(path: Path, energy: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
     """Read a day or clusters, and change the energy constraint (in gigajoules) or the cost of waiting."""
     from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import kinds_with
     from lpsched.units import GIGA
 
-    instance, kind = read_with_kind(path)
-    if not kind.simulate:
-        needed = "expected a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
-        raise typer.BadParameter(f"is no day and no clusters; {needed}", param_hint="INSTANCE")
+    instance, kind = read_with_kind(path, kinds_with("simulate"))
     costs = {"--cost": cost, "--weight": weight}
     constraint = {"--energy": energy}
-    waits = "is for clusters whose tasks are judged by what they wait"
+    waits = "clusters whose cost of waiting is minimised"
     if kind.name == "day":
-        reject(costs, waits)
+        reject(costs, "for a day", waits)
     elif instance.waiting is None:
-        reject(costs, f"{waits}; these have a utility")
+        reject(costs, "for clusters with utilities", waits)
         if instance.watts is None:
-            reject(constraint, "expected watts, and the file has none")
+            reject(constraint, "for clusters without watts", "clusters with watts", "add them, or leave it out")
     else:
-        reject(constraint, "is for tasks with a utility; these are judged by what they wait, and all have to run")
+        reject(constraint, f"for {waits}", "tasks with utilities")
         given: dict[str, Any] = {} if cost is None else {"measure": cost, "points": ()}
         given |= {} if weight is None else {"weight": weight}
         waiting = instance.waiting.model_copy(update=given)
@@ -316,15 +314,18 @@ def simulate(
     from lpsched.report.online_answers import simulation_tables
 
     if not bound:
-        reject({"--time-limit": time_limit, "--offline": offline or None}, "goes with --bound")
+        options.reject_without({"--time-limit": time_limit, "--offline": offline or None}, "--bound")
     arriving = read_arriving(instance, energy, cost, weight)
     kind = kind_of(arriving)
     asked = RunOptions(machines, every, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
     chosen = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
     has_utility = kind.name == "clusters" and arriving.waiting is None
     names = options.scheduler_words(scheduler) or DEFAULT["clusters with utilities" if has_utility else kind.name]
+    if trials > 1 and arriving.made_by is None:
+        expected, make = "1, as no generator made this file", f"make one with 'lpsched generate {kind.name}'"
+        raise options.usage_error("--trials", str(trials), expected, make)
     console = console_of(context)
-    with cancellable(console, None) as cancel:
+    with cancellable(console, None) as cancel, options.errors_about("--scheduler", "all", "FILE.py:FUNCTION"):
         result = kind.load("simulate")(
             arriving,
             tuple(map(options.scheduler_named, names)),

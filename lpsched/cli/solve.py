@@ -11,6 +11,7 @@ import typer
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import output_option
+from lpsched.errors import quote
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -172,9 +173,9 @@ def _changes(words: list[str], names: list[str]) -> dict[str, str]:
             name, _, value = (part.strip() for part in word.rpartition("="))
             if not name or not value:
                 expected = "NAME=VALUE, e.g. gpu=8, gpu=+4 or price=-10%"
-                raise typer.BadParameter(f"got {word[:60]!r}, expected {expected}", param_hint="--set")
+                raise options.usage_error("--set", quote(word), expected, "correct it")
             if name in changes:
-                raise typer.BadParameter(f"{name!r} is set twice; leave one out", param_hint="--set")
+                raise options.usage_error("--set", f"{quote(name)} twice", "each name once", "leave one out")
             changes[name] = value
     return changes
 

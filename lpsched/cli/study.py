@@ -14,8 +14,10 @@ from lpsched.cli.options import (
     Figure,
     Report,
     add_command,
+    epilog_of,
     new_app,
     output_option,
+    reject,
     require_output,
     words_of,
     write_figure_and_page,
@@ -24,7 +26,10 @@ from lpsched.cli.options import (
 if TYPE_CHECKING:
     from lpsched.studies.executors import Executor
 
-study_app = new_app(help="Run a study of many solves and simulations, and report it.")
+study_app = new_app(
+    help="Run a study of many solves and simulations, and report it.",
+    epilog=epilog_of("lpsched new study -o study.yaml", "lpsched study run study.yaml"),
+)
 
 
 def study_run(
@@ -60,8 +65,8 @@ def study_run(
     from lpsched.studies.running import run_study
     from lpsched.studies.study import lines_of
 
-    if dask is not None and jobs is not None:
-        raise typer.BadParameter("goes without --dask, whose workers decide", param_hint="--jobs")
+    if dask is not None:
+        reject({"--jobs": jobs}, "with --dask", "one of them")
     lines = lines_of(study) if output is None else output
     require_output(lines, (".jsonl",), study)
     executor, console = _executor(jobs, dask), console_of(context)
@@ -136,12 +141,15 @@ def study_report(
     lpsched study run study.yaml
     lpsched study report study.yaml --by method -o table.csv
     """
+    from lpsched.instances import read_with_kind
     from lpsched.io.content import write_files
     from lpsched.report.studies import csv_text, report_tables
     from lpsched.studies.report import study_report as report_of
     from lpsched.studies.study import lines_of
 
     lines = lines_of(file) if file.suffix.lower() in ENDINGS else file
+    if lines != file and not lines.exists():
+        read_with_kind(file, ("study",))  # is it one at all?
     result = report_of(lines, by=words_of(by) or None, quantities=words_of(value) or None)
     if output is not None:
         write_files({output: csv_text(result).encode()})

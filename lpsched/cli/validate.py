@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 ALL = "all"
 NSGA2 = "nsga2"
 OF_BAG = ("objective", "price", "profit_ratio", "power_cap", "deadline", "effort")
-REJECTED = {  # by kind: options that do not go with it, and why not
-    "bag": ((("drop_below",), "goes with a day, and this is a bag"),),
-    "day": ((OF_BAG, "goes with a bag, and this is a day"),),
+REJECTED = {  # by kind: options that do not go with it, and what they go with
+    "bag": ((("drop_below",), "a day"),),
+    "day": ((OF_BAG, "a bag"),),
     "clusters": (
-        ((*OF_BAG, "risk", "generations", "drop_below"), "does not go with clusters"),
-        (("scheduler",), "does not go with clusters; see 'lpsched simulate'"),
+        (OF_BAG, "a bag"),
+        (("risk",), "a bag or a day"),
+        (("scheduler", "generations"), "a bag, a day or a facility"),
+        (("drop_below",), "a day"),
     ),
-    "facility": (
-        (OF_BAG, "goes with a bag, and this is a facility"),
-        (("drop_below",), "goes with a day, and this is a facility"),
-        (("risk",), "goes with a bag or a day, and this is a facility"),
-    ),
+    "facility": ((OF_BAG, "a bag"), (("drop_below",), "a day"), (("risk",), "a bag or a day")),
 }
 TAKEN = {  # by kind: options that its validation takes
     "bag": "heuristics objective price profit_ratio power_cap deadline effort seed generations time_limit risk solver",
@@ -43,6 +41,13 @@ DEFAULT = {  # by kind: what runs if neither a file nor a scheduler is named
     "facility": ("lp", "greedy"),
 }
 
+MORE = {  # by kind: what `--scheduler` takes besides registered names
+    "bag": ("lp", "nsga2", "all", "FILE.py:FUNCTION"),
+    "day": ("nsga2", "all", "FILE.py:FUNCTION"),
+    "clusters": (),
+    "facility": ("all",),
+}
+
 
 def validate(
     context: typer.Context,
@@ -53,7 +58,7 @@ def validate(
         list[Path] | None,
         typer.Argument(
             help="Schedules of a bag in groups (.json, .yaml) or one row per task (.csv, .parquet); schedules of a day "
-            "or clusters, one row per task; allocations of a facility (.json).",
+            "or clusters, one row per task; allocations of a facility (.json). Clusters need at least one.",
             readable=False,
         ),
     ] = None,
@@ -83,7 +88,7 @@ def validate(
         ),
     ] = None,
     seed: options.Seed = 0,
-    generations: options.Generations = None,
+    generations: Annotated[int | None, options.generations_option("ga, nsga2")] = None,
     drop_below: Annotated[
         float | None, typer.Option(help="Days: drop tasks that would earn less utility than this.", min=0.0)
     ] = None,
@@ -112,8 +117,9 @@ def validate(
         "drop_below": drop_below,
         "risk": risk,
     }
-    for names, why in REJECTED[kind.name]:
-        options.reject({options.flags_of([name]): given[name] for name in names}, why)
+    for names, expected in REJECTED[kind.name]:
+        hint = "run policies with 'lpsched simulate'" if names[0] == "scheduler" else "leave it out"
+        options.reject({options.flags_of([name]): given[name] for name in names}, f"for {kind.phrase}", expected, hint)
     taken = TAKEN[kind.name].split()
     asked: dict[str, Any] = {name: given.get(name) for name in taken} | {"time_limit": time_limit}
     asked |= {"seed": seed} if "seed" in taken else {}
@@ -122,9 +128,8 @@ def validate(
     words = options.scheduler_words(scheduler)
     if not words and not files:
         if kind.name not in DEFAULT:
-            raise typer.BadParameter(
-                "expected a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES"
-            )
+            policies = "add some, or run policies with 'lpsched simulate'"
+            raise options.usage_error("schedules", "none", f"files of schedules of {kind.phrase}", policies)
         words = DEFAULT[kind.name]
     if "methods" in taken:
         from lpsched.facility.compare import NAMES
@@ -135,12 +140,13 @@ def validate(
         asked["heuristics"] = tuple(map(options.scheduler_named, found))
         asked["risk"] = options.parse_risk(risk)
         if generations is not None and NSGA2 not in found:
-            raise typer.BadParameter("goes with --scheduler nsga2", param_hint="--generations")
+            options.reject_without({"--generations": generations}, "--scheduler nsga2")
     console = console_of(context)
     with cancellable(console, None) as cancel:
         if "solver" in taken:
             asked["solver"] = solver_named(solver)
-        result = kind.load("validate")(read, files, **asked, cancel=cancel)
+        with options.errors_about("--scheduler", *MORE[kind.name]):
+            result = kind.load("validate")(read, files, **asked, cancel=cancel)
     _write_files(kind.name, read, result, figure, report)
     ranks = not scheduler or ALL in words  # else in the order in which schedulers are named
     console.answer(result.to_dict(), kind.load("validation_tables")(result.ranked() if ranks else result))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.jit import compiled, compiled_inside, require_compiler
 from lpsched.model.provenance import Named
-from lpsched.model.risk import SOURCE, RiskOptions, written
+from lpsched.model.risk import RiskOptions, written
 
 if TYPE_CHECKING:
     from lpsched.model.table import Floats, Integers, Mask
@@ -334,7 +334,7 @@ class SampledScorer(ABC):
         if machines * options.samples > MOST_CELLS:
             found = f"{options.samples:,} samples of {machines:,} machines"
             do = f"ask for at most {max(2, MOST_CELLS // machines):,} samples"
-            raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
+            raise InstanceError("", (InputIssue(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
 
     @staticmethod
     def of_samples(options: RiskOptions, seed: int) -> str:

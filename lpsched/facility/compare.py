@@ -228,7 +228,7 @@ def check_name(what: str, name: str, known: tuple[str, ...]) -> None:
     """Raise an error for an unknown name."""
     if name not in known:
         needed = f"one of {', '.join(known)}"
-        raise InstanceError("facility", (InputIssue((what,), repr(name), needed, "choose one"),))
+        raise InstanceError("", (InputIssue((what,), repr(name), needed, "choose one"),))
 
 
 # Methods and allocations of a facility against its bound: one table, every number measured or proved.

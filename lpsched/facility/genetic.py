@@ -311,7 +311,7 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
     """
     require_compiler()
     if generations is not None and generations < 0:
-        raise InstanceError("generations", (InputIssue((), str(generations), "0 or more", "correct it"),))
+        raise InstanceError("", (InputIssue(("generations",), str(generations), "0 or more", "correct it"),))
     given = cancel if cancel is not None else CancelToken()
     cancel = given.part(SECONDS) if generations is None and given.remaining() is None else given
     rng = rng if population is None else generator_of(population.random_state)

@@ -245,15 +245,15 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
     units = instance.crac_units
     if len(outlets) != len(units):
         needed = f"{len(units)}, one for each CRAC unit"
-        raise InstanceError("outlets", (InputIssue((), f"{len(outlets)} temperatures", needed, "give as many"),))
+        raise InstanceError("", (InputIssue(("outlets",), f"{len(outlets)} temperatures", needed, "give as many"),))
     issues = tuple(
-        InputIssue((unit.name,), f"{celsius:g} °C", f"{low:g} to {high:g} °C", "correct it")
+        InputIssue(("outlets", unit.name), f"{celsius:g} °C", f"{low:g} to {high:g} °C", "correct it")
         for unit, celsius in zip(units, outlets, strict=True)
         for low, high in (unit.outlet_celsius,)
         if not low <= celsius <= high
     )
     if issues:
-        raise InstanceError("outlets", issues)
+        raise InstanceError("", issues)
     return np.array(outlets, dtype=float)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-SOURCE: Final = "options of the generator"
+SOURCE: Final = ""  # of errors: they are about options
 CHANGE: Final = "change the option"
 WORDS: Final = {int: "a whole number", float: "a number", Literal: "a word", NoneType: "null"}  # of types
 

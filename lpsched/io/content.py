@@ -61,15 +61,17 @@ def require_file(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def readable(path: Path, needed: str = "a file", do: str = "check its name and rights") -> Iterator[None]:
+def readable(path: Path, needed: str = "a file", do: str = "") -> Iterator[None]:
     """Raise errors of reading a file as `InstanceError`."""
     try:
         yield
     except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
         if isinstance(error, InstanceError):
             raise
+        if isinstance(error, FileNotFoundError):
+            raise one_issue(path, "no file of this name (not found)", needed, do or "check the name") from error
         reason = getattr(error, "strerror", None) or str(error)
-        raise one_issue(path, f"no file to read ({reason})", needed, do) from error
+        raise one_issue(path, f"no file to read ({reason})", needed, do or "check its name and rights") from error
 
 
 def as_text(path: Path, content: bytes) -> str:
@@ -148,6 +150,8 @@ def require_place(path: Path, *, replace: bool = True) -> None:
     reason = errno.ENOTDIR if folder.exists() else errno.ENOENT
     if folder.is_dir():
         reason = 0 if os.access(folder, os.W_OK) else errno.EACCES
+    if reason == errno.ENOENT:
+        raise OutputError(f"cannot write {path}: there is no folder {folder}; create it, or choose another")
     if reason:
         raise cannot_write(path, OSError(reason, os.strerror(reason)))
 

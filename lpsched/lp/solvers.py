@@ -44,7 +44,7 @@ def solver_named(name: str, device: str = "cpu") -> Solver:
     if kind == "pulp" and inner:
         return PulpSolver(inner, where)
     issue = InputIssue(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:COIN_CMD")
-    raise InstanceError("the options", (issue,))
+    raise InstanceError("", (issue,))
 
 
 # HiGHS, by arrays: translates a program and its solution, and does nothing else.

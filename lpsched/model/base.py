@@ -27,7 +27,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, Place, nearest, quote
 from lpsched.model.fields import Checked, describe, rejection
-from lpsched.model.kinds import COMMANDS, name_of, size_of
+from lpsched.model.kinds import HINTS, name_of, size_of
 from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
 from lpsched.units import html_table
 
@@ -253,9 +253,9 @@ def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, 
     kind, _, version = found.partition("/")
     own, _, present = model.FORMAT.partition("/")
     newer = kind == own and version.isascii() and version.isdigit() and version > present
-    do = "install a newer lpsched" if newer else "bring a file of this kind"
-    if kind != own and kind in COMMANDS:
-        do = f"bring a file of this kind, or use '{COMMANDS[kind]}'"
+    do = "install a newer lpsched" if newer else "check which file this is"
+    if kind != own and kind in HINTS:
+        do = HINTS[kind]
     raise InstanceError(source, (InputIssue(("format",), describe(found), f"'{model.FORMAT}'", do),))
 
 

@@ -79,7 +79,7 @@ _ALL: Final = (
     Kind(
         name="day",
         phrase="a day",
-        command="lpsched validate",
+        command="lpsched simulate",
         model="online.day:Day",
         write="online.files:write_day",
         show="report.files:day_shown",
@@ -132,9 +132,17 @@ _ALL: Final = (
     ),
 )
 KINDS: Final = {kind.name: kind for kind in _ALL}
-COMMANDS: Final = {f"lpsched-{kind.name}": kind.command for kind in _ALL}
+HINTS: Final = {f"lpsched-{kind.name}": f"use '{kind.command}' for {kind.phrase}" for kind in _ALL}
 INSTANCES: Final = ("bag", "facility", "day", "clusters")  # what has schedules or allocations
-SHOWN: Final = tuple(kind.name for kind in _ALL if kind.show)
+
+
+def kinds_with(what: str) -> tuple[str, ...]:
+    """Return the names of the kinds with which this can be done.
+
+    >>> kinds_with("simulate")
+    ('day', 'clusters')
+    """
+    return tuple(kind.name for kind in _ALL if getattr(kind, what))
 
 
 def name_of(format: str) -> str:  # noqa: A002 - what the key is called

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #    percentiles   which ones to report, with slashes
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
 Cov: TypeAlias = float | tuple[float, float]
-SOURCE: Final = "the risk asked about"
 LARGEST_COV: Final = 5.0  # beyond, nearly all times are nearly 0 and a few are enormous
 LEAST_SAMPLES: Final = 2  # a standard deviation needs two
 MOST_SAMPLES: Final = 10_000_000
@@ -67,7 +66,7 @@ class RiskOptions:
         """Reject what cannot be sampled."""
         issues = tuple(self._issues())
         if issues:
-            raise InstanceError(SOURCE, issues)
+            raise InstanceError("", issues)
 
     @property
     def powers(self) -> Cov:
@@ -121,7 +120,7 @@ class RiskOptions:
                 except ValueError:
                     issues.append(InputIssue((key,), repr(value[:40]), needed, "correct it"))
         if issues:
-            raise InstanceError(SOURCE, tuple(issues))
+            raise InstanceError("", tuple(issues))
         return cls(**{key.replace("-", "_"): value for key, value in values.items()})
 
 
@@ -300,7 +299,7 @@ def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions,
     if options.samples > most:
         found = f"{options.samples:,} samples of {tasks:,} tasks"
         do = f"ask for {most:,} samples" if most >= LEAST_SAMPLES else "take fewer tasks"
-        raise InstanceError(SOURCE, (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
+        raise InstanceError("", (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
     rows, columns = seconds.shape
     spread = spread_of((rows, columns), options, np.random.default_rng((seed, SPREADS)))
     covs = np.stack([spread.seconds_cov, spread.watts_cov])

@@ -240,7 +240,7 @@ POLICIES: Final[Named[Place]] = Named(
     "cluster",
     "lpsched.cluster_policies",
     {**COMPARED, **UTILITY_AWARE},
-    words=("policy", "policies"),
+    word="policy",
     needed="a function of a state and a random generator",
 )
 

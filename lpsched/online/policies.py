@@ -420,7 +420,7 @@ POLICIES: Final[Named[Choose]] = Named(
     "lpsched.policies",
     {**IMMEDIATE, **BATCH},
     {PRICES: "lpsched.simulate, which gives it a planner"},
-    words=("policy", "policies"),
+    word="policy",
     needed="a function of a state and a random generator",
 )
 _immediate: Final[set[str]] = set()  # names that were registered so

@@ -298,7 +298,7 @@ def _chosen(what: str, requested: Sequence[str] | None, known: Sequence[str]) ->
         if name not in known
     )
     if issues:
-        raise InstanceError("the report", issues)
+        raise InstanceError("", issues)
     return tuple(dict.fromkeys(requested or ()))
 
 

@@ -82,7 +82,7 @@ def test_an_output_of_another_ending_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told_and_nothing_is_left(tmp_path):
-    with pytest.raises(OutputError, match="No such file or directory; choose a folder that you may write to"):
+    with pytest.raises(OutputError, match=r"there is no folder .*; create it, or choose another"):
         write_bag(bag_from_dict(SOUND), tmp_path / "no" / "b.yaml", form=TableForm.CSV)
     (tmp_path / "dir.yaml").mkdir()
     with pytest.raises(OutputError, match="it is a directory; name a file"):

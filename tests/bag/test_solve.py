@@ -293,8 +293,8 @@ def test_a_profit_ratio_is_a_multiple_of_what_the_least_energy_costs():
         ),
         (TINY, {"price": 1.0, "profit_ratio": 2.0}, "got a price and a profit ratio, expected one of them"),
         (TINY, {"price": -1.0}, "price: got -1.0, expected money: a number from 0"),
-        (TINY, {"power_cap": 0.0}, "power_cap_watts: got 0.0, expected watts"),
-        (TINY, {"deadline": math.nan}, "deadline_seconds: got NaN, expected seconds"),
+        (TINY, {"power_cap": 0.0}, "power_cap: got 0.0, expected watts"),
+        (TINY, {"deadline": math.nan}, "deadline: got NaN, expected seconds"),
         (TINY, {"profit_ratio": math.inf}, "profit_ratio: got infinity, expected a profit ratio"),
         (
             TINY.model_copy(update={"prices": Prices(per_bag=1.0, electricity_per_kwh=0.0)}),

@@ -77,7 +77,7 @@ def test_a_table_in_a_folder_below_is_read(beside, tmp_path):
 
 def test_a_missing_table_and_an_unknown_ending_are_told(beside):
     assert issues_of(beside("t.npz")) == [
-        "t.npz, seconds: got no file to read (No such file or directory), expected a file; check its name and rights"
+        "t.npz, seconds: got no file of this name (not found), expected a file; check the name"
     ]
     assert issues_of(beside("t.xlsx", "x")) == [
         "t.xlsx, seconds: got the ending '.xlsx', expected .csv or .npz or .parquet; convert the table"

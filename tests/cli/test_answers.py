@@ -81,10 +81,10 @@ def test_do_not_run_is_an_answer(lpsched):
     [
         (["--deadline", "3"], 1, "the deadline is 3 s, but no schedule takes less than 12 s"),
         (["--power-cap", "40"], 1, "the power cap is 40 W, but idle machines alone draw 40 W: that leaves nothing"),
-        (["--power-cap", "-1"], 2, "power_cap_watts: got -1.0, expected watts"),
+        (["--power-cap", "-1"], 2, "--power-cap: got -1.0, expected watts"),
         (["--solver", "pulp:magic"], 1, "PuLP has no solver 'magic'"),
         (["--solver", "cplex"], 2, "solver: got 'cplex', expected 'highs' or 'pulp:NAME'"),
-        (["--objective", "speed"], 2, "'speed' is not one of 'profit', 'makespan', 'energy'"),
+        (["--objective", "speed"], 2, "--objective: got 'speed', expected one of profit, makespan, energy"),
         (["--price", "1", "--profit-ratio", "2"], 2, "got a price and a profit ratio, expected one of them"),
     ],
 )

@@ -32,4 +32,4 @@ def test_options_of_a_bag_are_refused_for_clusters(lpsched, tmp_path):
     (tmp_path / "c.json").write_text(json.dumps(sound_clusters()))
     proof = str(tmp_path / "proof.json")
     _, _, err = lpsched("certify", str(tmp_path / "c.json"), "-o", proof, "--price", "3")
-    assert "Invalid value for --price: goes with a bag, and this is clusters" in err
+    assert "--price: got the option for clusters, expected a bag; leave it out" in err

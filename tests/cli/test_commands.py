@@ -168,9 +168,9 @@ def test_generate_is_reproducible(lpsched, tmp_path):
     [
         (["--machines", "3,x"], "--machines: got '3,x', expected counts such as 40,40,20"),
         (["--machines", "9" * 5000], "expected counts such as 40,40,20"),
-        (["--machines", "3,0"], "machines: got 0, expected 1 to 1e+15; change the option"),
-        (["--tasks", "3"], "tasks: got 3, expected at least one of each type; ask for more"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--machines", "3,0"], "--machines: got 0, expected 1 to 1e+15; change the option"),
+        (["--tasks", "3"], "--tasks: got 3, expected at least one of each type; ask for more"),
+        (["--seed", "-1"], "--seed: got '-1', expected a whole number of at least 0; correct it"),
     ],
 )
 def test_generate_refuses_bad_options(lpsched, tmp_path, options, message):
@@ -183,7 +183,7 @@ def test_generate_refuses_bad_options(lpsched, tmp_path, options, message):
 def test_generate_needs_a_seed(lpsched, tmp_path):
     code, _, err = lpsched("generate", "bag", "-o", str(tmp_path / "a.yaml"))
     assert code == 2
-    assert "Missing option '--seed'" in err
+    assert "--seed: got nothing, expected a whole number of at least 0; add it" in err
 
 
 def test_import_etc_reads_times_and_powers(lpsched, tmp_path):

@@ -128,7 +128,7 @@ def test_convert_tells_which_files_it_wrote(lpsched, day, tmp_path):
 def test_a_day_is_not_merged(lpsched, day, tmp_path):
     code, _, err = lpsched("convert", day, "-o", str(tmp_path / "o.yaml"), "--merge")
     assert code == 2
-    assert "is no bag; leave the option out" in err
+    assert "--merge: got the option for a day, expected a bag; leave it out" in err
 
 
 def test_new_day_prints_a_file_that_show_reads(lpsched, tmp_path):
@@ -222,4 +222,4 @@ def test_a_day_is_certified_and_its_certificate_verified(lpsched, day, tmp_path)
 @pytest.mark.parametrize("option", [("--price", "3"), ("--effort", "tight"), ("--seed", "1")], ids=lambda each: each[0])
 def test_options_of_a_bag_are_refused_for_a_day(lpsched, day, tmp_path, option):
     _, _, err = lpsched("certify", day, "-o", str(tmp_path / "proof.json"), *option)
-    assert f"Invalid value for {option[0]}: goes with a bag, and this is a day" in err
+    assert f"{option[0]}: got the option for a day, expected a bag; leave it out" in err

@@ -111,7 +111,7 @@ def test_one_outlet_is_for_all_units_and_words_are_refused(lpsched):
     assert (code, answer["outlet_celsius"], answer["fixed_outlets"]) == (0, [20.0], True)
     code, _, err = lpsched("facility", TINY, "--outlets", "warm")
     assert code == 2
-    assert "got 'warm', expected temperatures in Celsius with commas between them" in err
+    assert "got 'warm', expected temperatures in °C with commas between them" in err
     code, _, err = lpsched("facility", TINY, "--outlets", "20,21")
     assert code == 2
     assert "got 2 temperatures, expected 1" in err

@@ -103,7 +103,7 @@ def test_convert_tells_which_files_it_wrote(lpsched, facility, tmp_path):
 def test_only_bags_are_merged(lpsched, facility, tmp_path):
     code, _, err = lpsched("convert", facility, "-o", str(tmp_path / "o.yaml"), "--merge")
     assert code == 2
-    assert "is no bag; leave the option out" in err
+    assert "--merge: got the option for a facility, expected a bag; leave it out" in err
     assert not (tmp_path / "o.yaml").exists()
 
 

@@ -120,15 +120,21 @@ def test_a_state_goes_on_where_it_ended(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--generations", "3"), "goes with --scheduler nsga2"),
-        (("--compare", "min-min", "--state", "x.npz"), "goes with --scheduler nsga2"),
+        (
+            ("--generations", "3"),
+            "got the option without --scheduler nsga2, expected both; add --scheduler nsga2, or leave it out",
+        ),
+        (
+            ("--compare", "min-min", "--state", "x.npz"),
+            "got the option without --scheduler nsga2, expected both; add --scheduler nsga2, or leave it out",
+        ),
         (("--compare", "min-mni"), "min-mni"),
         (("--compare", "max-utility"), "expected a day"),
         (("--compare", "nsga2", "--seed-with", "nobody"), "nobody"),
-        (("--falling",), "goes with --machines"),
+        (("--falling",), "got the option without --machines, expected both; add --machines, or leave it out"),
         (("--figure", "x.gif"), "expected the ending .png or .svg or .pdf"),
         (("--compare", "nsga2", "--state", "x.txt"), "expected the ending .npz"),
-        (("--peak", "x.svg"), "goes with a day, and this is a bag"),
+        (("--peak", "x.svg"), "got the option for a bag, expected a day; leave it out"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):
@@ -140,7 +146,7 @@ def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words)
 def test_a_facility_has_no_front(lpsched):
     code, _, err = lpsched("front", FACILITY)
     assert code == 2
-    assert "is a facility; expected a bag or a day" in err
+    assert "expected 'lpsched-bag/1' or 'lpsched-day/1'; use 'lpsched facility' for a facility" in err
 
 
 def test_a_day_is_held_against_its_envelope(lpsched, day, tmp_path):
@@ -173,7 +179,7 @@ def test_a_day_is_held_against_its_envelope(lpsched, day, tmp_path):
     ("arguments", "words"),
     [
         ((), "a day has no exact front; name schedulers"),
-        (("--compare", "max-utility", "--deadline", "9"), "goes with a bag, and this is a day"),
+        (("--compare", "max-utility", "--deadline", "9"), "got the option for a day, expected a bag; leave it out"),
         (("--compare", "sufferage"), "sufferage"),
     ],
 )

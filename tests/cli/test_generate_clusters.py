@@ -88,14 +88,14 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
     ("options", "message"),
     [
         (["--nodes", "3,x"], "--nodes: got '3,x', expected counts such as 40,40,20"),
-        (["--nodes", "3,4"], "cores_per_node: got 4 numbers, expected 2, one for each of nodes"),
-        (["--nodes", "none"], "cores_per_node: got 4 numbers, expected 0, one for each of nodes"),
-        (["--hours", "-4", "--p-states", "9"], "hours: got -4.0, expected 0.01 to 8784"),
-        (["--hours", "-4", "--p-states", "9"], "p_states: got 9, expected 1 to 3"),
-        (["--core-steps", "4,256"], "core_steps: got (4, 256), expected three rising numbers"),
-        (["--tasks", "0"], "tasks: got 0, expected 1 to 1e+07"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
-        (["--single-core", "x"], "Invalid value for '--single-core'"),
+        (["--nodes", "3,4"], "--cores-per-node: got 4 numbers, expected 2, one for each of nodes"),
+        (["--nodes", "none"], "--cores-per-node: got 4 numbers, expected 0, one for each of nodes"),
+        (["--hours", "-4", "--p-states", "9"], "--hours: got -4.0, expected 0.01 to 8784"),
+        (["--hours", "-4", "--p-states", "9"], "--p-states: got 9, expected 1 to 3"),
+        (["--core-steps", "4,256"], "--core-steps: got (4, 256), expected three rising numbers"),
+        (["--tasks", "0"], "--tasks: got 0, expected 1 to 1e+07"),
+        (["--seed", "-1"], "--seed: got '-1', expected a whole number of at least 0; correct it"),
+        (["--single-core", "x"], "--single-core: got 'x', expected a number; write a plain number"),
     ],
 )
 def test_what_cannot_be_made_is_refused_and_nothing_is_written(lpsched, tmp_path, options, message):
@@ -109,7 +109,7 @@ def test_what_cannot_be_made_is_refused_and_nothing_is_written(lpsched, tmp_path
 def test_a_seed_is_required(lpsched, tmp_path):
     code, _, err = lpsched("generate", "clusters", "-o", str(tmp_path / "x.yaml"))
     assert code == 2
-    assert "Missing option '--seed'" in err
+    assert "--seed: got nothing, expected a whole number of at least 0; add it" in err
 
 
 def test_another_ending_is_refused_before_anything_is_drawn(lpsched, tmp_path):

@@ -49,15 +49,18 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--minutes", "5"], "--minutes: only with --from; use --hours, or give a bag"),
-        (["--from", DESKTOP], "--from needs --minutes: the span in which tasks arrive"),
+        (["--minutes", "5"], "--minutes: got the option without --from, expected both; use --hours, or add --from"),
+        (
+            ["--from", DESKTOP],
+            "--minutes: got nothing, expected the span of time in which the tasks of --from arrive; add it",
+        ),
         (
             ["--from", DESKTOP, "--minutes", "5", "--hours", "4", "--p-states", "3"],
-            "--hours, --p-states: not with --from, whose bag has machines and tables; drop it",
+            "--hours, --p-states: got the option with --from, expected those of the bag; leave it out",
         ),
         (["--machines", "3,x"], "--machines: got '3,x', expected counts such as 40,40,20"),
-        (["--hours", "-4", "--p-states", "9"], "hours: got -4.0, expected 0.01 to 8784"),
-        (["--hours", "-4", "--p-states", "9"], "p_states: got 9, expected 1 to 3"),
+        (["--hours", "-4", "--p-states", "9"], "--hours: got -4.0, expected 0.01 to 8784"),
+        (["--hours", "-4", "--p-states", "9"], "--p-states: got 9, expected 1 to 3"),
     ],
 )
 def test_what_does_not_go_together_is_refused(lpsched, tmp_path, options, message):

@@ -57,9 +57,12 @@ def test_a_bag_of_one_task_type_has_no_shape_to_tell(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--p-states", "2", "--mean-seconds", "3"], "--mean-seconds, --p-states: only with --method cov"),
-        (["--machines", "1,2"], "machines: got 2 counts, expected 9, one for each machine type of the small bag"),
-        (["--task-types", "3"], "task_types: got 3, expected at least the 5 task types of the small bag"),
+        (
+            ["--p-states", "2", "--mean-seconds", "3"],
+            "--mean-seconds, --p-states: got the option without --method cov, expected both",
+        ),
+        (["--machines", "1,2"], "--machines: got 2 counts, expected 9, one for each machine type of the small bag"),
+        (["--task-types", "3"], "--task-types: got 3, expected at least the 5 task types of the small bag"),
     ],
 )
 def test_options_that_do_not_fit_growth_are_refused(lpsched, tmp_path, options, message):
@@ -72,9 +75,9 @@ def test_options_that_do_not_fit_growth_are_refused(lpsched, tmp_path, options, 
 def test_growth_needs_a_small_bag_and_the_other_method_takes_none(lpsched, tmp_path):
     made = ["--seed", "1", "-o", str(tmp_path / "a.yaml")]
     code, _, err = lpsched("generate", "bag", "--method", "grow", *made)
-    assert (code, "--method grow needs --from" in err) == (2, True)
+    assert (code, "--from: got nothing, expected the small bag that --method grow grows; add it" in err) == (2, True)
     code, _, err = lpsched("generate", "bag", "--from", DESKTOP, *made)
-    assert (code, "--from: only with --method grow" in err) == (2, True)
+    assert (code, "--from: got the option without --method grow, expected both" in err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -82,12 +82,21 @@ def test_a_machine_type_can_be_renamed_where_there_is_one(lpsched, files):
     ("arguments", "words"),
     [
         (("old.yaml", "old.yaml"), "got 'old' in 2 files, expected a machine type of its own in each"),
-        (("old.yaml", "new.yaml", "--machine-type", "a"), "names one file's; drop it"),
+        (
+            ("old.yaml", "new.yaml", "--machine-type", "a"),
+            "--machine-type: got the option with 2 files, expected one file; leave it out",
+        ),
         (("old.yaml", "--machine-type", ""), "got an empty name"),
-        (("old.yaml", "--room", "room.yaml"), "only with --to facility; drop it"),
-        (("old.yaml", "--power-cap", "5"), "only with --to facility; drop it"),
-        (("old.yaml", "--to", "facility", "--per", "core"), "only with --to bag; drop it"),
-        (("old.yaml", "--to", "facility", "--tasks", "calm=1"), "only with --to bag; drop it"),
+        (("old.yaml", "--room", "room.yaml"), "got the option with --to bag, expected --to facility; leave it out"),
+        (("old.yaml", "--power-cap", "5"), "got the option with --to bag, expected --to facility; leave it out"),
+        (
+            ("old.yaml", "--to", "facility", "--per", "core"),
+            "got the option with --to facility, expected --to bag; leave it out",
+        ),
+        (
+            ("old.yaml", "--to", "facility", "--tasks", "calm=1"),
+            "got the option with --to facility, expected --to bag; leave it out",
+        ),
         (("old.yaml", "--to", "facility", "--power-cap", "nan"), "power_cap_watts: got NaN"),
         (
             ("old.yaml", "--to", "facility", "--power-cap", "1"),

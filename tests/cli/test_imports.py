@@ -143,17 +143,29 @@ def test_accounting_becomes_clusters(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["swf", SWF, "--to", "bag", "--cost", "seconds"], "a bag has no cost of waiting"),
-        (["swf", SWF, "--nodes", "4", "--partitions", "1=4"], "not with --partitions"),
-        (["swf", SWF, "--partitions", "gpu=4"], "expected the partitions' numbers"),
+        (
+            ["swf", SWF, "--to", "bag", "--cost", "seconds"],
+            "--cost: got the option with --to bag, expected --to clusters",
+        ),
+        (
+            ["swf", SWF, "--nodes", "4", "--partitions", "1=4"],
+            "--nodes: got the option with --partitions, expected one of them",
+        ),
+        (["swf", SWF, "--partitions", "gpu=4"], "--partitions: got 'gpu', expected numbers of partitions"),
         (["swf", SWF, "--partitions", "1:4"], "expected NAME=COUNT"),
         (["swf", SWF, "--partitions", "1=4,1=5"], "each name once"),
         (["swf", SWF, "--group-by", "color"], "grouping by 'color'"),
         (["swf", SWF, "--watts-per-node", "-5"], "watts"),
-        (["swf", SWF, "--nodes", "10000000000000000"], "less than or equal to 1000000000000000"),
+        (["swf", SWF, "--nodes", "10000000000000000"], "expected a whole number from 1 to 1e+15; correct it"),
         (["swf", SWF, "--partitions", "1=10000000000000000"], "expected NAME=COUNT"),
-        (["slurm", SACCT, "--to", "bag", "--weight", "cores"], "only with --to clusters"),
-        (["slurm", SACCT, "--to", "clusters", "--fill"], "only with --to bag"),
+        (
+            ["slurm", SACCT, "--to", "bag", "--weight", "cores"],
+            "--weight: got the option with --to bag, expected --to clusters; leave it out",
+        ),
+        (
+            ["slurm", SACCT, "--to", "clusters", "--fill"],
+            "--fill: got the option with --to clusters, expected --to bag",
+        ),
         (["slurm", SACCT, "--count", "gpu=0"], "expected NAME=COUNT"),
         (["slurm", SWF], "a header with JobID"),
         (["swf", SACCT], "expected 18 numbers"),
@@ -198,7 +210,7 @@ def test_a_schedule_is_expanded_as_a_log_and_for_batsim(lpsched, tmp_path):
     assert "expected the ending" in err
     code, _, err = lpsched("expand", FACILITY, str(rows), "-o", str(tmp_path / "new.csv"))
     assert code == 2
-    assert "is a facility" in err
+    assert "; use 'lpsched facility' for a facility" in err
     late = ClustersSchedule(tuple(placed[:2]))
     write_clusters_schedule(late, rows)
     code, _, err = lpsched("expand", str(path), str(rows), "-o", str(tmp_path / "late.csv"))

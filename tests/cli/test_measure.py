@@ -99,7 +99,7 @@ def test_options_of_a_bench_are_refused_with_measurements(metered, lpsched, opti
     monkeypatch.chdir(tmp_path)
     code, _, err = lpsched("measure", str(metered / "node.yaml"), *option)
     assert code == 2
-    assert "goes with a bench, and these are measurements; drop it" in err
+    assert "got the option for measurements, expected a bench; leave it out" in err
 
 
 def test_without_a_meter_the_bag_has_times_and_makespan_is_accepted(lpsched, tmp_path):
@@ -153,7 +153,9 @@ def test_programs_and_places_that_are_not_there_are_refused_all_at_once(lpsched,
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        pytest.param([], "needed for what a bench measures; name a file", id="no-output"),
+        pytest.param(
+            [], "--output: got nothing, expected a file for the measurements of a bench; add it", id="no-output"
+        ),
         pytest.param(["-o", "no/node.yaml"], "cannot write no/node.yaml", id="no-folder"),
         pytest.param(["-o", "node.txt"], "expected the ending .yaml or .yml or .json", id="an-ending"),
         pytest.param(["-o", "bench.yaml"], "it is what is read", id="the-bench-itself"),

@@ -56,13 +56,13 @@ def test_convert_tells_what_it_wrote(lpsched, by_hand, tmp_path):
 def test_convert_refuses_what_goes_with_instances_only(lpsched, by_hand, tmp_path):
     other = str(tmp_path / "other.json")
     code, _, err = lpsched("convert", str(by_hand), "-o", other, "--tables", "npz")
-    assert (code, "is no instance; leave the option out" in err) == (2, True)
+    assert (code, "--tables: got the option for measurements, expected an instance" in err) == (2, True)
     code, _, err = lpsched("convert", str(by_hand), "-o", other, "--merge")
-    assert (code, "is no bag; leave the option out" in err) == (2, True)
+    assert (code, "--merge: got the option for measurements, expected a bag" in err) == (2, True)
     bench = tmp_path / "bench.yaml"
     bench.write_text(template("bench"))
     code, _, err = lpsched("convert", str(bench), "-o", other)
-    assert (code, "is a bench, which is written by hand only; copy it" in err) == (2, True)
+    assert (code, "; use 'lpsched measure' for a bench" in err) == (2, True)
     assert not (tmp_path / "other.json").exists()
 
 

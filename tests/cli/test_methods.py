@@ -125,17 +125,17 @@ def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["facility", TINY, "--method", "greedy", "--outlets", "20"], "Invalid value for --outlets: goes with --scheduler lp, not with greedy"),
-        (["facility", TINY, "--method", "nlp", "--certificate", "p.json"], "Invalid value for --certificate: goes with --scheduler lp, not with nlp"),
-        (["facility", TINY, "--state", "s.npz"], "Invalid value for --state: goes with --scheduler ga, not with lp"),
-        (["facility", TINY, "--method", "nlp", "--generations", "3"], "Invalid value for --generations: goes with --scheduler ga, not with nlp"),
-        (["facility", TINY, "--start", "lp"], "Invalid value for --start: goes with --scheduler ga, not with lp"),
-        (["facility", TINY, "--method", "greedy", "--form", "gang"], "Invalid value for --form: goes with --scheduler lp, not with greedy"),
-        (["facility", TINY, "--method", "magic"], "'magic' is not one of 'lp', 'greedy', 'ga', 'nlp'"),
+        (["facility", TINY, "--method", "greedy", "--outlets", "20"], "--outlets: got the option with --scheduler greedy, expected --scheduler lp; leave it out"),
+        (["facility", TINY, "--method", "nlp", "--certificate", "p.json"], "--certificate: got the option with --scheduler nlp, expected --scheduler lp; leave it out"),
+        (["facility", TINY, "--state", "s.npz"], "--state: got the option with --scheduler lp, expected --scheduler ga; leave it out"),
+        (["facility", TINY, "--method", "nlp", "--generations", "3"], "--generations: got the option with --scheduler nlp, expected --scheduler ga; leave it out"),
+        (["facility", TINY, "--start", "lp"], "--start: got the option with --scheduler lp, expected --scheduler ga; leave it out"),
+        (["facility", TINY, "--method", "greedy", "--form", "gang"], "--form: got the option with --scheduler greedy, expected --scheduler lp; leave it out"),
+        (["facility", TINY, "--method", "magic"], "--scheduler: got 'magic', expected one of lp, greedy, ga, nlp; choose one"),
         (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: expected the ending .png or .svg or .pdf; choose one"),
         (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: expected the ending .html; choose one"),
-        (["validate", TINY, "--method", "lp", "--price", "3"], "Invalid value for --price: goes with a bag, and this is a facility"),
-        (["validate", TINY, "--method", "lp,magic"], "method: got 'magic', expected one of lp, lp-cores, lp-blind"),
+        (["validate", TINY, "--method", "lp", "--price", "3"], "--price: got the option for a facility, expected a bag; leave it out"),
+        (["validate", TINY, "--method", "lp,magic"], "--scheduler: got 'magic', expected one of lp, lp-cores, lp-blind"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):
@@ -162,4 +162,4 @@ def test_a_folder_that_is_not_there_is_told_before_any_work(lpsched, tmp_path, o
     path = tmp_path / "nowhere" / "x.json"
     code, out, err = lpsched("facility", TINY, option, str(path))
     assert (code, out) == (2, "")
-    assert f"cannot write {path}: No such file or directory; choose a folder that you may write to" in err
+    assert f"cannot write {path}: there is no folder {path.parent}; create it, or choose another" in err

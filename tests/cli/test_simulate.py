@@ -135,23 +135,29 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
     [
         (("--policy", ","), "--scheduler: got ',', expected names of schedulers"),
         (("--policy", "min-mim"), "min-min"),
-        (("--policy", "fcfs", "--offline"), "goes with --bound"),
-        (("--policy", "fcfs", "--time-limit", "3"), "goes with --bound"),
+        (
+            ("--policy", "fcfs", "--offline"),
+            "got the option without --bound, expected both; add --bound, or leave it out",
+        ),
+        (
+            ("--policy", "fcfs", "--time-limit", "3"),
+            "got the option without --bound, expected both; add --bound, or leave it out",
+        ),
         (("--policy", "fcfs", "-o", "x.txt"), "expected the ending .csv or .parquet"),
         (("--policy", "fcfs", "--figure", "x.gif"), "expected the ending"),
         (("--policy", "fcfs", "--timeline", "x.gif"), "expected the ending"),
         (("--policy", "fcfs", "--report", "x.pdf"), "expected the ending .html"),
         (("--policy", "fcfs", "--report", "/no/such/folder/x.html"), "cannot write"),
-        (("--policy", "fcfs", "--energy-filter", "much"), "expected none, adaptive or a number for a day; not 'much'"),
-        (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: got -1.0"),
-        (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: got NaN"),
-        (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: got 0.0"),
-        (("--policy", "fcfs", "--permute", "99"), "permute: got 99"),
+        (("--policy", "fcfs", "--energy-filter", "much"), "got 'much', expected none, adaptive or a number for a day"),
+        (("--policy", "fcfs", "--energy-filter", "-1"), "--energy-filter: got -1.0"),
+        (("--policy", "fcfs", "--energy-filter", "nan"), "--energy-filter: got NaN"),
+        (("--policy", "fcfs", "--every-seconds", "0"), "--every: got 0.0"),
+        (("--policy", "fcfs", "--permute", "99"), "--permute: got 99"),
         (
             ("--policy", "fcfs", "--energy-gigajoules", "nan"),
-            "--energy': got 'nan', expected an energy such as 1.5, 800MJ",
+            "--energy: got 'nan', expected an energy such as 1.5, 800MJ",
         ),
-        (("--policy", "fcfs", "--trials", "2"), "made_by"),
+        (("--policy", "fcfs", "--trials", "2"), "--trials: got 2, expected 1"),
         (("--policy", "max-util", "--machines", "polled"), "machines with queues"),
     ],
 )
@@ -165,7 +171,7 @@ def test_what_cannot_be_is_refused_before_the_work(lpsched, two, arguments, word
 def test_a_bag_is_no_day(lpsched, bag):
     code, out, err = lpsched("simulate", bag, "--policy", "fcfs")
     assert (code, out) == (2, "")
-    assert "is no day" in err
+    assert "expected 'lpsched-day/1' or 'lpsched-clusters/1'; use 'lpsched solve' for a bag" in err
 
 
 def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):

@@ -105,7 +105,7 @@ def test_jobs_do_not_go_with_dask(lpsched, tmp_path):
     path = str(study_file(tmp_path))
     code, _, err = lpsched("study", "run", path, "--jobs", "2", "--dask", "tcp://127.0.0.1:1")
     assert code == 2
-    assert "goes without --dask" in err
+    assert "--jobs: got the option with --dask, expected one of them" in err
 
 
 def test_a_study_that_was_stopped_says_how_to_go_on(lpsched, tmp_path, monkeypatch):

@@ -80,9 +80,12 @@ def test_what_counts_is_said_below_the_table_and_nsga2_is_left_out(lpsched, tmp_
     ("arguments", "words"),
     [
         (("--heuristic", "sufferage"), "'sufferage', expected one of min-energy"),
-        (("--heuristic", "mct", "--price", "3"), "this is a day"),
+        (("--heuristic", "mct", "--price", "3"), "--price: got the option for a day, expected a bag; leave it out"),
         (("--heuristic", "mct", "--drop-below", "nan"), "drop"),
-        (("--heuristic", "mct", "--generations", "3"), "goes with --scheduler nsga2"),
+        (
+            ("--heuristic", "mct", "--generations", "3"),
+            "got the option without --scheduler nsga2, expected both; add --scheduler nsga2, or leave it out",
+        ),
     ],
 )
 def test_what_does_not_fit_a_day_is_refused(lpsched, day, arguments, words):

@@ -107,11 +107,17 @@ def test_costs_are_called_costs(lpsched, files):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "expected a schedule; policies are run by 'lpsched simulate'"),
-        (("mine.csv", "--heuristic", "easy"), "does not go with clusters; see 'lpsched simulate'"),
-        (("mine.csv", "--price", "3"), "does not go with clusters"),
-        (("mine.csv", "--drop-below", "3"), "does not go with clusters"),
-        (("mine.csv", "--risk", "10"), "does not go with clusters"),
+        (
+            (),
+            "schedules: got none, expected files of schedules of clusters; add some, or run policies with 'lpsched simulate'",
+        ),
+        (
+            ("mine.csv", "--heuristic", "easy"),
+            "got the option for clusters, expected a bag, a day or a facility; run policies with 'lpsched simulate'",
+        ),
+        (("mine.csv", "--price", "3"), "got the option for clusters, expected a"),
+        (("mine.csv", "--drop-below", "3"), "got the option for clusters, expected a"),
+        (("mine.csv", "--risk", "10"), "got the option for clusters, expected a"),
     ],
 )
 def test_what_has_no_meaning_for_clusters_is_refused(lpsched, files, arguments, words):

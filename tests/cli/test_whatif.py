@@ -54,9 +54,9 @@ def test_prices_limits_and_tasks_can_be_changed(lpsched, bag):
     ("given", "message"),
     [
         (("gpu",), "got 'gpu', expected NAME=VALUE, e.g. gpu=8, gpu=+4 or price=-10%"),
-        (("gpu=-2",), "machines.gpu: got -1, expected a whole number from 0"),
-        (("gpu=1", "--set", "gpu=2"), "'gpu' is set twice; leave one out"),
-        (("tpu=1",), "tpu: got an unknown name, expected one of cpu, gpu, price"),
+        (("gpu=-2",), "--set gpu: got -1, expected a whole number from 0"),
+        (("gpu=1", "--set", "gpu=2"), "--set: got 'gpu' twice, expected each name once; leave one out"),
+        (("tpu=1",), "--set tpu: got an unknown name, expected one of cpu, gpu, price"),
     ],
 )
 def test_a_change_that_cannot_be_read_is_an_error(lpsched, bag, given, message):

@@ -23,7 +23,7 @@ def refused(path) -> str:
 
 def test_a_missing_file_is_told(tmp_path):
     assert refused(tmp_path / "no.yaml") == (
-        "the file: got no file to read (No such file or directory), expected a file; check its name and rights"
+        "the file: got no file of this name (not found), expected a file; check the name"
     )
 
 

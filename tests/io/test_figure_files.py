@@ -58,7 +58,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_old_file(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(OutputError, match="No such file or directory"):
+    with pytest.raises(OutputError, match="there is no folder"):
         write_figure(small_figure(), tmp_path / "missing" / "room.png")
 
 

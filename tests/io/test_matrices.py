@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
     path = tmp_path / "f.json"
     path.write_text(json.dumps(sound_facility(mixing={"inlet_mix": {"file": "none.npz"}})))
     assert issues_of(path) == [
-        "none.npz, mixing.inlet_mix: got no file to read (No such file or directory), expected a file; check its name and rights"
+        "none.npz, mixing.inlet_mix: got no file of this name (not found), expected a file; check the name"
     ]
 
 

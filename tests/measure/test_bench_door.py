@@ -197,7 +197,7 @@ def test_a_pair_that_is_listed_twice_runs_once():
 
 def test_another_format_is_refused_by_its_name_with_the_command_for_it():
     (found,) = issues_of(asked(format="lpsched-study/1"))
-    assert "got the text 'lpsched-study/1', expected 'lpsched-bench/1'; bring a file of this kind" in found
+    assert "got the text 'lpsched-study/1', expected 'lpsched-bench/1'; use 'lpsched study run' for a study" in found
     assert "lpsched study run" in found
 
 

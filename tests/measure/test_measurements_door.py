@@ -209,7 +209,7 @@ def test_the_content_hash_of_a_file_stays_the_same_in_later_versions(raw, hashed
 
 def test_another_format_is_refused_by_its_name():
     (found,) = issues_of(told(format="lpsched-bench/1"))
-    assert "expected 'lpsched-measurements/1'; bring a file of this kind, or use 'lpsched measure'" in found
+    assert "expected 'lpsched-measurements/1'; use 'lpsched measure' for a bench" in found
 
 
 def test_the_schema_takes_what_is_written():

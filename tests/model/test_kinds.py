@@ -8,7 +8,7 @@ import pytest
 from lpsched.cli.options import Kind as Choice
 from lpsched.instances import read_with_kind
 from lpsched.io.templates import template
-from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, SHOWN, Kind, format_of, kind_of, name_of, size_of
+from lpsched.model.kinds import HINTS, INSTANCES, KINDS, Kind, format_of, kind_of, kinds_with, name_of, size_of
 from lpsched.online.day import Day
 from tests.test_architecture import EXAMPLES, PACKAGE
 
@@ -26,7 +26,7 @@ def test_every_place_that_a_kind_names_is_there(kind, what):
 def test_a_kind_has_the_name_that_its_format_and_its_template_have(kind):
     assert name_of(kind.load("model").FORMAT) == kind.name
     assert template(kind.name).count(f"format: {kind.load('model').FORMAT}") == 1
-    assert COMMANDS[f"lpsched-{kind.name}"] == kind.command
+    assert kind.command in HINTS[f"lpsched-{kind.name}"]
 
 
 def test_the_command_line_offers_the_kinds_that_there_are():
@@ -52,7 +52,7 @@ def test_what_names_no_format_has_none(content):
 
 
 def test_what_can_be_shown_is_more_than_instances():
-    assert set(SHOWN) - set(INSTANCES) == {"bench", "measurements"}
+    assert set(kinds_with("show")) - set(INSTANCES) == {"bench", "measurements"}
 
 
 def test_the_size_of_a_bag_counts_its_lists():

@@ -100,7 +100,7 @@ def test_numbers_and_names_of_numpy_are_read_like_others():
     ("raw", "issue"),
     [
         pytest.param([], "the file: got a list of 0, expected a mapping that begins with 'format: lpsched-clusters/1'; see 'lpsched new clusters'", id="a-list"),
-        pytest.param(sound_clusters(format="lpsched-day/1"), "format: got the text 'lpsched-day/1', expected 'lpsched-clusters/1'; bring a file of this kind, or use 'lpsched validate'", id="a-day"),
+        pytest.param(sound_clusters(format="lpsched-day/1"), "format: got the text 'lpsched-day/1', expected 'lpsched-clusters/1'; use 'lpsched simulate' for a day", id="a-day"),
         pytest.param(sound_clusters(format=...), "format: got no format, expected 'format: lpsched-clusters/1'; write it as the first key", id="no-format"),
         pytest.param(waiting_clusters(waiting={"mesure": "seconds"}), "waiting.mesure: got an unknown key, expected one of measure, weight, at_least_seconds, points; did you mean 'measure'?", id="waiting-with-more"),
         pytest.param(waiting_clusters(waiting={"measure": "points", "points": [[0, 0], [5, "x"]]}), "waiting.points[1][1]: got the text 'x', expected a cost: a number from 0 to 1e+30; write it as a plain number", id="point-a-text"),

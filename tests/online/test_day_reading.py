@@ -65,7 +65,7 @@ def tasks(*rows):
     [
         pytest.param(7, "the file: got 7, expected a mapping that begins with 'format: lpsched-day/1'; see 'lpsched new day'", id="no-mapping"),
         pytest.param(sound_day(format=...), "format: got no format, expected 'format: lpsched-day/1'; write it as the first key", id="no-format"),
-        pytest.param(sound_day(format="lpsched-bag/1"), "format: got the text 'lpsched-bag/1', expected 'lpsched-day/1'; bring a file of this kind, or use 'lpsched solve'", id="a-bag"),
+        pytest.param(sound_day(format="lpsched-bag/1"), "format: got the text 'lpsched-bag/1', expected 'lpsched-day/1'; use 'lpsched solve' for a bag", id="a-bag"),
         pytest.param(within("utility_functions.slow", [{"after_seconds": 0, "starts_at": 1}] * 101), "utility_functions.slow: got a list of 101, expected a list of 1 to 100 intervals; add or join some", id="too-many-intervals"),
         pytest.param(sound_day(tasks={"file": "t.csv"}), "tasks.file: got the text 't.csv', expected the tasks themselves; read the day from a file", id="file-without-a-file"),
         pytest.param(tasks(TASK | {"arrival_seconds": 10**400}), "tasks[0].arrival_seconds: got a whole number near 10^400, expected seconds: a number from 0 to 1e+30; correct it", id="arrival-endless"),

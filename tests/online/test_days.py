@@ -252,7 +252,7 @@ def test_what_is_worth_a_second_look_is_a_warning(tmp_path):
 def test_only_yaml_and_json_are_written(tmp_path):
     with pytest.raises(InstanceError, match=re.escape("got the ending '.txt'")):
         write_day(day_from_dict(SOUND), tmp_path / "d.txt")
-    with pytest.raises(OutputError, match="No such file or directory"):
+    with pytest.raises(OutputError, match="there is no folder"):
         write_day(day_from_dict(SOUND), tmp_path / "no" / "d.yaml")
 
 

@@ -384,7 +384,7 @@ LESS = Fraction(-1, 10**300)
         pytest.param({"machine_prices": FrozenDict()}, "no price for machine type 'cpu'", id="none-at-all"),
         pytest.param(
             {"machine_prices": FrozenDict({"cpu": Fraction(1), "gpu": Fraction(1), "tpu": Fraction(0)})},
-            "machine type 'tpu', which the bag has not",
+            "machine type 'tpu', which the bag does not have",
             id="one-too-many",
         ),
         pytest.param(

@@ -114,7 +114,7 @@ def test_a_line_that_is_no_run_is_told_with_its_number(tmp_path, line, sentence)
 
 @pytest.mark.parametrize("name", ["none.jsonl", ".", "a\0b"])
 def test_lines_that_cannot_be_read_are_told_in_words(tmp_path, name):
-    with pytest.raises(InstanceError, match="no file to read"):
+    with pytest.raises(InstanceError, match="not found"):
         list(read_runs(tmp_path / name))
 
 
@@ -144,7 +144,7 @@ def test_a_line_is_on_the_disk_before_the_next_run_is_told(tmp_path, monkeypatch
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(OutputError, match="it is a directory"):
         RunLines(tmp_path, resume=True)
-    with pytest.raises(OutputError, match="No such file or directory"):
+    with pytest.raises(OutputError, match="there is no folder"):
         RunLines(tmp_path / "none" / "a.jsonl", resume=False)
 
 

@@ -127,7 +127,7 @@ def _objections(bag: Bag, certificate: Certificate) -> list[str]:
     names = {machine.name for machine in bag.machine_types}
     priced = set(certificate.machine_prices)
     found += [f"it has no price for machine type {name!r}" for name in sorted(names - priced)]
-    found += [f"it prices machine type {name!r}, which the bag has not" for name in sorted(priced - names)]
+    found += [f"it prices machine type {name!r}, which the bag does not have" for name in sorted(priced - names)]
     for name, price in certificate.machine_prices.items():
         if price < 0:
             found.append(f"its price for machine type {name!r} is negative")
@@ -144,7 +144,7 @@ def _wrong_least(bag: Bag, least: LeastMakespan) -> list[str]:
     """Return what is wrong with the form of a least makespan."""
     found, types, known = [], least.task_types, {task.name for task in bag.task_types}
     if types is not None and (not types or set(types) - known or len(set(types)) < len(types)):
-        found.append("its least makespan names no task types, or one twice, or one that the bag has not")
+        found.append("its least makespan names no task types, or one twice, or one that the bag does not have")
     if least.machine_prices is not None:
         found += _wrong_prices(bag, "its least makespan", least.machine_prices, least.cap_price)
     return found

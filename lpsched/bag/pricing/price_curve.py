@@ -457,10 +457,10 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     start, stop = checked("from_ratio", from_ratio, check_ratio), checked("to_ratio", to_ratio, check_ratio)
     if stop is not None and not (start or 0.0) < stop:
         needed = f"a ratio above {start or 0.0:g}, the first"
-        raise InstanceError("the terms", (InputIssue(("to_ratio",), repr(to_ratio), needed, "correct one"),))
+        raise InstanceError("", (InputIssue(("to_ratio",), repr(to_ratio), needed, "correct one"),))
     if not 0 <= points <= MOST_POINTS:
         issue = InputIssue(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
-        raise InstanceError("the terms", (issue,))
+        raise InstanceError("", (issue,))
     terms = Terms(None, price, profit_ratio, power_cap, deadline)
     free = replace(terms, price=0.0, profit_ratio=None).applied_to(bag)  # for all prices
     issues = missing_data(free, "profit")

@@ -115,7 +115,8 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
                 build_problem(which, terms, solver), solver, gap=gap, cancel=cancel, effort=tried, seed=seed
             )
         except (InfeasibleError, NotFoundError) as error:
-            raise type(error)(f"{words}: {error}") from error
+            why = str(error).removeprefix(f"{which.name}: ")
+            raise type(error)(f"{which.name}, {words}: {why}") from error
 
     words = ", ".join(f"{name}={value}" for name, value in specified.items())
     before, after = solved(bag, terms, "without the changes"), solved(other, other_terms, f"with {words}")
@@ -176,10 +177,13 @@ def _changed(bag: Bag, terms: Terms, changes: Mapping[str, Any]) -> tuple[Bag, T
                 terms = replace(terms, **{term: None})
             other = _with_setting(other, target, amount)
         except InstanceError as error:
-            issues += error.issues
+            issues += (replace(each, path=("changes", name)) for each in error.issues)
     if issues:
-        raise InstanceError(bag.name, tuple(issues))
-    other = with_machines(_with_tasks(other, counts["tasks"]), counts["machines"])
+        raise InstanceError("", tuple(issues))
+    try:
+        other = with_machines(_with_tasks(other, counts["tasks"]), counts["machines"])
+    except InstanceError as error:
+        raise InstanceError("", tuple(replace(each, path=("changes",)) for each in error.issues)) from error
     objective = terms.objective or ("profit" if has_price(before) else "makespan")  # the same for both
     terms, after = replace(terms, objective=objective), terms.applied_to(other)
     return other, terms, tuple(Change(each.name, each.unit(bag), each.of(before), each.of(after)) for each in targets)
@@ -229,8 +233,8 @@ def _amount(target: _Target, value: float | str | None) -> _Amount:
         return _Amount(None)
     match = AMOUNT.fullmatch(value.strip())
     if match is None or match[3] not in {"%", *units}:
-        more = f" or a unit ({', '.join(filter(None, units))})" if len(units) > 1 else ""
-        raise _error(target, quote(value), f"an amount, with a sign for a change, with %{more}", "correct it")
+        more = f", perhaps with a unit ({', '.join(filter(None, units))})" if len(units) > 1 else ""
+        raise _error(target, quote(value), f"an amount such as 8, or a change such as +4, -2, +10%{more}", "correct it")
     sign, number, unit = match.groups()
     amount = Decimal(sign + number)
     if unit == "%" and not sign:
@@ -244,7 +248,8 @@ def _count(target: _Target, amount: _Amount, current: float | None) -> int:
     if isinstance(amount.value, Decimal) and math.isfinite(count) and (amount.how == "%" or count.is_integer()):
         count = round(count)  # 10 % more than 125 tasks are 138
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST:
-        raise _error(target, describe(count), f"a whole number from 0 to {MOST}", "correct it")
+        hint = "round it" if isinstance(count, float) and math.isfinite(count) else "correct it"
+        raise _error(target, describe(count), "a whole number from 0 to 10^15", hint)
     return count
 
 
@@ -255,7 +260,7 @@ def _with_tasks(bag: Bag, counts: dict[str, int]) -> Bag:
     new = [counts.get(task.name, task.count) for task in bag.task_types]
     kept = [i for i, count in enumerate(new) if count]
     if not kept:
-        raise InstanceError(bag.name, (InputIssue(("task_types",), "none left", "at least one task", "leave some"),))
+        raise InstanceError(bag.name, (InputIssue(("task_types",), "no tasks", "at least one", "leave some"),))
     tasks = tuple(bag.task_types[i].model_copy(update={"count": new[i]}) for i in kept)
     names, columns = {task.name for task in tasks}, list(range(len(bag.modes)))
     per_task = {name: price for name, price in bag.prices.per_task.items() if name in names}
@@ -290,4 +295,4 @@ def _with_setting(bag: Bag, target: _Target, amount: _Amount) -> Bag:
 
 def _error(target: _Target | str, got: str, expected: str, hint: str) -> InstanceError:
     name = target if isinstance(target, str) else target.name
-    return InstanceError("the changes", (InputIssue((name,), got, expected, hint),))
+    return InstanceError("", (InputIssue((name,), got, expected, hint),))

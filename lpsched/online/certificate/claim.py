@@ -202,7 +202,7 @@ def _down(exact: Fraction) -> int:
 def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[str]:
     """Return what is wrong with a certificate before any number is worked out."""
     many = isinstance(instance, Clusters)
-    whole, part, has = ("clusters", "cluster", "have") if many else ("day", "machine type", "has")
+    whole, part, do = ("clusters", "cluster", "do") if many else ("day", "machine type", "does")
     found = []
     if many != isinstance(certificate, ClustersCertificate):
         found.append(f"it is not about {'clusters' if many else 'a day'}")
@@ -216,7 +216,7 @@ def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[s
         found.append("its slots are none, or do not follow each other")
     names = set(machines_of(instance))
     found += [f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced))]
-    found += [f"it prices {part} {name!r}, which the {whole} {has} not" for name in sorted(set(priced) - names)]
+    found += [f"it prices {part} {name!r}, which the {whole} {do} not have" for name in sorted(set(priced) - names)]
     for name, prices in priced.items():
         if len(prices) != len(edges) - 1:
             found.append(f"it has {len(prices)} prices for {part} {name!r}, for {len(edges) - 1} slots")

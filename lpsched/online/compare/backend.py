@@ -174,7 +174,7 @@ def no_wait_utility(found: Sequence[UtilityTotals]) -> float:
 
 def input_error(name: str, found: str, needed: str, do: str) -> InstanceError:
     """Return the error for an invalid argument of a simulation."""
-    return InstanceError("simulate", (InputIssue((name,), found, needed, do),))
+    return InstanceError("", (InputIssue((name,), found, needed, do),))
 
 
 def no_offline_schedule() -> InstanceError:

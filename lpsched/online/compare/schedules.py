@@ -151,7 +151,7 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     day = Day.given(day)
     if drop_below is not None and not 0.0 <= drop_below < math.inf:
         issue = InputIssue(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
-        raise InstanceError("validate", (issue,))
+        raise InstanceError("", (issue,))
     for is_used, what in ((NSGA2 in heuristics, "NSGA-II"), (risk is not None, "sampling")):
         if is_used:
             require_whole(day.name, day.period, what)

@@ -130,7 +130,7 @@ class ClusterOptions:
 
 def _require(*rules: tuple[bool, InputIssue]) -> None:
     if issues := tuple(issue for holds, issue in rules if not holds):
-        raise InstanceError("options of a simulation", issues)
+        raise InstanceError("", issues)
 
 
 def _wrong(option: str, value: object, needed: str, do: str = "correct it") -> InputIssue:

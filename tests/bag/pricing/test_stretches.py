@@ -105,7 +105,9 @@ def assert_like_a_solve(bag, stretch, share):
         (stretch.worth_at_from.task_types, stretch.worth_at_to.task_types, result.worth.task_types),
     ):
         known = {name: worth for name, worth in told.items() if worth is not None}
-        assert all(one[name] is None or two[name] is None for name in told.keys() - known.keys())  # there is no end to it
+        assert all(
+            one[name] is None or two[name] is None for name in told.keys() - known.keys()
+        )  # there is no end to it
         largest = max(map(abs, known.values()), default=0.0)
         for name, worth in known.items():
             assert between(one[name], two[name], share) == pytest.approx(worth, rel=1e-6, abs=1e-6 * largest)

@@ -59,17 +59,17 @@ def test_a_task_type_that_could_run_nowhere_is_refused(two_types):
     [
         ({"tpu": 1}, r"tpu: got an unknown name, expected one of cpu, gpu, price, .*zip; did you mean 'gpu'\?"),
         ({"price.zap": 1}, r"price\.zap: got an unknown name, expected one of render, zip; did you mean 'zip'\?"),
-        ({"cpu": -1}, r"machines\.cpu: got -1, expected a whole number from 0 to \d+; correct it"),
-        ({"cpu": "-3"}, r"machines\.cpu: got -1, expected a whole number from 0 to \d+; correct it"),
-        ({"cpu": True}, r"machines\.cpu: got .*, expected a whole number from 0"),
-        ({"cpu": "2.5"}, r"machines\.cpu: got 2\.5, expected a whole number from 0"),
-        ({"cpu": 0, "gpu": 0}, "machine_types: got none left, expected at least one machine; leave some"),
-        ({"render": 0, "zip": 0}, "task_types: got none left, expected at least one task; leave some"),
+        ({"cpu": -1}, r"changes\.cpu: got -1, expected a whole number from 0 to 10\^15; correct it"),
+        ({"cpu": "-3"}, r"changes\.cpu: got -1, expected a whole number from 0 to 10\^15; correct it"),
+        ({"cpu": True}, r"changes\.cpu: got .*, expected a whole number from 0"),
+        ({"cpu": "2.5"}, r"changes\.cpu: got 2\.5, expected a whole number from 0 to 10\^15; round it"),
+        ({"cpu": 0, "gpu": 0}, "changes: got no machines, expected at least one; leave some"),
+        ({"render": 0, "zip": 0}, "changes: got no tasks, expected at least one; leave some"),
         ({"price": "10%"}, r"price: got '10%', expected a sign before a percentage; write \+10% or -10%"),
         ({"price": "-3"}, r"price: got -1\.?0?, expected money: a number from 0"),
-        ({"electricity": "2kW"}, "electricity: got '2kW', expected an amount, with a sign for a change, with %"),
+        ({"electricity": "2kW"}, "electricity: got '2kW', expected an amount such as 8, or a change such as"),
         ({"power-cap": "+1kW"}, "power-cap: got no current value, expected a value to change"),
-        ({"deadline": "5 hours"}, r"deadline: got '5 hours', expected an amount, .* or a unit \(ms, d, h, min, s\)"),
+        ({"deadline": "5 hours"}, r"deadline: got '5 hours', expected an amount .* with a unit \(ms, d, h, min, s\)"),
         ({"electricity": None}, "electricity: got nothing"),
         ({"cpu": "+1e400%"}, r"machines\.cpu: got infinity, expected a whole number from 0"),
         ({"cpu": "1" * 50}, r"machines\.cpu: got '1+\.*', expected an amount"),
@@ -166,7 +166,7 @@ def test_a_profit_ratio_is_one_price_for_both(two_types):
 def test_an_infeasible_change_says_with_which_machines(two_types):
     with pytest.raises(InfeasibleError, match=r"^with gpu=0: "):
         what_if(two_types, {"gpu": 0}, objective="makespan", deadline=100.0)
-    with pytest.raises(InfeasibleError, match=r"^without the changes: "):
+    with pytest.raises(InfeasibleError, match=r"^[^:]*, without the changes: "):
         what_if(two_types, {"gpu": 100}, objective="makespan", deadline=1.0)
 
 

@@ -59,7 +59,7 @@ def broken(change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "expected 'lpsched-proof/2'; bring a file of this kind", id="format"),
+        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "expected 'lpsched-proof/2'; use 'lpsched solve' for a bag", id="format"),
         pytest.param(lambda c: c.pop("bound"), "bound: got nothing", id="missing"),
         pytest.param(lambda c: c.update(bound="much"), "bound: got the text 'much', expected a number", id="no-number"),
         pytest.param(lambda c: c.update(colocation=1), "colocation: got 1, expected true or false", id="no-bool"),

@@ -66,7 +66,7 @@ def test_machine_time_counts_for_every_machine():
         ({"machine_prices": FrozenDict()}, "it has no prices for machine type 'm0'"),
         (
             {"machine_prices": FrozenDict({"m0": (Fraction(0),) * 2, "m1": (Fraction(0),) * 2})},
-            "it prices machine type 'm1', which the day has not",
+            "it prices machine type 'm1', which the day does not have",
         ),
         ({"machine_prices": FrozenDict({"m0": (Fraction(0),)})}, "it has 1 prices for machine type 'm0', for 2 slots"),
         (

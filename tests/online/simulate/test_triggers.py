@@ -109,11 +109,11 @@ def test_steps_too_short_for_doubles_still_lead_on():
 def test_options_that_cannot_be_are_refused(options, issue):
     with pytest.raises(InstanceError) as rejected:
         SimulationOptions(**options)
-    assert f"\n  {issue}" in str(rejected.value)
+    assert issue in str(rejected.value)
 
 
 def test_all_faults_of_options_are_told_at_once():
-    with pytest.raises(InstanceError, match="options of a simulation: 3 errors"):
+    with pytest.raises(InstanceError, match=r"got .*\n.*got .*\n.*got "):
         SimulationOptions(every_seconds=-1, drop_below=-1, permute=-1)
 
 
