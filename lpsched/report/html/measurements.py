@@ -98,6 +98,16 @@ MODEL: Final = (
     "with that one in pairs. Times are multiples of the time alone; a negative error means that the group "
     "was slower."
 )
+MEANINGS: Final = {
+    "seconds": "From the start of the application until it ended.",
+    "watts": "Mean power of all that the meter sees while the application runs alone, idle power included.",
+    "misses per instruction": "Last-level cache misses of the application alone, by its instructions.",
+    "class": "I is calm; higher classes use memory more intensively.",
+    "suffers": "Slowdown beside the memory probe, as a share of what two memory probes do to each other.",
+    "causes": "Slowdown of the memory probe beside the application, as the same share.",
+    "apart, Wh": "Energy one after another.",
+    "together, Wh": "Energy all at once, until the last has ended.",
+}
 SAVED: Final = (
     "Static power is paid for as long as anything runs: one after another for the sum of the times, together "
     "for the longest only. The prediction takes idle power for as long as the group runs, and adds what each "
@@ -122,14 +132,17 @@ def measure_page(measurements: Measurements) -> str:
     sections.append(_how(measurements))
     if measurements.measured:
         sections.append(Section("Every setting", _cut(tables.settings_table(measurements))))
-    sections.append(Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),)))
+    headers = {name for each in sections for part in each.parts if isinstance(part, Table) for name in part.headers}
+    half = f"Half the width of the {tables.share_text(measurements.confidence)} confidence interval of the mean"
+    meanings = [("±", f"{half}, by Student's distribution.")] if measurements.measured else []
+    meanings += [(name, meaning) for name, meaning in MEANINGS.items() if name in headers]
+    sections.append(Section("What the columns mean", (Table(("column", "meaning"), tuple(meanings)),)))
     version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
     taken = f", {measurements.taken}" if measurements.taken else ""
     on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
     footer = f"{measurements.name}: measured{on}{version}{taken}."
-    return page(
-        f"{measurements.name}: {measurements.machine_type}", measure_summary(measurements), sections, footer=footer
-    )
+    title = ": ".join(dict.fromkeys((measurements.name, measurements.machine_type)))
+    return page(title, measure_summary(measurements), sections, footer=footer)
 
 
 def _together(measurements: Measurements) -> list[Section]:
@@ -216,17 +229,3 @@ def _cut(table: Table) -> tuple[Part, ...]:
         return (table,) if table.rows else ()
     shown = Table(table.headers, table.rows[:MOST_ROWS], table.numbers)
     return shown, Paragraph(f"{number(left)} more rows are in the file.")
-
-
-def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
-    confidence = tables.share_text(measurements.confidence)
-    return (
-        ("±", f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution."),
-        ("seconds", "From the start of the application until it ended."),
-        ("watts", "Mean power of all that the meter sees while the application runs alone, idle power included."),
-        ("misses per instruction", "Last-level cache misses of the application alone, by its instructions."),
-        ("class", "I is calm; higher classes use memory more intensively."),
-        ("suffers", "Slowdown beside the memory probe, as a share of what two memory probes do to each other."),
-        ("causes", "Slowdown of the memory probe beside the application, as the same share."),
-        ("apart, together", "Energy one after another, and all at once until the last has ended."),
-    )
