@@ -9,7 +9,7 @@ import numpy as np
 from lpsched.model.provenance import estimate_of
 from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown, shown_time
 from lpsched.report.figures import style
-from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, duration
+from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,19 +141,13 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
 
 def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the same as a table: headers, and a row for each policy."""
-    headers = ("policy", *(label for _, label in KINDS), "mean bounded slowdown")
+    headers = ("policy", "median", "mean", "95 %", "longest", "bounded slowdown")
     rows = []
     for entry in result.policies:
         if entry.answers:
             waits = (shown_time(entry.mean(f"wait_seconds.{kind}")) for kind, _ in KINDS)
             rows.append((entry.name, *waits, shown(entry.mean("mean_bounded_slowdown"), digits=4)))
     return headers, rows
-
-
-def waits_in_words(result: Simulation) -> str:
-    """Describe the figure for readers who do not see it."""
-    means = [(entry.name, entry.mean("wait_seconds.mean")) for entry in result.policies]
-    return "; ".join(f"{name} {duration(mean.mean)} on average" for name, mean in means if mean is not None)
 
 
 # Utility earned and energy taken by the policies as the period goes on; or what waiting has cost.

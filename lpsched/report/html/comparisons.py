@@ -19,9 +19,11 @@ from lpsched.report.html.facility import from_terminal, made_by
 from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, page
 from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, headline, overview, plainly, titled
 from lpsched.studies.report import GAP, SECONDS, StudyReport
-from lpsched.units import JOULES_PER_KWH, energy_text, lower_text, number, percent, upper_text
+from lpsched.units import JOULES_PER_KWH, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.bag.model import Bag
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.simulation import Simulation
@@ -66,15 +68,14 @@ def _over_time(result: Simulation) -> Section:
     costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
     caption = f"{left} more policies, which {'cost more' if costs else 'earn less'}, are not drawn." if left else ""
-    ends = []
-    for entry in drawn:
-        if entry.traces is not None:
-            utility, energy = entry.traces.utility[-1], energy_text(entry.traces.energy_joules[-1])
-            end = f"a cost of {number(0.0 - utility)}" if costs else f"{number(utility)} for {energy}"
-            ends.append(f"{entry.name} ends with {end}")
     title = "Cost over time" if costs else "Utility and energy over the period"
-    figure = PageFigure(simulation.traces_figure(result), f"{title}: {'; '.join(ends)}.", caption)
+    figure = PageFigure(simulation.traces_figure(result), f"{title}, of {_named(drawn)}.", caption)
     return Section(title, (figure, _trace_table(drawn, costs=costs)))
+
+
+def _named(entries: Sequence[PolicyEntry]) -> str:
+    """Name the policies of a figure; the table below it has their numbers."""
+    return ", ".join(entry.name for entry in entries)
 
 
 def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
@@ -94,11 +95,8 @@ def _by_priority(result: Simulation) -> Section:
         "Of what the tasks of each priority would earn if each began on arrival where it is quickest; "
         "those of the warm-up that run in the period come on top."
     )
-    described = "; ".join(
-        f"{row[0]}: " + ", ".join(f"{name} {share}" for name, share in zip(headers[1:], row[1:], strict=True))
-        for row in rows
-    )
-    figure = PageFigure(simulation.priorities_figure(result), f"Share earned by priority. {described}.", caption)
+    words = f"Share of utility earned by priority, of {_named(simulation.lanes_of(result))}."
+    figure = PageFigure(simulation.priorities_figure(result), words, caption)
     return Section("Utility by priority", (figure, Table(headers, tuple(rows), numbers=True)))
 
 
@@ -106,7 +104,8 @@ def _waits(result: Simulation) -> Section:
     """Show how long tasks waited."""
     headers, rows = simulation.wait_rows(result)
     caption = "Of tasks that arrive in the period and start."
-    figure = PageFigure(simulation.waits_figure(result), f"Waits: {simulation.waits_in_words(result)}.", caption)
+    words = f"How long tasks waited under {_named(simulation.lanes_of(result))}."
+    figure = PageFigure(simulation.waits_figure(result), words, caption)
     return Section("How long tasks waited", (figure, Table(headers, tuple(rows), numbers=True)))
 
 

@@ -49,7 +49,7 @@ def from_terminal(shown: Iterable[object]) -> Iterator[Part]:
 
 def made_by(made: Provenance, kind: str) -> str:
     """Return what a footer says: versions and instance."""
-    solver = "" if made.solver == "none" else f", {made.solver}"
+    solver = "" if made.solver in {"none", "simulation"} else f", {made.solver}"
     return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
 
 
