@@ -60,8 +60,8 @@ def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
         if value is not None:
             words = result.amount_text(value) + ("" if gap is None else f", gap {gap_text(gap)}")
         limit = "" if bound is None else result.amount_text(bound, upper=result.is_upper)
-        scaled = [None if x is None else x / size for x in (value, bound)]
-        rows.append(Verdict(each.name, *scaled, words, limit))
+        scaled = tuple(None if x is None else x / size for x in (value, bound))
+        rows.append(Verdict(each.name, scaled[0], scaled[1], words, limit))
     return tuple(rows)
 
 
@@ -184,13 +184,9 @@ def study_figure(report: StudyReport) -> Figure:
 def swept(report: StudyReport) -> str | None:
     """Return the parameter that the figure goes along, if one takes enough numbers."""
     taken = {name: {group.by[name] for group in _known(report)} for name in report.by}
-    numbers = {
-        name: len(values)
-        for name, values in taken.items()
-        if len(values) >= FEWEST
-        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    }
-    return max(numbers, key=lambda name: numbers[name]) if numbers else None
+    numbers = [name for name, values in taken.items() if {type(value) for value in values} <= {int, float}]
+    enough = [name for name in numbers if len(taken[name]) >= FEWEST]
+    return max(enough, key=lambda name: len(taken[name]), default=None)
 
 
 def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
@@ -209,8 +205,8 @@ def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
         least, most = (shown(quantity, summary[each], unit) for each in ("least", "most"))
         lines.append(f"median {shown(quantity, summary['median'], unit)}, from {least} to {most}")
         at = _scaled(quantity, mean.mean)
-        tooltip = Tooltip(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
-        tooltips.append(tooltip or Tooltip(at, float(row), "\n".join(lines)))
+        place = (float(group.by[parameter]), at) if parameter else (at, float(row))
+        tooltips.append(Tooltip(*place, "\n".join(lines)))
     return tuple(tooltips[: style.MOST_TOOLTIPS])
 
 
@@ -228,8 +224,7 @@ def drawn_groups(report: StudyReport) -> Sequence[Group]:
 
 
 def _known(report: StudyReport) -> list[Group]:
-    drawn = report.quantities[:1]
-    return [group for group in report.groups if any(group.numbers[name] for name in drawn)]
+    return [group for group in report.groups if any(group.numbers[name] for name in report.quantities[:1])]
 
 
 def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:

@@ -162,13 +162,12 @@ def peak_figure(front: NamedFront) -> Figure:
 def _mark_peak(axes: Axes, dot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
     """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
     joules, utility = peak
+    look: style.Look = {"color": style.INK, "linewidth": 0.8, "zorder": 1}
     style.draw_ring(axes, dot, ms=11, zorder=5)
     if panel in "AC":
-        axes.axvline(joules, color=style.INK, linewidth=0.8, linestyle="--", zorder=1)
-    if panel == "A":
-        axes.axhline(utility, color=style.INK, linewidth=0.8, zorder=1)
-    if panel == "B":
-        axes.axvline(utility, color=style.INK, linewidth=0.8, zorder=1)
+        axes.axvline(joules, linestyle="--", **look)
+    if panel in "AB":
+        (axes.axhline if panel == "A" else axes.axvline)(utility, **look)
 
 
 # Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.

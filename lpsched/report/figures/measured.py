@@ -275,11 +275,11 @@ def measure_figure(measurements: Measurements, application: str | None = None) -
     """Draw one application, or all; of many, those that co-runners slow most."""
     with drawing_style():
         rows = _rows(measurements, application)
-        if not rows:
-            figure = style.blank_figure(1.0)
-            figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
-            return figure
-        return (lines_figure if has_clocks(measurements) else bars_figure)(measurements, rows)
+        if rows:
+            return (lines_figure if has_clocks(measurements) else bars_figure)(measurements, rows)
+        figure = style.blank_figure(1.0)
+        figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
+        return figure
 
 
 def measure_tooltips(measurements: Measurements, application: str | None = None) -> tuple[Tooltip, ...]:
@@ -310,10 +310,9 @@ def has_clocks(measurements: Measurements) -> bool:
 
 def _rows(measurements: Measurements, application: str | None) -> list[tuple[Panel, ...]]:
     """Return the panels of each application."""
-    chosen: Sequence[MeasuredApplication] = drawn_applications(measurements)
+    quantities, chosen = quantities_of(measurements), drawn_applications(measurements)
     if application is not None:
-        chosen = [each for each in measurements.applications if each.name == application]
-    quantities = quantities_of(measurements)
+        chosen = tuple(each for each in measurements.applications if each.name == application)
     rows = [(titled(each), series_of(measurements, each.name)) for each in chosen]
     return [tuple(Panel(title, each, series) for each in quantities) for title, series in rows if series]
 

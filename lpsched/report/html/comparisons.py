@@ -161,15 +161,13 @@ def day_front_page(result: DayFront) -> str:
 
 def _points(result: DayFront) -> Section:
     """List every point of the figure."""
-    points = [(entry.name, each, (number, number)) for entry in result.entries for each in entry.points]
-    points += [(LINE, each, (lower_text, upper_text)) for each in result.envelope]
-    rows = tuple(
-        (name, energy(each.energy_joules / JOULES_PER_KWH), utility(each.utility))
-        for name, each, (energy, utility) in points[:MOST_ROWS]
-    )
-    left = len(points) - MOST_ROWS
+    points = [(entry.name, each) for entry in result.entries for each in entry.points]
+    rows = [(name, number(each.energy_joules / JOULES_PER_KWH), number(each.utility)) for name, each in points]
+    rows += [(LINE, lower_text(x.energy_joules / JOULES_PER_KWH), upper_text(x.utility)) for x in result.envelope]
+    left = len(rows) - MOST_ROWS
     more = (Paragraph(f"{left:,} more are not shown."),) if left > 0 else ()
-    return Section("All points", (Table(("method", "energy, kWh", "utility"), rows, numbers=True), *more))
+    table = Table(("method", "energy, kWh", "utility"), tuple(rows[:MOST_ROWS]), numbers=True)
+    return Section("All points", (table, *more))
 
 
 # The page of a validation: schedulers against the bound, of a bag, of a day or of clusters.

@@ -10,7 +10,7 @@ from lpsched.report import measured_tables as tables
 from lpsched.report.figures import degradation
 from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_figure, measure_tooltips
 from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
-from lpsched.units import number
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 # alone. Only what is clear is put first. Without settings in the file noise is not known, and its numbers count.
 def measure_summary(measurements: Measurements) -> str:
     """Return the answer."""
-    count, clocks = len(measurements.seconds), len(measurements.frequencies_mhz)
-    applications = "one application" if count == 1 else f"{count:,} applications"
+    clocks, applications = len(measurements.frequencies_mhz), counted(len(measurements.seconds), "application")
     at = f" at {clocks} clocks" if clocks > 1 else ""
     what = "Times and powers" if measurements.watts else "Times"
     sentences = [f"{what} of {applications}{at} on {measurements.machine_type}."]
@@ -38,14 +37,10 @@ def measure_summary(measurements: Measurements) -> str:
 
 def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
     pairs = [(share, a, b) for a, row in measurements.degradation_in_full.items() for b, share in row.items()]
+    clocks = measurements.frequencies_mhz or (None,)
+    clear = [pair for pair in pairs if pair[0] > 0 and (not found or any(_slower(found, *pair[1:], c) for c in clocks))]
     if not pairs:
         return []
-    clocks = measurements.frequencies_mhz or (None,)
-    clear = [
-        (share, a, b)
-        for share, a, b in pairs
-        if share > 0 and (not found or any(_slower(found, a, b, mhz) for mhz in clocks))
-    ]
     if not clear:
         return ["No slowdown beside another is clear of noise." if found else "None takes longer beside another."]
     share, name, other = max(clear, key=lambda pair: pair[0])
@@ -67,8 +62,8 @@ def _slower(found: dict[Setting, Measured], name: str, other: str, mhz: float | 
     alone, pair = found.get(Setting(name, (), mhz)), found.get(Setting(name, (other,), mhz))
     if alone is None or pair is None:
         return False
-    ends = alone.seconds.high, pair.seconds.low
-    return ends[0] is not None and ends[1] is not None and ends[1] > ends[0]
+    high, low = alone.seconds.high, pair.seconds.low
+    return high is not None and low is not None and low > high
 
 
 def _less(found: dict[Setting, Measured], saving: Saving) -> bool:
@@ -228,4 +223,4 @@ def _cut(table: Table) -> tuple[Part, ...]:
     if left <= 0:
         return (table,) if table.rows else ()
     shown = Table(table.headers, table.rows[:MOST_ROWS], table.numbers)
-    return shown, Paragraph(f"{number(left)} more rows are in the file.")
+    return shown, Paragraph(f"{left:,} more rows are in the file.")
