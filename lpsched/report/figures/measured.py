@@ -100,7 +100,8 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     labels = {several: _label(kinds[several]) for several in order}
     if len(set(labels.values())) <= MOST_SERIES:
         return labels
-    return {several: labels[several] if set(several) & set(PROBES) else _count(several) for several in order}
+    told = {several for several in order if not several or set(several) & set(PROBES)}
+    return {each: labels[each] if each in told else f"beside {counted(len(each), 'other')}" for each in order}
 
 
 def _together(measurements: Measurements) -> list[Measured]:
@@ -122,15 +123,6 @@ def _label(kind: Iterable[str]) -> str:
     counts = Counter(kind)
     words = ", ".join(word if count == 1 else f"{count} x {word}" for word, count in counts.items())
     return f"beside {words}" if words else ALONE
-
-
-def _count(beside: Sequence[str]) -> str:
-    """Return how many co-runners there are.
-
-    >>> _count(()), _count(("a",)), _count(("a", "b"))
-    ('alone', 'beside another', 'beside 2 others')
-    """
-    return ALONE if not beside else "beside another" if len(beside) == 1 else f"beside {len(beside)} others"
 
 
 def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:

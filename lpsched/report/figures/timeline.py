@@ -110,6 +110,15 @@ class Rectangle(NamedTuple):
     end: float
 
 
+class Bar(NamedTuple):
+    """Columns of one row that show one look, or in which one kind of task runs."""
+
+    row: int
+    kind: int
+    first: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterTimes:
     """One cluster: its rectangles, and how busy it is in each of some even columns of time."""
@@ -198,12 +207,12 @@ def _cells(rectangles: Sequence[Rectangle], nodes: int, begin: float, end: float
         )
         for each in rectangles
     )
-    for look, row, first, after in _joined_cells(places, rows, 1 + max((each.look for each in rectangles), default=0)):
+    for row, look, first, after in _joined_cells(places, rows, 1 + max((each.look for each in rectangles), default=0)):
         yield Rectangle(look, row * height, (row + 1) * height, begin + width * first, begin + width * after)
 
 
-def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterator[tuple[int, int, int, int]]:
-    """Return the look that takes most of a cell, where at least half is taken, its row, and from which column to which.
+def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterator[Bar]:
+    """Return the look that takes most of a cell, where at least half is taken.
 
     Rectangles are measured in rows and columns; cells of a row side by side that look alike are joined.
     """
@@ -219,7 +228,7 @@ def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterato
         for look, several in groupby(line):
             first, column = column, column + len(list(several))
             if look >= 0:
-                yield look, row, first, column
+                yield Bar(row, look, first, column)
 
 
 def _overlaps(low: float, high: float, count: int) -> tuple[int, Floats]:
@@ -370,16 +379,6 @@ ROW_INCHES, LEAST_ROWS_INCHES, MOST_ROWS_INCHES, LABEL_INCHES, AROUND_ROWS_INCHE
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """Columns of one row in which one kind of task runs."""
-
-    row: int
-    kind: int
-    first: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
     """Which machines are drawn, by type, and what they run in the columns of the period."""
 
@@ -413,9 +412,8 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
         Rectangle(kind, row, row + 1, max(0.0, start) / width, min(span, start + seconds) / width)
         for row, kind, start, seconds in runs
     )
-    cells = _joined_cells(places, len(machines), max(1, len(kinds))) if width else ()
-    bars = tuple(Bar(row, kind, first, end) for kind, row, first, end in cells)
-    return Timeline(machines, kinds, bars, span)
+    bars = _joined_cells(places, len(machines), max(1, len(kinds))) if width else ()
+    return Timeline(machines, kinds, tuple(bars), span)
 
 
 def _shown_machines(day: Day) -> tuple[tuple[str, int], ...]:

@@ -132,10 +132,7 @@ def measure_page(measurements: Measurements) -> str:
     meanings = [("±", f"{half}, by Student's distribution.")] if measurements.measured else []
     meanings += [(name, meaning) for name, meaning in MEANINGS.items() if name in headers]
     sections.append(Section("What the columns mean", (Table(("column", "meaning"), tuple(meanings)),)))
-    version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
-    taken = f", {measurements.taken}" if measurements.taken else ""
-    on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
-    footer = f"{measurements.name}: measured{on}{version}{taken}."
+    footer = f"{measurements.name}: measured by lpsched {measurements.lpsched}." if measurements.lpsched else ""
     title = ": ".join(dict.fromkeys((measurements.name, measurements.machine_type)))
     return page(title, measure_summary(measurements), sections, footer=footer)
 
@@ -155,14 +152,13 @@ def _together(measurements: Measurements) -> list[Section]:
         notes.append("Cache misses were not counted, so memory intensity is not drawn.")
     if len(measurements.applications) > len(drawn):
         notes.append(f"Drawn are the {len(drawn)} applications that slow most beside others; the tables have all.")
-    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of co-running applications"
+    each = "along the clock" if has_clocks(measurements) else "a bar for each kind of co-running applications"
+    along = f"alone and together: what was measured of memory intensity, time and energy, {each}"
     figures = [
         PageFigure(
-            measure_figure(measurements, each.name),
-            f"{each.name} alone and together: what was measured of memory intensity, time and energy, {along}.",
-            tooltips=measure_tooltips(measurements, each.name),
+            measure_figure(measurements, name), f"{name} {along}.", tooltips=measure_tooltips(measurements, name)
         )
-        for each in drawn
+        for name in (each.name for each in drawn)
     ]
     return [Section("Alone and together", (Paragraph(" ".join(notes)), *figures))]
 

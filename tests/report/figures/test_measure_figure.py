@@ -74,7 +74,7 @@ def test_without_classes_companions_are_kinds_by_name_and_if_there_are_many_by_n
     beside = (*many.measured, measured("application-00", MEMORY_PROBE, mean=1.0))
     many = changed(many, measured=beside)
     assert dict.fromkeys(labels_of(many).values()) == dict.fromkeys(
-        ("alone", "beside another", "beside the memory companion")
+        ("alone", "beside 1 other", "beside the memory companion")
     )
 
 
