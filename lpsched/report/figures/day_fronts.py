@@ -12,6 +12,7 @@ from rich.text import Text
 from lpsched.bag.compare.result import along
 from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
+from lpsched.report.figures.simulation import KWH
 from lpsched.report.figures.style import Tooltip
 from lpsched.report.tables import table
 from lpsched.units import energy_text, number
@@ -73,7 +74,9 @@ def day_front_tooltips(result: DayFront) -> tuple[Tooltip, ...]:
 
 
 def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint] = ()) -> style.Unit:
-    return style.fitting(style.ENERGIES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+    return style.fitting(
+        style.ENERGIES[KWH:], max((point.energy_joules for point in (*points, *envelope)), default=0.0)
+    )
 
 
 def populations_figure(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
@@ -111,6 +114,7 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
         peak = max(using, key=lambda point: point.utility / point.energy_joules)
         style.draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), ms=11, zorder=5, label=PEAK)
     axes.set(xlabel=f"energy, {unit.name}", ylabel="utility", title=panel.title)
+    style.write_numbers(axes.xaxis, axes.yaxis)
 
 
 def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
@@ -207,7 +211,7 @@ def fuzzy_front_figure(fronts: Sequence[FuzzyFront]) -> Figure:
     """Draw fronts with the samples of each schedule around it."""
     with style.one_panel(4.4) as (figure, axes):
         most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
-        unit = style.fitting(style.ENERGIES, most)
+        unit = style.fitting(style.ENERGIES[KWH:], most)
         for place, front in enumerate(fronts):
             _draw_front(axes, front, unit.size, FRONTS[place % len(FRONTS)])
         axes.set_xlabel(f"energy, {unit.name}")

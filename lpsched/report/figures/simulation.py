@@ -161,6 +161,7 @@ MOST_LINES: Final = len(style.MARKS)
 INCHES: Final = 3.6
 MARKS_ON_A_LINE: Final = 8
 HALF_A_DAY: Final = 12.0  # hours
+KWH: Final = 2  # the place of kWh among the units of energy: tables have no smaller one
 
 
 def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEntry, ...]:
@@ -194,7 +195,7 @@ def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
     _name_axes(panels[0], "cost of the tasks done so far" if costs else "utility earned so far", span)
     if known:
         most = result.energy_constraint_joules
-        unit = style.fitting(style.ENERGIES, max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
+        unit = style.fitting(style.ENERGIES[KWH:], max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
         for place, entry in enumerate(entries):
             _draw(panels[1], entry, place, lambda trace: trace.energy_joules, (span, unit))
         if most is not None:
