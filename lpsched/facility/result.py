@@ -82,7 +82,7 @@ def _facts(answer: FacilityResult | MethodResult) -> list[tuple[str, str, str]]:
         how = "proved" if answer.exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
         where = f"at {'these' if answer.fixed_outlets else 'any'} outlet temperatures"
         rows.append(("bound", f"{upper_text(answer.bound)} {PER_SECOND}", f"{how}: no allocation earns more {where}"))
-        rows.append(("gap", gap_text(answer.gap), answer.status.value))
+        rows.append(("gap", gap_words(answer.gap)[len("gap ") : -len(", ")] or "-", answer.status.value))
     if not answer.colocation:
         how = "verified: the same allocation, with cores slowing each other"
         rows.append(("co-located", f"{number(measured.reward_rate)} {PER_SECOND}", how))
