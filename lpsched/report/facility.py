@@ -203,7 +203,7 @@ def _shown(command: tuple[str, ...]) -> str:
 
 # The result for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
-MARGINAL: Final = "marginal value (LP)"
+MARGINAL: Final = "marginal value (LP), "  # and its unit
 SMALL_CHANGES: Final = (
     f"Marginal value (LP): derivative of the linear program's bound, in {PER_SECOND} per kW of the cap, K of all node "
     "redlines, or node, and in reward per task. It holds for small changes; one more node or task may bring far less."
@@ -216,8 +216,8 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
     sizes = ", ".join(counted(count, word) for count, word in counts)
     worth, limits = result.worth if isinstance(result, FacilityResult) else None, []
     if worth is not None:
-        rows = (("power cap, kW", number(worth.kilowatt)), ("redlines, K", number(worth.redline_kelvin)))
-        limits.append(table(("limit", MARGINAL), rows, numbers=(1,)))
+        rows = (("1 kW more power", number(worth.kilowatt)), ("1 K higher redlines", number(worth.redline_kelvin)))
+        limits.append(table(("limit", MARGINAL + PER_SECOND), rows, numbers=(1,)))
     return [
         fitted(result.headline()),
         Text(f"{instance.name}: {sizes}"),
@@ -275,7 +275,7 @@ def _nodes(
         mean = power_text(sum(own) / len(own) if own else None)
         marginal = "" if worth is None else number(worth.node_types.get(kind.name))
         rows.append((kind.name, f"{len(own):,}", power_text(kind.overhead_watts), mean, marginal))
-    headers, kept = without_empty(("node type", "nodes", "overhead", "mean power", MARGINAL), rows)
+    headers, kept = without_empty(("node type", "nodes", "overhead", "mean power", MARGINAL + PER_SECOND), rows)
     return cut_table(headers, kept, numbers=range(1, 5))
 
 
@@ -286,5 +286,5 @@ def _tasks(
     for task, rate in zip(instance.task_types, result.rates, strict=True):
         marginal = "" if worth is None else number(worth.task_types[task.name])
         rows.append((task.name, *map(number, (task.arrivals_per_second, rate, task.reward)), marginal))
-    headers, kept = without_empty(("task type", "arrivals/s", "done/s", "reward", MARGINAL), rows)
+    headers, kept = without_empty(("task type", "arrivals/s", "done/s", "reward", MARGINAL + "reward"), rows)
     return cut_table(headers, kept, numbers=range(1, 5))

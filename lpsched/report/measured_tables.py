@@ -14,7 +14,7 @@ from lpsched.measure.files import as_dict
 from lpsched.model.results import without_empty as columns_with_content
 from lpsched.report.html.page import Table
 from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, fitted, hash_table, table
-from lpsched.units import DIGITS, counted, number, power_text
+from lpsched.units import DIGITS, SECONDS_PER_HOUR, counted, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,8 +69,8 @@ def share_text(share: float | None) -> str:
     return f"{number(round(100 * share, SHARE_DIGITS) + 0.0, SHARE_DIGITS)} %"  # no sign before a zero
 
 
-def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
-    """Write a mean with the half width of its confidence interval.
+def with_half(spread: Spread | None, digits: int = DIGITS, size: float = 1.0) -> str:
+    """Write a mean with the half width of its confidence interval, in a unit of that size.
 
     >>> from lpsched.measure.evidence import Spread
     >>> with_half(Spread(12.0, 3, 0.5, 10.75, 13.25)), with_half(Spread(12.0, 1)), with_half(None)
@@ -78,10 +78,10 @@ def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
     """
     if spread is None:
         return NOTHING
-    mean = number(spread.mean, digits)
+    mean = number(spread.mean / size, digits)
     if spread.low is None or spread.high is None:
         return mean
-    return f"{mean} ± {number((spread.high - spread.low) / 2, 2)}"
+    return f"{mean} ± {number((spread.high - spread.low) / 2 / size, 2)}"
 
 
 # Measurements in rows of texts, for tables in a terminal and on a page.
@@ -146,15 +146,19 @@ def savings_table(measurements: Measurements) -> Table:
     rows = [
         (
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
-            *(number(joules, DIGITS) for joules in (each.joules_apart, each.joules_together, each.joules_saved)),
+            *map(_watt_hours, (each.joules_apart, each.joules_together, each.joules_saved)),
             share_text(each.share_saved),
-            number(each.joules_predicted, DIGITS),
+            _watt_hours(each.joules_predicted),
             share_text(prediction_error(each)),
         )
         for each in sorted(measurements.savings, key=lambda saving: -saving.share_saved)
     ]
-    headers = ("energy of", "apart, J", "together, J", "saved, J", "saved", "predicted, J", "error")
+    headers = ("energy of", "apart, Wh", "together, Wh", "saved, Wh", "saved", "predicted, Wh", "error")
     return without_empty(headers, rows)
+
+
+def _watt_hours(joules: float | None) -> str:
+    return number(None if joules is None else joules / SECONDS_PER_HOUR)
 
 
 def prediction_error(saving: Saving) -> float | None:
@@ -217,9 +221,10 @@ def settings_table(measurements: Measurements) -> Table:
     """Return every setting that was measured."""
     rows = []
     for each in measurements.measured:
-        numbers = map(with_half, (each.seconds, each.joules, each.misses_per_instruction))
+        energy = with_half(each.joules, size=SECONDS_PER_HOUR)
+        numbers = with_half(each.seconds), energy, with_half(each.misses_per_instruction)
         rows.append((in_words(each.setting), f"{each.seconds.count:,}", *numbers))
-    return without_empty(("setting", "runs", "seconds", "joules", "misses per instruction"), rows)
+    return without_empty(("setting", "runs", "seconds", "Wh", "misses per instruction"), rows)
 
 
 def without_empty(headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()) -> Table:

@@ -451,7 +451,7 @@ def test_a_large_bag_has_the_same_best_numbers_without_pieces(monkeypatch):
         assert one.pieces == ()
         assert (one.most_more, one.adds_per_hour) == pytest.approx((two.most_more, two.adds_per_hour))
         assert one.bound_at_most == pytest.approx(two.bound_at_most)
-    assert found.notes == ("With 4 pairs, the segments up to the best number of machines are left out.",)
+    assert found.notes == ("How the bound grows machine by machine is left out: 4 pairs of task and machine types.",)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_waits_are_where_the_table_says(costs):
     }  # fmt: skip
     assert len({mark.get_marker() for mark in marks.values()}) == 4
     headers, rows = wait_rows(costs)
-    assert rows[0] == ("easy", "10", "10", "20", "20", "2")
+    assert rows[0] == ("easy", "10 s", "10 s", "20 s", "20 s", "2")
     assert len(headers) == 6
 
 

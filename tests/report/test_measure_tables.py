@@ -91,14 +91,14 @@ def test_rows_suffer_and_columns_are_beside_them():
 
 
 def test_savings_are_those_of_the_thesis_and_the_best_is_first():
-    # Table 8.5: 7,873 + 22,636 J apart and 24,281 J together; a prediction of 24,000 is 281 J too low.
+    # Table 8.5: 7,873 + 22,636 J apart and 24,281 J together; a prediction of 24,000 is 281 J too low. A Wh is 3,600 J.
     thesis = Saving(("canneal", "streamcluster"), 7873.0 + 22636.0, 24281.0, 24000.0, mhz=3400.0)
     better = Saving(("canneal", "canneal"), 100.0, 50.0)
     told = savings_table(changed(BARE, savings=(thesis, better)))
-    assert told.headers == ("energy of", "apart, J", "together, J", "saved, J", "saved", "predicted, J", "error")
+    assert told.headers == ("energy of", "apart, Wh", "together, Wh", "saved, Wh", "saved", "predicted, Wh", "error")
     assert told.rows == (
-        ("2 canneal", "100", "50", "50", "50 %", "-", "-"),
-        ("canneal + streamcluster at 3,400 MHz", "30,509", "24,281", "6,228", "20.4 %", "24,000", "-1.16 %"),
+        ("2 canneal", "0.02778", "0.01389", "0.01389", "50 %", "-", "-"),
+        ("canneal + streamcluster at 3,400 MHz", "8.475", "6.745", "1.73", "20.4 %", "6.667", "-1.16 %"),
     )
 
 
@@ -140,9 +140,9 @@ def test_meters_say_what_was_not_measured():
 
 
 def test_settings_are_named_with_their_companions_counted():
-    batch = Measured.of(Setting("tar", ("tar", "zip"), batch=True), Spread(9.0, 1), Spread(400.0, 1))
+    batch = Measured.of(Setting("tar", ("tar", "zip"), batch=True), Spread(9.0, 1), Spread(14400.0, 1))
     rows = settings_table(changed(BARE, measured=(OF_ZIP, batch))).rows
-    assert rows == (("zip alone", "3", "12 ± 1.2", "-"), ("2 tar + zip, until all have ended", "1", "9", "400"))
+    assert rows == (("zip alone", "3", "12 ± 1.2", "-"), ("2 tar + zip, until all have ended", "1", "9", "4"))
     failed = (Failed.of(Setting("zip", ("tar",)), "ended with exit code 3"),)
     assert failures_table(changed(BARE, failed=failed)).rows == (("zip beside tar", "ended with exit code 3"),)
 
@@ -152,7 +152,7 @@ def test_the_terminal_has_no_table_of_what_was_not_measured():
     for word in ("takes longer", "together", "predicted", "because", "watts"):
         assert word not in text
     full = printed(made_measurements())
-    for word in ("takes longer beside", "together, J", "times the time alone", "because", "idle power"):
+    for word in ("takes longer beside", "together, Wh", "times the time alone", "because", "idle power"):
         assert word in full
     assert max(map(len, full.splitlines())) <= 80
 

@@ -146,8 +146,8 @@ def test_lines_end_at_the_totals_and_the_constraint_is_dashed(result):
         assert np.asarray(by_name[entry.name].get_ydata())[-1] == pytest.approx(entry.mean("utility").mean)
     limit = next(line for line in right.lines if line.get_label() == "energy constraint")
     assert limit.get_linestyle() == "--"
-    assert right.get_ylabel() == "energy taken so far, kJ"
-    assert list(limit.get_ydata()) == [1000.0, 1000.0]  # 0.001 GJ
+    assert right.get_ylabel() == "energy taken so far, kWh"
+    assert list(limit.get_ydata()) == pytest.approx([1e6 / 3.6e6] * 2)  # 0.001 GJ
     assert left.get_xlabel() == "minutes of the period"
     assert len(left.collections) == 2  # a band for each policy, over two trials
 

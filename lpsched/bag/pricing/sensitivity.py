@@ -375,5 +375,5 @@ def _at_price(  # noqa: PLR0913 - the options of `sensitivity`
         present = Baseline(bound, found, worth, makespan)
         machines = machine_needs(question, present, solver, lifetime_hours=lifetime_hours, marginals=marginals)
     if is_large(bag):
-        notes.append(f"With {pairs:,} pairs, the segments up to the best number of machines are left out.")
+        notes.append(f"How the bound grows machine by machine is left out: {pairs:,} pairs of task and machine types.")
     return replace(result, bound=bound, value=value, electricity=electricity, machines=machines, notes=tuple(notes))

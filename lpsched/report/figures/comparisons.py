@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from lpsched.model.results import short_unit
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, titled_axis, word
 from lpsched.studies.report import GAP, Group, StudyReport
-from lpsched.units import bound_text, gap_text, number
+from lpsched.units import gap_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,43 +27,6 @@ if TYPE_CHECKING:
     from lpsched.model.results import Comparison
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One scheduler. It has no value where it breaks a rule or found nothing; `reason` then says why."""
-
-    name: str
-    value: float | None
-    bound: float | None
-    gap: float | None
-    reason: str = ""
-    at_most: bool = True  # whether the bound is from above
-
-    @property
-    def bound_words(self) -> str:
-        """The bound, rounded to the side on which it stays true."""
-        return bound_text(self.bound, upper=self.at_most, digits=5)
-
-    @property
-    def words(self) -> str:
-        """What it achieves, and how far that is from the bound."""
-        if self.value is None:
-            return self.reason or "no answer"
-        value = number(self.value, 4)
-        return value if self.gap is None else f"{value}, {gap_text(self.gap)} from the bound"
-
-
-def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
-    """Return what a validation says of each scheduler: of rules that are broken, the first and how many more."""
-    rows = []
-    for each in result.entries:
-        failure, codes = getattr(each, "failure", None), [rule.code for rule in each.violations]
-        more = f" and {len(codes) - 1:,} more" if len(codes) > 1 else ""
-        reason = f"invalid: {codes[0]}{more}" if codes else ""
-        reason = reason if failure is None else f"no answer: {failure}"
-        rows.append(Verdict(each.name, *result.score(each), reason, result.is_upper))
-    return tuple(rows)
-
-
 # Schedulers against the bound: a mark for what each achieves, and a line to the bound.
 #
 # The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
@@ -72,32 +36,67 @@ ROW_INCHES, AROUND_INCHES = 0.24, 1.15
 FAR: Final = 30.0  # times the least; then the axis is logarithmic
 ROOM, WORDS_ROOM = 0.04, 0.34  # of the width, left and right of all marks
 MOST_TICKS: Final = 6
+UNITS: Final = {"seconds": style.SECONDS, "joules": style.ENERGIES}  # of which one fits the numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One scheduler, in a unit of the axis. It has no value where it breaks a rule or found nothing."""
+
+    name: str
+    value: float | None
+    bound: float | None
+    words: str  # what it achieves and its gap, or why there is no value
+    bound_words: str = ""  # rounded to the side on which it stays true
+
+
+def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
+    """Return what a validation says of each scheduler: of rules that are broken, the first and how many more."""
+    rows, size = [], _unit(result).size
+    for each in result.entries:
+        (value, bound, gap), codes = result.score(each), [rule.code for rule in each.violations]
+        failure, more = getattr(each, "failure", None), f" and {len(codes) - 1:,} more" if len(codes) > 1 else ""
+        words = f"invalid: {codes[0]}{more}" if codes else "no answer" + (f": {failure}" if failure else "")
+        if value is not None:
+            words = result.amount_text(value) + ("" if gap is None else f", gap {gap_text(gap)}")
+        limit = "" if bound is None else result.amount_text(bound, upper=result.is_upper)
+        scaled = tuple(None if x is None else x / size for x in (value, bound))
+        rows.append(Verdict(each.name, scaled[0], scaled[1], words, limit))
+    return tuple(rows)
+
+
+def _unit(result: Comparison[Any]) -> style.Unit:
+    name = result.quantity.partition(", ")[2]
+    several = [abs(x or 0.0) for entry in result.entries for x in result.score(entry)[:2]]
+    units = UNITS.get(name, (style.Unit(short_unit(name), 1.0),))
+    return style.fitting(units, max([*several, result.common_bound or 0.0]))
 
 
 def validation_figure(result: Comparison[Any]) -> Figure:
     """Draw what each scheduler achieves, and how far it is from the bound."""
-    verdicts = verdicts_of(result)
-    shown = verdicts[:MOST_ROWS]
+    verdicts, unit = verdicts_of(result), _unit(result)
+    shown, bound = verdicts[:MOST_ROWS], result.common_bound
     with style.one_panel(AROUND_INCHES + ROW_INCHES * max(2, len(shown))) as (figure, axes):
-        _set_ends(axes, result.common_bound, shown)
-        _draw_bounds(axes, result.common_bound, shown)
+        common = None if bound is None else bound / unit.size
+        _set_ends(axes, common, shown)
+        _draw_bounds(axes, common, shown)
         for row, verdict in enumerate(shown):
             _draw_row(axes, row, verdict)
         axes.set_yticks(range(len(shown)), [style.lettered(each.name) for each in shown])
         axes.set_ylim(max(1, len(shown)) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         left = len(verdicts) - len(shown)
-        axes.set_xlabel(style.lettered(result.quantity, 60) + (f"; {left:,} more are not drawn" if left else ""))
+        label = ", ".join(filter(None, (result.quantity.partition(", ")[0], unit.name)))
+        axes.set_xlabel(style.lettered(label, 60) + (f"; {left:,} more are not drawn" if left else ""))
         style.legend_above(figure, axes)
         return figure
 
 
 def validation_tooltips(result: Comparison[Any]) -> tuple[Tooltip, ...]:
     """Return the text at each mark."""
-    verdicts = verdicts_of(result)
     return tuple(
         Tooltip(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
-        for row, each in enumerate(verdicts[:MOST_ROWS])
+        for row, each in enumerate(verdicts_of(result)[:MOST_ROWS])
         if each.value is not None
     )
 
@@ -185,13 +184,9 @@ def study_figure(report: StudyReport) -> Figure:
 def swept(report: StudyReport) -> str | None:
     """Return the parameter that the figure goes along, if one takes enough numbers."""
     taken = {name: {group.by[name] for group in _known(report)} for name in report.by}
-    numbers = {
-        name: len(values)
-        for name, values in taken.items()
-        if len(values) >= FEWEST
-        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    }
-    return max(numbers, key=lambda name: numbers[name]) if numbers else None
+    numbers = [name for name, values in taken.items() if {type(value) for value in values} <= {int, float}]
+    enough = [name for name in numbers if len(taken[name]) >= FEWEST]
+    return max(enough, key=lambda name: len(taken[name]), default=None)
 
 
 def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
@@ -209,8 +204,8 @@ def study_tooltips(report: StudyReport) -> tuple[Tooltip, ...]:
         least, most = (shown(quantity, summary[each], unit) for each in ("least", "most"))
         lines.append(f"median {shown(quantity, summary['median'], unit)}, from {least} to {most}")
         at = _scaled(quantity, mean.mean)
-        tooltip = Tooltip(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
-        tooltips.append(tooltip or Tooltip(at, float(row), "\n".join(lines)))
+        place = (float(group.by[parameter]), at) if parameter else (at, float(row))
+        tooltips.append(Tooltip(*place, "\n".join(lines)))
     return tuple(tooltips[: style.MOST_TOOLTIPS])
 
 
@@ -228,8 +223,7 @@ def drawn_groups(report: StudyReport) -> Sequence[Group]:
 
 
 def _known(report: StudyReport) -> list[Group]:
-    drawn = report.quantities[:1]
-    return [group for group in report.groups if any(group.numbers[name] for name in drawn)]
+    return [group for group in report.groups if any(group.numbers[name] for name in report.quantities[:1])]
 
 
 def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:

@@ -12,9 +12,10 @@ from rich.text import Text
 from lpsched.bag.compare.result import along
 from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
+from lpsched.report.figures.simulation import KWH
 from lpsched.report.figures.style import Tooltip
 from lpsched.report.tables import table
-from lpsched.units import number
+from lpsched.units import energy_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,14 +68,15 @@ def day_front_tooltips(result: DayFront) -> tuple[Tooltip, ...]:
     tooltips = []
     for entry in result.entries:
         for point in (entry.points[place] for place in along(len(entry.points), most)):
-            energy = point.energy_joules / unit.size
-            words = f"{entry.name}: {number(energy, 5)} {unit.name}, utility {number(point.utility)}"
-            tooltips.append(Tooltip(energy, point.utility, words))
+            words = f"{entry.name}: {energy_text(point.energy_joules)}, utility {number(point.utility)}"
+            tooltips.append(Tooltip(point.energy_joules / unit.size, point.utility, words))
     return tuple(tooltips)
 
 
 def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint] = ()) -> style.Unit:
-    return style.fitting(style.JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+    return style.fitting(
+        style.ENERGIES[KWH:], max((point.energy_joules for point in (*points, *envelope)), default=0.0)
+    )
 
 
 def populations_figure(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
@@ -112,6 +114,7 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
         peak = max(using, key=lambda point: point.utility / point.energy_joules)
         style.draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), ms=11, zorder=5, label=PEAK)
     axes.set(xlabel=f"energy, {unit.name}", ylabel="utility", title=panel.title)
+    style.write_numbers(axes.xaxis, axes.yaxis)
 
 
 def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
@@ -163,13 +166,12 @@ def peak_figure(front: NamedFront) -> Figure:
 def _mark_peak(axes: Axes, dot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
     """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
     joules, utility = peak
+    look: style.Look = {"color": style.INK, "linewidth": 0.8, "zorder": 1}
     style.draw_ring(axes, dot, ms=11, zorder=5)
     if panel in "AC":
-        axes.axvline(joules, color=style.INK, linewidth=0.8, linestyle="--", zorder=1)
-    if panel == "A":
-        axes.axhline(utility, color=style.INK, linewidth=0.8, zorder=1)
-    if panel == "B":
-        axes.axvline(utility, color=style.INK, linewidth=0.8, zorder=1)
+        axes.axvline(joules, linestyle="--", **look)
+    if panel in "AB":
+        (axes.axhline if panel == "A" else axes.axvline)(utility, **look)
 
 
 # Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.
@@ -191,7 +193,6 @@ FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark o
     (style.GREEN, "P", "v"),
     (style.PURPLE, "X", "s"),
 )
-UNITS: Final = style.JOULES[3::-1]  # from GJ down to J
 MOST_ELLIPSES: Final = 33
 NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
 LEAST_PERCENT: Final = 1e-6
@@ -210,7 +211,7 @@ def fuzzy_front_figure(fronts: Sequence[FuzzyFront]) -> Figure:
     """Draw fronts with the samples of each schedule around it."""
     with style.one_panel(4.4) as (figure, axes):
         most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
-        unit = next((each for each in UNITS if most >= each.size), UNITS[-1])
+        unit = style.fitting(style.ENERGIES[KWH:], most)
         for place, front in enumerate(fronts):
             _draw_front(axes, front, unit.size, FRONTS[place % len(FRONTS)])
         axes.set_xlabel(f"energy, {unit.name}")

@@ -12,7 +12,7 @@ from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
 from lpsched.report.figures.style import GREY, INK, MOST_TOOLTIPS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, Tooltip
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
-from lpsched.units import number
+from lpsched.units import SECONDS_PER_HOUR, energy_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,9 +140,8 @@ Static = tuple[float, float]  # joules apart and together
 def savings_figure(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
     """Draw groups of applications, each with its static energy where it is known."""
     with style.one_panel(SAVINGS_AROUND_INCHES + PAIR_INCHES * len(savings)) as (figure, axes):
-        unit = _unit(savings)
         for row, saving in enumerate(savings):
-            _draw(axes, row, saving, static[row] if static else None, unit)
+            _draw(axes, row, saving, static[row] if static else None)
         names = [
             f"{style.lettered(in_counts(each.together), LONGEST)}\n{at_clock(each.mhz).strip()}".strip()
             for each in savings
@@ -150,7 +149,7 @@ def savings_figure(savings: Sequence[Saving], static: Sequence[Static | None] = 
         axes.set_yticks(range(len(savings)), names)
         axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
         axes.set(ylim=(len(savings) - 0.45, -0.55), xlim=(0.0, ROOM * axes.get_xlim()[1]))
-        axes.set_xlabel(f"energy, {unit.name}; the upper bar one after another, the lower one all at once")
+        axes.set_xlabel("energy, Wh; the upper bar one after another, the lower one all at once")
         style.write_numbers(axes.xaxis, grid="x")
         style.legend_above(figure, axes)
         return figure
@@ -163,58 +162,54 @@ def drawn_savings(measurements: Measurements) -> tuple[Saving, ...]:
 
 
 def static_joules(measurements: Measurements, saving: Saving) -> Static | None:
-    """Return the static energy apart and together; `None` where times or idle power are not known."""
+    """Return the static energy apart and together; `None` where it is not known, or above what was measured."""
     seconds = {each.setting: each.seconds.mean for each in measurements.measured}
     alone = [seconds.get(Setting(name, (), saving.mhz)) for name in saving.together]
     together = seconds.get(Setting(saving.together[0], saving.together[1:], saving.mhz, batch=True))
     if measurements.idle_watts is None or together is None or None in alone:
         return None
-    return measurements.idle_watts * sum(each or 0.0 for each in alone), measurements.idle_watts * together
+    static = measurements.idle_watts * sum(each or 0.0 for each in alone), measurements.idle_watts * together
+    return static if static[0] <= saving.joules_apart and static[1] <= saving.joules_together else None
 
 
 def savings_tooltips(savings: Sequence[Saving], static: Sequence[Static | None]) -> tuple[Tooltip, ...]:
     """Return what each pair of bars says when it is pointed at."""
-    unit, tooltips = _unit(savings), []
+    tooltips = []
     for row, (each, part) in enumerate(zip(savings, static, strict=True)):
         lines = [
             f"{in_counts(each.together)}{at_clock(each.mhz)}",
-            f"{_joules(each.joules_apart)} apart, {_joules(each.joules_together)} together",
-            f"{_joules(each.joules_saved)} saved, {share_text(each.share_saved)}",
+            f"{energy_text(each.joules_apart)} apart, {energy_text(each.joules_together)} together",
+            f"{energy_text(each.joules_saved)} saved, {share_text(each.share_saved)}",
         ]
         if part is not None:
-            lines.append(f"static: {_joules(part[0])} apart, {_joules(part[1])} together")
+            lines.append(f"static: {energy_text(part[0])} apart, {energy_text(part[1])} together")
         if each.joules_predicted is not None:
-            lines.append(f"predicted: {_joules(each.joules_predicted)}, off {share_text(prediction_error(each))}")
-        tooltips.append(Tooltip(each.joules_together / unit.size, row + BAR / 2, "\n".join(lines)))
+            lines.append(f"predicted: {energy_text(each.joules_predicted)}, off {share_text(prediction_error(each))}")
+        tooltips.append(Tooltip(each.joules_together / SECONDS_PER_HOUR, row + BAR / 2, "\n".join(lines)))
     return tuple(tooltips)
 
 
-def _unit(savings: Sequence[Saving]) -> style.Unit:
-    return style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
-
-
-def _joules(joules: float) -> str:
-    return f"{number(joules, 5)} J"
-
-
-def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: style.Unit) -> None:
+def _draw(axes: Axes, row: int, saving: Saving, static: Static | None) -> None:
     """Draw two bars: above apart, below together."""
-    apart, together = saving.joules_apart / unit.size, saving.joules_together / unit.size
+    apart, together = saving.joules_apart / SECONDS_PER_HOUR, saving.joules_together / SECONDS_PER_HOUR
     for place, (whole, y, colour, word) in enumerate(
         ((apart, row - BAR / 2, style.VERMILION, "apart"), (together, row + BAR / 2, style.BLUE, "together"))
     ):
         if static is None:
             axes.barh(y, whole, height=BAR * 0.92, color=colour, label=word)
             continue
-        still = static[place] / unit.size
+        still = static[place] / SECONDS_PER_HOUR
         light = style.ORANGE if place == 0 else style.SKY
         axes.barh(y, still, height=BAR * 0.92, color=colour, label=f"{word}: static")
         look: style.Look = {"color": light, "hatch": "////", "edgecolor": "white", "linewidth": 0.0}
         axes.barh(y, whole - still, left=still, height=BAR * 0.92, label=f"{word}: dynamic", **look)
+    end = together
     if saving.joules_predicted is not None:
-        dot = saving.joules_predicted / unit.size, row + BAR / 2
-        style.draw_dots(axes, [dot], "D", style.INK, ms=4, mec="white", mew=0.6, label="together, predicted")
+        predicted = saving.joules_predicted / SECONDS_PER_HOUR
+        end = max(end, predicted)
+        style.draw_dots(
+            axes, [(predicted, row + BAR / 2)], "D", style.INK, ms=4, mec="white", mew=0.6, label="together, predicted"
+        )
     saved = f"{share_text(abs(saving.share_saved))} {'saved' if saving.share_saved >= 0 else 'more'}"
-    end = max(together, (saving.joules_predicted or 0.0) / unit.size)
-    style.write_beside(axes, f"{number(together, 3)} {unit.name}, {saved}", (end, row + BAR / 2), 6)
-    style.write_beside(axes, f"{number(apart, 3)} {unit.name}", (apart, row - BAR / 2), 6)
+    style.write_beside(axes, f"{energy_text(saving.joules_together)}, {saved}", (end, row + BAR / 2), 6)
+    style.write_beside(axes, energy_text(saving.joules_apart), (apart, row - BAR / 2), 6)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
-from lpsched.units import number
+from lpsched.units import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation, CoreFraction
+    from lpsched.facility.verify import Measurement
     from lpsched.model.provenance import Estimate
 
 
@@ -292,7 +293,7 @@ def power_rows(facility: Facility, node_watts: Sequence[float], cooling_watts: S
         kind = facility.node_types[j]
         drawn = [watts for at, watts in zip(facility.nodes, node_watts, strict=True) if at == j]
         overhead = len(drawn) * kind.overhead_watts
-        label = f"{style.lettered(kind.name, 16)} ({len(drawn):,} node{'s' if len(drawn) > 1 else ''})"
+        label = f"{style.lettered(kind.name, 16)} ({counted(len(drawn), 'node')})"
         kinds.append(PowerRow(label, overhead, max(0.0, math.fsum(drawn) - overhead)))
     cooling = math.fsum(cooling_watts)
     total = PowerRow("all", sum(each.overhead for each in kinds), sum(each.cores for each in kinds), cooling)
@@ -337,22 +338,7 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
 #
 # The numbers are those of the verifier. Bars begin at 0; temperatures do not, for 0 celsius means nothing
 # here.
-class Measured(Protocol):
-    """What the verifier measures; see `lpsched.facility.verify.Measurement`."""
-
-    @property
-    def node_watts(self) -> Sequence[float]: ...  # noqa: D102 - the verifier says what they are
-    @property
-    def node_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
-    @property
-    def cooling_watts(self) -> Sequence[float]: ...  # noqa: D102
-    @property
-    def crac_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
-    @property
-    def heat_removed_watts(self) -> Sequence[float]: ...  # noqa: D102
-
-
-def room_figure(facility: Facility, measured: Measured, cores: CoreAllocation) -> Figure:
+def room_figure(facility: Facility, measured: Measurement, cores: CoreAllocation) -> Figure:
     """Draw the room of an allocation core by core; its outlet temperatures are those of the room."""
     with drawing_style():
         marks, nodes = style.task_marks(facility), shown_nodes(facility, cores)

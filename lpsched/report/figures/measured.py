@@ -16,7 +16,7 @@ from lpsched.measure.measurements import MeasuredApplication, Measurements, clas
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.report.measured_tables import at_clock, in_words, with_half
-from lpsched.units import number
+from lpsched.units import SECONDS_PER_HOUR, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 # the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
 # highest.
 Quantity = Literal["misses_per_instruction", "seconds", "joules"]
-QUANTITIES: Final[tuple[Quantity, ...]] = ("misses_per_instruction", "seconds", "joules")
+QUANTITIES: Final[dict[Quantity, tuple[str, str, float]]] = {  # on an axis, after a number, and how many it is of
+    "misses_per_instruction": ("misses per instruction", "misses per instruction", 1.0),
+    "seconds": ("seconds", "s", 1.0),
+    "joules": ("energy of all, Wh", "Wh", SECONDS_PER_HOUR),
+}
 ALONE: Final = "alone"
 MOST_SERIES: Final = 12  # of a figure; more cannot be distinguished
 
@@ -56,7 +60,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A mean with its whisker, and what it says when it is pointed at."""
+    """A mean with its whisker, in the unit of the axis, and what it says when it is pointed at."""
 
     mean: float
     low: float
@@ -96,7 +100,8 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     labels = {several: _label(kinds[several]) for several in order}
     if len(set(labels.values())) <= MOST_SERIES:
         return labels
-    return {several: labels[several] if set(several) & set(PROBES) else _count(several) for several in order}
+    told = {several for several in order if not several or set(several) & set(PROBES)}
+    return {each: labels[each] if each in told else f"beside {counted(len(each), 'other')}" for each in order}
 
 
 def _together(measurements: Measurements) -> list[Measured]:
@@ -120,32 +125,18 @@ def _label(kind: Iterable[str]) -> str:
     return f"beside {words}" if words else ALONE
 
 
-def _count(beside: Sequence[str]) -> str:
-    """Return how many co-runners there are.
-
-    >>> _count(()), _count(("a",)), _count(("a", "b"))
-    ('alone', 'beside another', 'beside 2 others')
-    """
-    return ALONE if not beside else "beside another" if len(beside) == 1 else f"beside {len(beside)} others"
-
-
 def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:
     spreads: list[Spread] = [getattr(each, quantity) for each in found]
-    setting, first = found[0].setting, spreads[0]
-    mean = fmean(each.mean for each in spreads)
-    low = min(each.mean if each.low is None else each.low for each in spreads)
-    high = max(each.mean if each.high is None else each.high for each in spreads)
+    (_, unit, size), setting, first = QUANTITIES[quantity], found[0].setting, spreads[0]
+    mean = fmean(each.mean for each in spreads) / size
+    low = min(each.mean if each.low is None else each.low for each in spreads) / size
+    high = max(each.mean if each.high is None else each.high for each in spreads) / size
     if len(found) == 1:
-        runs = "one run" if first.count == 1 else f"{first.count:,} runs"
-        words = f"{in_words(setting)}\n{_named(quantity)} {with_half(first)}, of {runs}"
+        words = f"{in_words(setting)}\n{with_half(first, size=size)} {unit}, of {counted(first.count, 'run')}"
     else:
         what = f"{setting.application} {label}{at_clock(setting.mhz)}, {len(found):,} settings"
-        words = f"{what}\n{_named(quantity)} {number(mean, 5)}, between {number(low, 5)} and {number(high, 5)}"
+        words = f"{what}\n{number(mean)} {unit}, between {number(low)} and {number(high)}"
     return Point(mean, low, high, words)
-
-
-def _named(quantity: Quantity) -> str:
-    return quantity.replace("_", " ")
 
 
 # Panels of measured applications: one quantity of one application, along clocks or as bars.
@@ -166,7 +157,6 @@ class Panel:
 
     title: str
     quantity: Quantity
-    unit: style.Unit
     series: tuple[Series, ...]
 
     def points(self, measurements: Measurements) -> list[tuple[Series, float | None, Point]]:
@@ -181,17 +171,6 @@ class Panel:
         closest = min(after - before for before, after in pairwise(clocks))
         place = self.series.index(series) - (len(self.series) - 1) / 2
         return ((mhz or 0.0) + APART * closest * place / len(self.series)) / 1000.0
-
-
-def panels_of(
-    application: MeasuredApplication, series: tuple[Series, ...], quantities: Sequence[Quantity]
-) -> tuple[Panel, ...]:
-    """Return a row of panels, one for each quantity, in units that fit its numbers."""
-    joules = [each.joules.mean for several in series for each in several.measured if each.joules is not None]
-    energy = style.fitting(style.JOULES, max(joules, default=0.0))
-    units = {each: style.Unit(_named(each), 1.0) for each in quantities}
-    units["joules"] = style.Unit(f"energy of all, {energy.name}", energy.size)
-    return tuple(Panel(titled(application), each, units[each], series) for each in quantities)
 
 
 def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
@@ -224,12 +203,11 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
     for series in panel.series:
         own = [(panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series]
         means, lows, highs = np.array([(point.mean, point.low, point.high) for _, point in own]).reshape(-1, 3).T
-        whiskers = (means - lows) / panel.unit.size, (highs - means) / panel.unit.size
         place = marks[series.label]
         look: style.Look = {"marker": MARKS[place % len(MARKS)], "linestyle": DASHES[place % len(DASHES)]}
         look |= {"linewidth": style.CURVE_LINE / 1.4, "markersize": 4, "capsize": 2, "elinewidth": 0.8}
         look |= {"color": _colour(series), "label": style.lettered(series.label, LONGEST)}
-        axes.errorbar([x for x, _ in own], means / panel.unit.size, yerr=whiskers, **look)
+        axes.errorbar([x for x, _ in own], means, yerr=(means - lows, highs - means), **look)
     clocks = [mhz / 1000.0 for mhz in measurements.frequencies_mhz]
     if len(clocks) <= FEW_CLOCKS:
         axes.set_xticks(clocks, [number(each, 3) for each in clocks])
@@ -238,7 +216,7 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
         axes.set_yscale("log")
     else:
         style.write_numbers(axes.yaxis)
-    axes.set_ylabel(panel.unit.name)
+    axes.set_ylabel(QUANTITIES[panel.quantity][0])
     style.draw_grid(axes, "y")
 
 
@@ -262,15 +240,14 @@ def bars_figure(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> 
 
 def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
     places = {series.label: place for place, series in enumerate(panel.series)}
-    size = panel.unit.size
     for series, _, point in panel.points(measurements):
-        axes.barh(places[series.label], point.mean / size, height=0.7, color=_colour(series))
-        whisker = ([(point.mean - point.low) / size], [(point.high - point.mean) / size])
-        axes.errorbar(point.mean / size, places[series.label], xerr=whisker, color=style.INK, capsize=2, elinewidth=0.8)
+        axes.barh(places[series.label], point.mean, height=0.7, color=_colour(series))
+        whisker = [point.mean - point.low], [point.high - point.mean]
+        axes.errorbar(point.mean, places[series.label], xerr=whisker, color=style.INK, capsize=2, elinewidth=0.8)
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.set_xlim(left=0.0)
     axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
-    axes.set_xlabel(panel.unit.name)
+    axes.set_xlabel(QUANTITIES[panel.quantity][0])
     style.write_numbers(axes.xaxis, grid="x")
 
 
@@ -290,11 +267,11 @@ def measure_figure(measurements: Measurements, application: str | None = None) -
     """Draw one application, or all; of many, those that co-runners slow most."""
     with drawing_style():
         rows = _rows(measurements, application)
-        if not rows:
-            figure = style.blank_figure(1.0)
-            figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
-            return figure
-        return (lines_figure if has_clocks(measurements) else bars_figure)(measurements, rows)
+        if rows:
+            return (lines_figure if has_clocks(measurements) else bars_figure)(measurements, rows)
+        figure = style.blank_figure(1.0)
+        figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
+        return figure
 
 
 def measure_tooltips(measurements: Measurements, application: str | None = None) -> tuple[Tooltip, ...]:
@@ -304,9 +281,8 @@ def measure_tooltips(measurements: Measurements, application: str | None = None)
     dots = []
     for axes, panel in enumerate(panels):
         for series, mhz, point in panel.points(measurements):
-            value = point.mean / panel.unit.size
-            bar = value, float(panel.series.index(series))
-            x, y = (panel.across(measurements, series, mhz), value) if clocks else bar
+            bar = point.mean, float(panel.series.index(series))
+            x, y = (panel.across(measurements, series, mhz), point.mean) if clocks else bar
             dots.append(Tooltip(x, y, point.words, axes))
     return tuple(dots[: style.MOST_TOOLTIPS])
 
@@ -326,12 +302,11 @@ def has_clocks(measurements: Measurements) -> bool:
 
 def _rows(measurements: Measurements, application: str | None) -> list[tuple[Panel, ...]]:
     """Return the panels of each application."""
-    chosen: Sequence[MeasuredApplication] = drawn_applications(measurements)
+    quantities, chosen = quantities_of(measurements), drawn_applications(measurements)
     if application is not None:
-        chosen = [each for each in measurements.applications if each.name == application]
-    quantities = quantities_of(measurements)
-    rows = [panels_of(each, series_of(measurements, each.name), quantities) for each in chosen]
-    return [row for row in rows if any(panel.series for panel in row)]
+        chosen = tuple(each for each in measurements.applications if each.name == application)
+    rows = [(titled(each), series_of(measurements, each.name)) for each in chosen]
+    return [tuple(Panel(title, each, series) for each in quantities) for title, series in rows if series]
 
 
 def _slowed(several: Sequence[Series]) -> float:

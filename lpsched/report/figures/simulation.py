@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from lpsched.model.provenance import estimate_of
-from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown
+from lpsched.online.result.policy import Judged, PolicyEntry, Traces, shown, shown_time
 from lpsched.report.figures import style
-from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, number
+from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,19 +141,13 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
 
 def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the same as a table: headers, and a row for each policy."""
-    headers = ("scheduler", *(f"{label}, s" for _, label in KINDS), "mean bounded slowdown")
+    headers = ("scheduler", "median", "mean", "95 %", "longest", "bounded slowdown")
     rows = []
     for entry in result.policies:
         if entry.answers:
-            waits = (shown(entry.mean(f"wait_seconds.{kind}"), digits=4) for kind, _ in KINDS)
+            waits = (shown_time(entry.mean(f"wait_seconds.{kind}")) for kind, _ in KINDS)
             rows.append((entry.name, *waits, shown(entry.mean("mean_bounded_slowdown"), digits=4)))
     return headers, rows
-
-
-def waits_in_words(result: Simulation) -> str:
-    """Describe the figure for readers who do not see it."""
-    means = [(entry.name, entry.mean("wait_seconds.mean")) for entry in result.policies]
-    return "; ".join(f"{name} {number(mean.mean, 4)} s on average" for name, mean in means if mean is not None)
 
 
 # Utility earned and energy taken by the policies as the period goes on; or what waiting has cost.
@@ -167,6 +161,7 @@ MOST_LINES: Final = len(style.MARKS)
 INCHES: Final = 3.6
 MARKS_ON_A_LINE: Final = 8
 HALF_A_DAY: Final = 12.0  # hours
+KWH: Final = 2  # the place of kWh among the units of energy: tables have no smaller one
 
 
 def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEntry, ...]:
@@ -200,7 +195,7 @@ def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
     _name_axes(panels[0], "cost of the tasks done so far" if costs else "utility earned so far", span)
     if known:
         most = result.energy_constraint_joules
-        unit = style.fitting(style.JOULES, max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
+        unit = style.fitting(style.ENERGIES[KWH:], max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
         for place, entry in enumerate(entries):
             _draw(panels[1], entry, place, lambda trace: trace.energy_joules, (span, unit))
         if most is not None:

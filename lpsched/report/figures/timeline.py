@@ -19,6 +19,7 @@ from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import style
 from lpsched.report.figures.simulation import quarters
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,7 +90,7 @@ def _named(order: Sequence[str], of_runs: Sequence[str], meaning: str) -> Looks:
 # figure stays small, however many tasks and nodes there are.
 #
 #     busy    of a cluster in a column of time: node-seconds that runs take of it / node-seconds that it has.
-#             Until t runs take the sum of nodes x max(0, t - start), less that of nodes x max(0, t - end).
+#             Until t a run takes nodes x (t - start), but at least 0, and at most nodes x (end - start).
 COLUMNS: Final = 1000  # of time
 ROWS: Final = 240  # of nodes, in a cluster
 BUSY_COLUMNS: Final = 112
@@ -107,6 +108,15 @@ class Rectangle(NamedTuple):
     high: float
     start: float
     end: float
+
+
+class Bar(NamedTuple):
+    """Columns of one row that show one look, or in which one kind of task runs."""
+
+    row: int
+    kind: int
+    first: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +143,10 @@ class NodeTimes:
     @property
     def busy(self) -> tuple[float, ...]:
         """How busy all nodes that are shown are."""
-        nodes = sum(each.nodes for each in self.clusters)
-        columns = zip(*(each.busy for each in self.clusters), strict=True)
-        return tuple(
-            sum(share * each.nodes for share, each in zip(column, self.clusters, strict=True)) / nodes
-            for column in columns
-        )
+        if len(self.clusters) == 1:
+            return self.clusters[0].busy
+        weights = [each.nodes for each in self.clusters]
+        return tuple(np.average([each.busy for each in self.clusters], axis=0, weights=weights).tolist())
 
 
 def node_times(clusters: Clusters, schedule: ClustersSchedule) -> NodeTimes:
@@ -152,11 +160,8 @@ def node_times(clusters: Clusters, schedule: ClustersSchedule) -> NodeTimes:
     made = []
     for c in shown:
         name, nodes = clusters.clusters[c].name, clusters.clusters[c].nodes
-        own = [
-            each._replace(start=max(begin, each.start), end=min(end, each.end))
-            for each in rectangles[c]
-            if each.end > begin and each.start < end
-        ]
+        seen = [each for each in rectangles[c] if each.end > begin and each.start < end]
+        own = [each._replace(start=max(begin, each.start), end=min(end, each.end)) for each in seen]
         drawn = own if is_exact else list(_cells(own, nodes, begin, end))
         made.append(ClusterTimes(name, nodes, tuple(drawn), _busy(own, nodes, begin, end)))
     period = clusters.period
@@ -202,12 +207,12 @@ def _cells(rectangles: Sequence[Rectangle], nodes: int, begin: float, end: float
         )
         for each in rectangles
     )
-    for look, row, first, after in _joined_cells(places, rows, 1 + max((each.look for each in rectangles), default=0)):
+    for row, look, first, after in _joined_cells(places, rows, 1 + max((each.look for each in rectangles), default=0)):
         yield Rectangle(look, row * height, (row + 1) * height, begin + width * first, begin + width * after)
 
 
-def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterator[tuple[int, int, int, int]]:
-    """Return the look that takes most of a cell, where at least half is taken, its row, and from which column to which.
+def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterator[Bar]:
+    """Return the look that takes most of a cell, where at least half is taken.
 
     Rectangles are measured in rows and columns; cells of a row side by side that look alike are joined.
     """
@@ -223,7 +228,7 @@ def _joined_cells(places: Iterable[Rectangle], rows: int, looks: int) -> Iterato
         for look, several in groupby(line):
             first, column = column, column + len(list(several))
             if look >= 0:
-                yield look, row, first, column
+                yield Bar(row, look, first, column)
 
 
 def _overlaps(low: float, high: float, count: int) -> tuple[int, Floats]:
@@ -238,22 +243,10 @@ def _busy(rectangles: Sequence[Rectangle], nodes: int, begin: float, end: float)
     if end <= begin:
         return (0.0,) * BUSY_COLUMNS
     times = np.linspace(begin, end, BUSY_COLUMNS + 1)
-    widths = np.array([each.high - each.low for each in rectangles])
-    until = _since(times, np.array([each.start for each in rectangles]), widths)
-    until -= _since(times, np.array([each.end for each in rectangles]), widths)
+    _, low, high, start, after = np.array(rectangles, dtype=float).reshape(-1, 5).T
+    until = [float(np.clip(at - start, 0.0, after - start) @ (high - low)) for at in times]
     shares = np.diff(until) / (nodes * np.diff(times))
     return tuple(np.clip(shares, 0.0, 1.0).tolist())  # rounding only
-
-
-def _since(times: Floats, marks: Floats, widths: Floats) -> Floats:
-    """Return, for each time t, the sum of width x max(0, t - mark)."""
-    order = np.argsort(marks)
-    marks, widths = marks[order], widths[order]
-    number = np.concatenate(([0.0], np.cumsum(widths)))
-    moment = np.concatenate(([0.0], np.cumsum(widths * marks)))
-    passed = np.searchsorted(marks, times, side="right")
-    sums: Floats = times * number[passed] - moment[passed]
-    return sums
 
 
 # The figure of nodes over time: a panel for each cluster, and below how busy they were.
@@ -296,14 +289,19 @@ def node_figure(times: NodeTimes, name: str) -> Figure:
 
 def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit) -> None:
     """Draw the rectangles of a cluster, each look as one outline."""
+    from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
+
     for look, colour in enumerate(_colours(times)):
         own = [each for each in cluster.rectangles if each.look == look]
         if own:
             _draw_look(axes, _outline(own, unit), colour, HATCHES[look], is_exact=times.is_exact)
-    if times.is_exact:
-        _draw_edges(axes, times, cluster, unit)
-    nodes = "1 node" if cluster.nodes == 1 else f"{cluster.nodes:,} nodes"
-    axes.set_title(f"{style.lettered(cluster.name)}, {nodes}", fontweight="normal", fontsize=8, pad=2)
+    wide, high = LARGE * (times.end - times.begin), LARGE * sum(each.nodes for each in times.clusters)
+    large = [each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high]
+    if times.is_exact and large:  # white lines about those, so that neighbours can be distinguished
+        axes.add_artist(PathPatch(_outline(large, unit), fill=False, edgecolor="white", linewidth=LINE))
+    axes.set_title(
+        f"{style.lettered(cluster.name)}, {counted(cluster.nodes, 'node')}", fontweight="normal", fontsize=8, pad=2
+    )
     axes.set_ylim(0, cluster.nodes)
     axes.set_yticks([0, cluster.nodes], ["1", f"{cluster.nodes:,}" if cluster.nodes > 1 else ""])
     axes.tick_params(axis="both", length=0)
@@ -337,21 +335,10 @@ def _draw_look(axes: Axes, outline: Path, colour: str, hatch: str, *, is_exact: 
         axes.add_artist(patch)  # as a patch its outline would be measured, rectangle by rectangle
 
 
-def _draw_edges(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit) -> None:
-    """Draw white lines about those that are large enough, so that neighbours can be distinguished."""
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
-
-    wide, high = LARGE * (times.end - times.begin), LARGE * sum(each.nodes for each in times.clusters)
-    own = [each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high]
-    if own:
-        axes.add_artist(PathPatch(_outline(own, unit), fill=False, edgecolor="white", linewidth=LINE))
-
-
 def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
     """Draw how busy all nodes were, and those of each cluster."""
     count = len(times.busy)
-    step = (times.end - times.begin) / max(1, count) / unit.size
-    edges = [times.begin / unit.size + step * place for place in range(count + 1)]
+    edges = (np.linspace(times.begin, times.end, count + 1) / unit.size).tolist()
     axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=style.RULE, label="all nodes")
     if 1 < len(times.clusters) <= MOST_LINES:
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
@@ -368,12 +355,10 @@ def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
     from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
-    labels = [style.lettered(look) for look in times.looks.names]
+    labels, looks = [style.lettered(look) for look in times.looks.names], zip(_colours(times), HATCHES, strict=False)
     if labels:
-        marks = [
-            Patch(facecolor=colour, edgecolor=style.letters_upon(to_rgb(colour)), linewidth=0.0, hatch=hatch)
-            for colour, hatch in zip(_colours(times), HATCHES, strict=False)
-        ]
+        edges = {colour: style.letters_upon(to_rgb(colour)) for colour in _colours(times)}
+        marks = [Patch(facecolor=each, edgecolor=edges[each], linewidth=0.0, hatch=hatch) for each, hatch in looks]
         title = f"{times.looks.meaning}:"
         style.draw_legend(figure, marks, labels, "outside upper left", title=title, alignment="left")
     handles, names = busy.get_legend_handles_labels()
@@ -391,16 +376,6 @@ MOST_MACHINES: Final = 120
 MOST_KINDS: Final = 6  # those of lower priority are drawn as one
 MOST_BARS: Final = 3000  # as outlines; more are painted as points, which take less room in a file
 ROW_INCHES, LEAST_ROWS_INCHES, MOST_ROWS_INCHES, LABEL_INCHES, AROUND_ROWS_INCHES = 0.17, 1.4, 8.2, 0.13, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """Columns of one row in which one kind of task runs."""
-
-    row: int
-    kind: int
-    first: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,9 +412,8 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
         Rectangle(kind, row, row + 1, max(0.0, start) / width, min(span, start + seconds) / width)
         for row, kind, start, seconds in runs
     )
-    cells = _joined_cells(places, len(machines), max(1, len(kinds))) if width else ()
-    bars = tuple(Bar(row, kind, first, end) for kind, row, first, end in cells)
-    return Timeline(machines, kinds, bars, span)
+    bars = _joined_cells(places, len(machines), max(1, len(kinds))) if width else ()
+    return Timeline(machines, kinds, tuple(bars), span)
 
 
 def _shown_machines(day: Day) -> tuple[tuple[str, int], ...]:
@@ -515,9 +489,8 @@ def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) ->
 
 def times_figure(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
     """Draw the schedule of a policy, which it has."""
-    assert entry.schedule is not None, "asked only where there is one"
     if isinstance(instance, Day):
         assert isinstance(entry.schedule, DaySchedule), "of a day"
         return timeline_figure(timeline_of(instance, entry.schedule), entry.name)
-    assert not isinstance(entry.schedule, DaySchedule), "of clusters"
+    assert isinstance(entry.schedule, ClustersSchedule), "of clusters"
     return node_figure(node_times(instance, entry.schedule), entry.name)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table as RichTable
 
 from lpsched.facility.parts import CoreAllocation
-from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult, FacilityValidation, MethodResult
+from lpsched.facility.result import FacilityResult, FacilityValidation, MethodResult
 from lpsched.model.provenance import Estimate
-from lpsched.report.facility import facility_tables
+from lpsched.report.facility import facility_tables, methods_tables
 from lpsched.report.figures.facility import MethodReward, core_shares_figure, reward_bars_figure, room_figure
-from lpsched.report.html.bag import footer_of
 from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
 from lpsched.report.tables import FoldingTable
-from lpsched.units import counted, gap_text, number, power_text, upper_text
+from lpsched.units import counted, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,12 +22,35 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.facility.model import Facility
-    from lpsched.report.figures.facility import Measured
+    from lpsched.facility.verify import Measurement
+    from lpsched.model.provenance import Provenance
 
 
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
+FACTS: Final = ("quantity", "value", "source")  # headers of a table that has none in the terminal
 BARS: Final = "What each method earns with co-location (CRR) and would earn without (RR), below the bound."
 SHARES: Final = "How the cores of the same few nodes divide their time between task types, by each method."
+
+
+def from_terminal(shown: Iterable[object]) -> Iterator[Part]:
+    """Yield paragraphs and tables from texts and tables for a terminal."""
+    for each in shown:
+        part = getattr(each, "renderable", each)  # of one that is fitted to the terminal's width
+        if isinstance(part, RichTable):
+            headers = tuple(str(column.header) for column in part.columns)
+            rows = tuple(zip(*(map(str, column.cells) for column in part.columns), strict=True))
+            numbers = [column.justify == "right" for column in part.columns]
+            yield Table(headers if any(headers) else FACTS[: len(headers)], rows, numbers=all(numbers[1:]))
+        elif isinstance(part, FoldingTable):
+            yield Table(part.headers, part.rows, numbers=True)
+        elif str(part).strip():
+            yield Paragraph(str(part))
+
+
+def made_by(made: Provenance, kind: str) -> str:
+    """Return what a footer says: versions and instance."""
+    solver = "" if made.solver in {"none", "simulation"} else f", {made.solver}"
+    return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
 
 
 def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure:
@@ -37,42 +59,21 @@ def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure
 
 
 def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> str:
-    """Return the page of one answer: the summary, everything that the terminal shows, the room."""
-    summary = f"Earns {number(result.reward_rate)} {UNIT}, verified, by the method {result.method}."
-    if result.bound is not None:
-        known = "proved" if result.exactly_proved else NOT_CERTIFIED
-        where = " at these outlet temperatures" if result.fixed_outlets else ""
-        most = f"at most {upper_text(result.bound)} is possible{where}, {known} (gap {gap_text(result.gap)})"
-        summary = f"Earns {number(result.reward_rate)} {UNIT}, verified; {most}."
-    shown = _from_terminal(facility_tables(instance, result)[1:])  # the first line is the title
+    """Return the page of one answer: everything that the terminal shows, and the room."""
+    shown = from_terminal(facility_tables(instance, result)[1:])  # the first is the headline
     answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
     sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
-    return page(instance.name, summary, sections, footer=footer_of(result.provenance, {}, "facility"))
-
-
-def _from_terminal(shown: Iterable[object]) -> Iterator[Part]:
-    """Yield paragraphs and tables from texts and tables for a terminal."""
-    for each in shown:
-        part = getattr(each, "renderable", each)  # of one that is fitted to the terminal's width
-        if isinstance(part, RichTable):
-            headers = tuple(str(column.header) for column in part.columns)
-            rows = tuple(zip(*(map(str, column.cells) for column in part.columns), strict=True))
-            numbers = [column.justify == "right" for column in part.columns]
-            yield Table(headers, rows, numbers=all(numbers[1:]))
-        elif isinstance(part, FoldingTable):
-            yield Table(part.headers, part.rows, numbers=True)
-        elif str(part).strip():
-            yield Paragraph(str(part))
+    return page(instance.name, result.headline(), sections, footer=made_by(result.provenance, "facility"))
 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
-    """Return the page of several methods: the table, rewards in bars, and how cores are shared."""
-    sections = [Section("Methods side by side", (Table(result.headers(), tuple(result.rows()), numbers=True),))]
+    """Return the page of several methods: all that the terminal shows, rewards in bars, and how cores are shared."""
+    sections = [Section("Methods side by side", tuple(from_terminal(methods_tables(result)[1:])))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
-    found = [(entry.name, entry.measured) for entry in result.entries if entry.measured is not None]
     rewards = [
-        MethodReward(name, Estimate(each.reward_rate / possible), Estimate(each.plain_reward_rate / possible))
-        for name, each in found
+        MethodReward(entry.name, *(Estimate(rate / possible) for rate in (found.reward_rate, found.plain_reward_rate)))
+        for entry in result.entries
+        if (found := entry.measured) is not None
     ]
     if rewards:
         bars = reward_bars_figure(rewards, bound=Estimate(result.bound / possible))
@@ -81,21 +82,7 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
     if shares:
         drawn = core_shares_figure(instance, dict(list(shares.items())[:MOST_SHARES]))
         sections.append(Section("How nodes are shared", (PageFigure(drawn, SHARES),)))
-    ended = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
-    if ended:
-        sections.append(Section("How they ended", (Table(("method", "how it ended"), ended),)))
-    return page(instance.name, _summary(result), sections, footer=footer_of(result.provenance, {}, "facility"))
-
-
-def _summary(result: FacilityValidation) -> str:
-    """Return the bound and the method that comes nearest to it, in one sentence."""
-    known = "proved" if result.exactly_proved else NOT_CERTIFIED
-    bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, {known}"
-    valid = [(each.measured.reward_rate, each) for each in result.entries if each.measured is not None]
-    if not valid:
-        return f"{bound}; none of these is valid."
-    _, nearest = max(valid, key=lambda pair: pair[0])
-    return f"{bound}; {nearest.name} comes nearest, with a gap of {gap_text(nearest.gap)}."
+    return page(instance.name, result.headline(), sections, footer=made_by(result.provenance, "facility"))
 
 
 def _cores(result: FacilityResult | MethodResult) -> CoreAllocation:
@@ -110,7 +97,7 @@ CAPTION: Final = (
 UNITS: Final = ("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power")
 
 
-def room_section(facility: Facility, measured: Measured, cores: CoreAllocation) -> Section:
+def room_section(facility: Facility, measured: Measurement, cores: CoreAllocation) -> Section:
     """Show the room."""
     figure = PageFigure(room_figure(facility, measured, cores), room_in_words(facility, measured), CAPTION)
     columns = cores.outlets_celsius, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
@@ -121,7 +108,7 @@ def room_section(facility: Facility, measured: Measured, cores: CoreAllocation) 
     return Section("The room", (figure, Table(UNITS, rows, numbers=True)))
 
 
-def room_in_words(facility: Facility, measured: Measured) -> str:
+def room_in_words(facility: Facility, measured: Measurement) -> str:
     """Describe the figure of the room for readers who do not see it."""
     cooling = math.fsum(measured.cooling_watts)
     total = math.fsum(measured.node_watts) + cooling

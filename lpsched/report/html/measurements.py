@@ -10,7 +10,7 @@ from lpsched.report import measured_tables as tables
 from lpsched.report.figures import degradation
 from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_figure, measure_tooltips
 from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
-from lpsched.units import number
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 # alone. Only what is clear is put first. Without settings in the file noise is not known, and its numbers count.
 def measure_summary(measurements: Measurements) -> str:
     """Return the answer."""
-    count, clocks = len(measurements.seconds), len(measurements.frequencies_mhz)
-    applications = "one application" if count == 1 else f"{count:,} applications"
+    clocks, applications = len(measurements.frequencies_mhz), counted(len(measurements.seconds), "application")
     at = f" at {clocks} clocks" if clocks > 1 else ""
     what = "Times and powers" if measurements.watts else "Times"
     sentences = [f"{what} of {applications}{at} on {measurements.machine_type}."]
@@ -38,14 +37,10 @@ def measure_summary(measurements: Measurements) -> str:
 
 def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
     pairs = [(share, a, b) for a, row in measurements.degradation_in_full.items() for b, share in row.items()]
+    clocks = measurements.frequencies_mhz or (None,)
+    clear = [pair for pair in pairs if pair[0] > 0 and (not found or any(_slower(found, *pair[1:], c) for c in clocks))]
     if not pairs:
         return []
-    clocks = measurements.frequencies_mhz or (None,)
-    clear = [
-        (share, a, b)
-        for share, a, b in pairs
-        if share > 0 and (not found or any(_slower(found, a, b, mhz) for mhz in clocks))
-    ]
     if not clear:
         return ["No slowdown beside another is clear of noise." if found else "None takes longer beside another."]
     share, name, other = max(clear, key=lambda pair: pair[0])
@@ -67,8 +62,8 @@ def _slower(found: dict[Setting, Measured], name: str, other: str, mhz: float | 
     alone, pair = found.get(Setting(name, (), mhz)), found.get(Setting(name, (other,), mhz))
     if alone is None or pair is None:
         return False
-    ends = alone.seconds.high, pair.seconds.low
-    return ends[0] is not None and ends[1] is not None and ends[1] > ends[0]
+    high, low = alone.seconds.high, pair.seconds.low
+    return high is not None and low is not None and low > high
 
 
 def _less(found: dict[Setting, Measured], saving: Saving) -> bool:
@@ -98,6 +93,16 @@ MODEL: Final = (
     "with that one in pairs. Times are multiples of the time alone; a negative error means that the group "
     "was slower."
 )
+MEANINGS: Final = {
+    "seconds": "From the start of the application until it ended.",
+    "watts": "Mean power of all that the meter sees while the application runs alone, idle power included.",
+    "misses per instruction": "Last-level cache misses of the application alone, by its instructions.",
+    "class": "I is calm; higher classes use memory more intensively.",
+    "suffers": "Slowdown beside the memory probe, as a share of what two memory probes do to each other.",
+    "causes": "Slowdown of the memory probe beside the application, as the same share.",
+    "apart, Wh": "Energy one after another.",
+    "together, Wh": "Energy all at once, until the last has ended.",
+}
 SAVED: Final = (
     "Static power is paid for as long as anything runs: one after another for the sum of the times, together "
     "for the longest only. The prediction takes idle power for as long as the group runs, and adds what each "
@@ -122,14 +127,14 @@ def measure_page(measurements: Measurements) -> str:
     sections.append(_how(measurements))
     if measurements.measured:
         sections.append(Section("Every setting", _cut(tables.settings_table(measurements))))
-    sections.append(Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),)))
-    version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
-    taken = f", {measurements.taken}" if measurements.taken else ""
-    on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
-    footer = f"{measurements.name}: measured{on}{version}{taken}."
-    return page(
-        f"{measurements.name}: {measurements.machine_type}", measure_summary(measurements), sections, footer=footer
-    )
+    headers = {name for each in sections for part in each.parts if isinstance(part, Table) for name in part.headers}
+    half = f"Half the width of the {tables.share_text(measurements.confidence)} confidence interval of the mean"
+    meanings = [("±", f"{half}, by Student's distribution.")] if measurements.measured else []
+    meanings += [(name, meaning) for name, meaning in MEANINGS.items() if name in headers]
+    sections.append(Section("What the columns mean", (Table(("column", "meaning"), tuple(meanings)),)))
+    footer = f"{measurements.name}: measured by lpsched {measurements.lpsched}." if measurements.lpsched else ""
+    title = ": ".join(dict.fromkeys((measurements.name, measurements.machine_type)))
+    return page(title, measure_summary(measurements), sections, footer=footer)
 
 
 def _together(measurements: Measurements) -> list[Section]:
@@ -147,14 +152,13 @@ def _together(measurements: Measurements) -> list[Section]:
         notes.append("Cache misses were not counted, so memory intensity is not drawn.")
     if len(measurements.applications) > len(drawn):
         notes.append(f"Drawn are the {len(drawn)} applications that slow most beside others; the tables have all.")
-    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of co-running applications"
+    each = "along the clock" if has_clocks(measurements) else "a bar for each kind of co-running applications"
+    along = f"alone and together: what was measured of memory intensity, time and energy, {each}"
     figures = [
         PageFigure(
-            measure_figure(measurements, each.name),
-            f"{each.name} alone and together: what was measured of memory intensity, time and energy, {along}.",
-            tooltips=measure_tooltips(measurements, each.name),
+            measure_figure(measurements, name), f"{name} {along}.", tooltips=measure_tooltips(measurements, name)
         )
-        for each in drawn
+        for name in (each.name for each in drawn)
     ]
     return [Section("Alone and together", (Paragraph(" ".join(notes)), *figures))]
 
@@ -215,18 +219,4 @@ def _cut(table: Table) -> tuple[Part, ...]:
     if left <= 0:
         return (table,) if table.rows else ()
     shown = Table(table.headers, table.rows[:MOST_ROWS], table.numbers)
-    return shown, Paragraph(f"{number(left)} more rows are in the file.")
-
-
-def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
-    confidence = tables.share_text(measurements.confidence)
-    return (
-        ("±", f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution."),
-        ("seconds", "From the start of the application until it ended."),
-        ("watts", "Mean power of all that the meter sees while the application runs alone, idle power included."),
-        ("misses per instruction", "Last-level cache misses of the application alone, by its instructions."),
-        ("class", "I is calm; higher classes use memory more intensively."),
-        ("suffers", "Slowdown beside the memory probe, as a share of what two memory probes do to each other."),
-        ("causes", "Slowdown of the memory probe beside the application, as the same share."),
-        ("apart, together", "Energy one after another, and all at once until the last has ended."),
-    )
+    return shown, Paragraph(f"{left:,} more rows are in the file.")

@@ -74,7 +74,7 @@ def test_a_fuzzy_front_can_be_written_as_json(fuzzy):
 def test_pictures_name_axes_units_and_fronts(fuzzy, by_percentile):
     figure = fuzzy_front_figure([replace(by_percentile, name="$<script>"), fuzzy])
     (axes,) = figure.axes
-    assert axes.get_xlabel() == "energy, kJ"
+    assert axes.get_xlabel() == "energy, kWh"
     assert axes.get_ylabel() == "utility"
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[0] == r"\$<script>: 40 samples of each"

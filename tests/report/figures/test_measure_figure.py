@@ -74,7 +74,7 @@ def test_without_classes_companions_are_kinds_by_name_and_if_there_are_many_by_n
     beside = (*many.measured, measured("application-00", MEMORY_PROBE, mean=1.0))
     many = changed(many, measured=beside)
     assert dict.fromkeys(labels_of(many).values()) == dict.fromkeys(
-        ("alone", "beside another", "beside the memory companion")
+        ("alone", "beside 1 other", "beside the memory companion")
     )
 
 
@@ -89,13 +89,13 @@ def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_
     )
     (alone, by_tar, by_zip) = (each.at(None, "seconds") for each in series_of(several, "zip"))
     assert (alone.mean, alone.low, alone.high) == (10.0, 9.0, 11.0)
-    assert alone.words == "zip alone\nseconds 10 ± 1, of 3 runs"
+    assert alone.words == "zip alone\n10 ± 1 s, of 3 runs"
     assert (by_zip.low, by_zip.high) == (16.0, 16.0)  # without an interval
     classes = tuple(changed(each, memory_class="I") for each in several.applications)
     (_, joined) = series_of(changed(several, applications=classes), "zip")
     point = joined.at(None, "seconds")
     assert (point.mean, point.low, point.high) == (14.0, 11.5, 16.0)
-    assert point.words == "zip beside I, 2 settings\nseconds 14, between 11.5 and 16"
+    assert point.words == "zip beside I, 2 settings\n14 s, between 11.5 and 16"
     assert by_tar.mean == 12.0
     assert joined.at(3400.0, "seconds") is None
     assert joined.at(None, "joules") is None
@@ -104,7 +104,7 @@ def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_
 def test_along_clocks_there_is_a_mark_for_each_mean_coloured_by_how_many_run():
     made = made_measurements()
     figure = measure_figure(made, "canneal")
-    assert [axes.get_ylabel() for axes in axes_of(figure)] == ["misses per instruction", "seconds", "energy of all, kJ"]
+    assert [axes.get_ylabel() for axes in axes_of(figure)] == ["misses per instruction", "seconds", "energy of all, Wh"]
     assert axes_of(figure)[0].get_title(loc="left") == "canneal (III)"
     times = {each.get_label(): each.lines[0] for each in axes_of(figure)[1].containers}
     # alone: 112 s at 3.4 GHz, of which 0.4 grow with the clock: 112 (0.6 + 0.4 x 2) = 156.8 at half of it
@@ -121,8 +121,8 @@ def test_along_clocks_there_is_a_mark_for_each_mean_coloured_by_how_many_run():
     (_, low), (_, high) = whiskers.get_segments()[0]
     assert (low, high) == pytest.approx((156.8 * 0.9923, 156.8 * 1.0077))
     energy = {each.get_label(): each.lines[0] for each in axes_of(figure)[2].containers}["alone"]
-    # at 3.4 GHz 44 + 24 W for 112 s, in kJ
-    assert energy.get_ydata()[-1] == pytest.approx(7.616)
+    # at 3.4 GHz 44 + 24 W for 112 s
+    assert energy.get_ydata()[-1] == pytest.approx(68 * 112 / 3600)
 
 
 def test_spots_stand_at_the_marks():
@@ -137,7 +137,7 @@ def test_spots_stand_at_the_marks():
         own = {(round(spot.x, 6), round(spot.y, 6)) for spot in spots if spot.axes == place}
         assert own == marks
     told = next(spot for spot in spots if spot.axes == 1)
-    assert told.label == "canneal alone at 1,700 MHz\nseconds 156.8 ± 1.2, of 9 runs"
+    assert told.label == "canneal alone at 1,700 MHz\n156.8 ± 1.2 s, of 9 runs"
 
 
 def test_without_clocks_every_kind_is_a_bar_with_its_name():
@@ -205,23 +205,25 @@ def test_static_energy_is_idle_power_for_as_long_as_anything_runs():
     assert static_joules(bare, saving) is None
     lost = changed(made, measured=made.measured[1:])  # canneal alone
     assert static_joules(lost, saving) is None
+    meter = changed(saving, joules_together=together - 1.0)  # less than idle power alone
+    assert static_joules(made, meter) is None
 
 
 def test_bars_apart_and_together_are_as_long_as_their_energies():
-    known = Saving(("a", "b"), 30509.0, 24281.0, 24000.0)
-    plain = Saving(("a", "a"), 4000.0, 5000.0)
-    axes = axes_of(savings_figure([known, plain], [(20000.0, 15000.0), None]))[0]
+    known = Saving(("a", "b"), 36000.0, 28800.0, 27000.0)
+    plain = Saving(("a", "a"), 14400.0, 18000.0)
+    axes = axes_of(savings_figure([known, plain], [(18000.0, 14400.0), None]))[0]
     widths = [patch.get_width() for patch in axes.patches]
-    assert widths == pytest.approx([20.0, 10.509, 15.0, 9.281, 4.0, 5.0])  # kJ
-    assert [text.get_text() for text in axes.texts] == ["24.3 kJ, 20.4 % saved", "30.5 kJ", "5 kJ, 25 % more", "4 kJ"]
-    assert axes.get_lines()[0].get_xdata()[0] == 24.0
-    spot, _ = savings_tooltips([known, plain], [(20000.0, 15000.0), None])
+    assert widths == pytest.approx([5.0, 5.0, 4.0, 4.0, 4.0, 5.0])  # Wh
+    assert [text.get_text() for text in axes.texts] == ["8 Wh, 20 % saved", "10 Wh", "5 Wh, 25 % more", "4 Wh"]
+    assert axes.get_lines()[0].get_xdata()[0] == 7.5
+    spot, _ = savings_tooltips([known, plain], [(18000.0, 14400.0), None])
     assert spot.label.splitlines() == [
         "a + b",
-        "30,509 J apart, 24,281 J together",
-        "6,228 J saved, 20.4 %",
-        "static: 20,000 J apart, 15,000 J together",
-        "predicted: 24,000 J, off -1.16 %",
+        "10 Wh apart, 8 Wh together",
+        "2 Wh saved, 20 %",
+        "static: 5 Wh apart, 4 Wh together",
+        "predicted: 7.5 Wh, off -6.25 %",
     ]
 
 

@@ -214,6 +214,8 @@ def test_the_page_of_a_facility_has_what_the_terminal_has():
     assert number(result.worth.kilowatt) in cells
     assert number(result.worth.redline_kelvin) in cells
     summary = read.of("p")[0]
-    assert f"at most {upper_text(result.bound)} is possible, proved" in summary
+    assert f"at most {upper_text(result.bound)} reward/s possible (gap" in summary
+    assert "Limits reached: the power cap (280 W) and the redline of node 0." in summary
+    assert "quantity" in read.of("th")
     fixed = facility_page(tiny, replace(result, fixed_outlets=True))
-    assert "is possible at these outlet temperatures, proved" in Reader(fixed).of("p")[0]
+    assert "possible at these outlet temperatures (gap" in Reader(fixed).of("p")[0]
