@@ -53,7 +53,7 @@ def validate(
         list[Path] | None,
         typer.Argument(
             help="Schedules of a bag in groups (.json, .yaml) or one row per task (.csv, .parquet); schedules of a day "
-            "or clusters, one row per task; allocations of a facility (.json).",
+            "or clusters, one row per task (.csv, .parquet, .json); allocations of a facility (.json).",
             readable=False,
         ),
     ] = None,
