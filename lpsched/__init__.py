@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from lpsched.bag.exact_front import front
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import MachineType, Prices, Site, TaskType
-    from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
     from lpsched.bag.pricing.result import PriceCurve, WhatIf
     from lpsched.bag.pricing.sensitivity import sensitivity
@@ -76,7 +75,6 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.parts": "MachineType Prices Site TaskType",
     "bag.pricing.what_if": "what_if",
     "bag.pricing.price_curve": "price_curve",
-    "bag.pricing.one_more": "with_one_more",
     "bag.pricing.result": "PriceCurve WhatIf",
     "bag.pricing.sensitivity": "sensitivity",
     "bag.result": "FrontResult Result",
@@ -109,6 +107,7 @@ _DEPRECATED: Final = {  # names that were public, by module; they load with a wa
     "bag.compare.result": "FrontComparison Validation",
     "bag.exact_front": "feasible_region",
     "bag.model": "bag_from_dict",
+    "bag.pricing.one_more": "with_one_more",
     "bag.pricing.result": "Sensitivity",
     "bag.relaxation": "Regime",
     "bag.result": "FeasibleRegion OneMore Worth=MarginalValues",
@@ -134,12 +133,14 @@ _DEPRECATED: Final = {  # names that were public, by module; they load with a wa
 _INSTEAD: Final = (
     {  # public names that do the work of deprecated ones
         "Fault": "InputIssue",
+        "allocate": "facility(..., scheduler='ga')",
         "audit": "verify",
         "bag_from_dict": "Bag.model_validate",
         "clusters_from_dict": "Clusters.model_validate",
         "day_from_dict": "Day.model_validate",
         "facility_from_dict": "Facility.model_validate",
         "compare_day_fronts": "compare_fronts",
+        "with_one_more": "solve(..., marginals='top')",
     }
     | {f"validate_{kind}": "validate" for kind in ("clusters", "day", "facility")}
     | {
@@ -222,7 +223,6 @@ __all__ = [
     "validate",
     "verify",
     "what_if",
-    "with_one_more",
     "write",
 ]
 

@@ -40,6 +40,8 @@ ANSWERS: Final = {  # formats of files made for an instance, and what makes an o
     "allocation": "facility.files:allocation_of",
     "certificate": "bag.files:certificate_of",
     "proof": "facility.files:proof_of",
+    "day-schedule": "online.files:day_schedule_of",
+    "clusters-schedule": "online.files:clusters_schedule_of",
     "day-certificate": "online.files:day_certificate_of",
     "clusters-certificate": "online.files:day_certificate_of",
 }
@@ -51,8 +53,8 @@ WRITERS: Final = {  # classes of such objects, what writes one, and whether it t
     "FacilityCertificate": ("facility.files:write_proof", False, True),
     "DayCertificate": ("online.files:write_day_certificate", False, True),
     "ClustersCertificate": ("online.files:write_day_certificate", False, True),
-    "DaySchedule": ("online.files:write_day_schedule", False, False),
-    "ClustersSchedule": ("online.files:write_clusters_schedule", False, False),
+    "DaySchedule": ("online.files:write_arriving_schedule", True, True),
+    "ClustersSchedule": ("online.files:write_arriving_schedule", True, True),
 }
 
 
@@ -65,9 +67,10 @@ def read(path: Path | str, instance: Bag | Day | Clusters | None = None) -> Any:
     ----------
     path
         A YAML or JSON file; its `format` says what it holds. Files that it names are read too. A schedule with one row
-        per task is a CSV or Parquet file.
+        per task is a CSV or Parquet file; of a day or of clusters it may be a JSON file.
     instance
-        What a schedule with one row per task belongs to.
+        What a schedule with one row per task belongs to: required for CSV and Parquet. If given, task types and ends
+        (in seconds) that rows of days and clusters have are checked against it.
 
     Raises
     ------
@@ -80,7 +83,10 @@ def read(path: Path | str, instance: Bag | Day | Clusters | None = None) -> Any:
     if path.suffix.lower() in SUFFIXES:
         return _read_rows(path, instance)
     document = read_document(path)
-    reader = ANSWERS.get(name_of(format_of(document.value) or ""))
+    name = name_of(format_of(document.value) or "")
+    if instance is not None and name.endswith("-schedule") and kind_of(instance).read_schedule:
+        return _read_rows(path, instance)
+    reader = ANSWERS.get(name)
     if reader is not None:
         return pkgutil.resolve_name(f"lpsched.{reader}")(document, path)
     return read_with_kind(path, tuple(KINDS))[0]
@@ -123,7 +129,11 @@ def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[
 
 
 def write(
-    content: Any, path: Path | str, *, instance: Bag | Facility | None = None, form: TableForm | None = None
+    content: Any,
+    path: Path | str,
+    *,
+    instance: Bag | Facility | Day | Clusters | None = None,
+    form: TableForm | None = None,
 ) -> tuple[Path, ...]:
     """Write an instance, schedule, allocation or certificate without loss; return the files written, its own last.
 
@@ -133,9 +143,10 @@ def write(
         An instance, or what was made for one.
     path
         Instances: .yaml or .json. Certificates and allocations: .json. Schedules of bags: .json (compact), .csv or
-        .parquet (one row per task); of days and clusters: .csv or .parquet.
+        .parquet (one row per task); of days and clusters: .csv, .parquet or .json (one row per task that runs).
     instance
-        What a schedule of a bag, or an allocation, belongs to.
+        What a schedule or an allocation belongs to. Rows of days and clusters in .csv and .parquet need none: then they
+        have no task types and ends.
     form
         How an instance's tables are written; by default by their size.
 
@@ -151,7 +162,8 @@ def write(
         written: tuple[Path, ...] = kind_of(content).load("write")(content, path, form=form)
         return written
     place, of_instance, has_version = WRITERS[name]
-    if of_instance and instance is None:
+    alone = name in {"DaySchedule", "ClustersSchedule"} and path.suffix.lower() != ".json"
+    if of_instance and instance is None and not alone:
         issue = InputIssue(("instance",), "none", f"what the {name} belongs to", "pass instance=...")
         raise InstanceError(str(path), (issue,))
     if name == "Schedule" and path.suffix.lower() in SUFFIXES:

@@ -26,7 +26,7 @@ def test_names_that_were_public_load_with_a_warning_that_names_another():
         instead = str(caught[0].message).partition("; use ")[2]
         if instead.startswith("lpsched."):
             found = lpsched
-            for step in instead.split(".")[1:]:
+            for step in instead.partition("(")[0].split(".")[1:]:  # without the arguments that it names
                 found = getattr(found, step)
         else:
             exec(instead.strip("'"), {})  # noqa: S102 - the import that the message advises

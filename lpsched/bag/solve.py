@@ -131,6 +131,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     time_limit: float | None = None,
     cancel: CancelToken | None = None,
     seed: int = 0,
+    marginals: str = "lp",
     risk: RiskOptions | None = None,
     solver: Solver | None = None,
 ) -> Result:
@@ -161,6 +162,13 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         In place of a time limit: a token that other threads may stop, and that reports progress to them.
     seed
         Random seed of the search of `tight` and of the samples of `risk`.
+    marginals
+        What to compute about one more machine or task. `lp`: for profit, the marginal values of the LP bound (money
+        per hour). `top`: and for the three machine types and the three task types of largest value, with little
+        effort, what one whole machine more changes (`one_more`, in the unit of the value, proved on both sides), the
+        break-even price of one more task (money), and whether fewer machines earn more (`fewer_machines`). `proved`:
+        for all types, with the effort of the result, and for every objective. What the time limit leaves no time
+        for is left out.
     risk
         Sample makespan, energy and profit of the schedule if tasks do not take what the tables say.
     solver
@@ -169,7 +177,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     ValueError
-        If the objective or the effort is not known.
+        If the objective, the effort or `marginals` is not known.
     InstanceError
         If an option is not valid, the bag lacks what the objective needs, or `risk` needs too many draws.
     InfeasibleError
@@ -188,12 +196,27 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     >>> result = solve(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
     >>> result.value, result.bound, result.status.value
     (6.0, 6.0, 'optimal')
+
+    Twelve tasks of 3 seconds on two machines take 18 seconds, on three 12: one machine more saves 6 seconds, proved.
+
+    >>> many = TaskType(name="render", count=12)
+    >>> result = solve(Bag("b", (cpu,), (many,), Table.of([[3.0]])), marginals="proved")
+    >>> result.one_more.machine_types["cpu"]
+    Between(at_least=-6.0, at_most=-6.0)
     """
     bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     cancel, tried = cancel or CancelToken(time_limit), effort_named(effort)
-    problem = build_problem(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
-    return solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
+    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
+    if marginals == "lp":
+        problem = build_problem(bag, terms, solver)
+        return solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
+    from lpsched.bag.pricing import one_more  # noqa: PLC0415 - it solves again, with functions of this module
+
+    one_more.marginals_named(marginals)
+    problem = build_problem(bag, terms, solver)
+    result = solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
+    return one_more.with_marginals(bag, result, terms, marginals=marginals, cancel=cancel, seed=seed, solver=solver)
 
 
 def solve_problem(  # noqa: PLR0913 - the options of `solve`

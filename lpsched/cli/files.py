@@ -120,7 +120,8 @@ def expand(
     schedule: Annotated[
         Path,
         typer.Argument(
-            help="A schedule of a bag in groups of machines (.json, .yaml), of a day or clusters (.csv, .parquet).",
+            help="A schedule of a bag in groups of machines (.json, .yaml), of a day or clusters one row per task "
+            "(.csv, .parquet, .json).",
             readable=False,
         ),
     ],

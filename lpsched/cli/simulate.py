@@ -111,7 +111,7 @@ def _filter_error(energy_filter: str, expected: str) -> typer.BadParameter:
 
 
 # Files of `lpsched simulate`: the day or clusters that are read, and the outputs.
-SCHEDULES = (".csv", ".parquet")
+SCHEDULES = (".csv", ".parquet", ".json")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 
@@ -180,16 +180,14 @@ class Outputs:
 
 def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path) -> None:
     """Write a schedule, or all tasks of a simulated trace."""
-    from lpsched.online.files import write_clusters_schedule, write_day_schedule
-    from lpsched.online.schedule import DaySchedule
+    from lpsched.model.provenance import version_of_lpsched
+    from lpsched.online.files import write_arriving_schedule
     from lpsched.traces.export import export_schedule
 
     if path.name.lower().endswith(TRACES):
         export_schedule(instance, schedule, path)
-    elif isinstance(schedule, DaySchedule):
-        write_day_schedule(schedule, path)
     else:
-        write_clusters_schedule(schedule, path)
+        write_arriving_schedule(schedule, instance, path, version_of_lpsched())
 
 
 DEFAULT = {  # by kind of instance: policies that run if none is named

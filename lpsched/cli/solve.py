@@ -63,7 +63,6 @@ def solve(
     lpsched solve instances/tiny.yaml --deadline 1min -o plan.csv
     """
     from lpsched.bag.files import read_bag, write_schedule
-    from lpsched.bag.pricing.one_more import with_fewer, with_one_more
     from lpsched.bag.solve import solve as solve_bag
     from lpsched.lp.solvers import solver_named
     from lpsched.report.solution import result_tables
@@ -79,21 +78,11 @@ def solve(
             gap=gap,
             cancel=cancel,
             seed=seed,
+            marginals=marginals,
             risk=sampled,
             solver=solver_named(solver, device),
             **terms,
         )
-        if marginals != "lp":
-            result = with_one_more(
-                read,
-                result,
-                marginals=marginals,
-                cancel=cancel,
-                seed=seed,
-                solver=solver_named(solver, device),
-                **terms,
-            )
-            result = with_fewer(result, cancel=cancel, seed=seed, solver=solver_named(solver, device))
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
     if figure is not None:

@@ -18,7 +18,7 @@ from lpsched.facility.model import Facility
 from lpsched.facility.nlp import three_stages
 from lpsched.facility.parts import CoreAllocation, GangAllocation
 from lpsched.facility.recovery import greedy
-from lpsched.facility.result import FacilityResult, FacilityValidation, Judged, MethodResult, Moment
+from lpsched.facility.result import FacilityResult, FacilityValidation, Judged, MethodResult, Moment, core_time
 from lpsched.facility.rules import require_cap
 from lpsched.facility.solve import DEFAULT_GAP, facility, verified
 from lpsched.facility.verify import Examined, examine
@@ -209,6 +209,7 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
         provenance=provenance_of(instance, solver.name),
         exactly_proved=None if best is None or not bound else best.exactly_proved,
         stopped=cancel.why_cut() if cancel.is_stopped else "",
+        core_time=core_time(instance, found.allocation),
     )
 
 

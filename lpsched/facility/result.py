@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+from lpsched.facility.parts import PatternShare
 from lpsched.model.provenance import Status
 from lpsched.model.results import (
     Column,
@@ -19,8 +20,11 @@ from lpsched.model.results import (
 from lpsched.units import gap_text, html_table, number, paired, percent, power_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from lpsched.facility.certificate.boxes import FacilityCertificate
-    from lpsched.facility.parts import CoreAllocation, GangAllocation
+    from lpsched.facility.model import Facility
+    from lpsched.facility.parts import CoreAllocation, CoreFraction, GangAllocation
     from lpsched.facility.verify import Measurement
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance
@@ -133,6 +137,42 @@ def hottest_inlet_celsius(measured: Measurement) -> float:
     return measured.node_inlets_celsius[measured.hottest_node]
 
 
+# Which task type runs on which node type, summed up from an allocation.
+@dataclass(frozen=True, slots=True)
+class CoreTime(JsonObject):
+    """How many cores of a node type run a task type, on average over time."""
+
+    task_type: str
+    node_type: str
+    cores: float
+    share: float  # of all cores of the node type
+
+
+def core_time(facility: Facility, allocation: GangAllocation | CoreAllocation) -> tuple[CoreTime, ...]:
+    """Return the core time of each pair that has any, by node types and task types in the order of the facility."""
+    own = [0] * len(facility.node_types)
+    cores: dict[tuple[int, str], float] = {}
+    for j, node in zip(facility.nodes, allocation.nodes, strict=True):
+        own[j] += facility.node_types[j].cores
+        for name, amount in _core_times(node):
+            cores[j, name] = cores.get((j, name), 0.0) + amount
+    return tuple(
+        CoreTime(task.name, kind.name, found, found / own[j])
+        for j, kind in enumerate(facility.node_types)
+        for task in facility.task_types
+        if (found := cores.get((j, task.name), 0.0)) > 0.0
+    )
+
+
+def _core_times(node: Iterable[PatternShare | tuple[CoreFraction, ...]]) -> Iterator[tuple[str, float]]:
+    """Yield what the patterns, or the cores, of a node run, and for how much core time."""
+    for part in node:
+        if isinstance(part, PatternShare):
+            yield from ((run.task_type, part.share * run.cores) for run in part.runs)
+        else:
+            yield from ((each.task_type, each.fraction) for each in part)
+
+
 # What `facility` returns: a verified allocation, the bound, and the marginal value of each limit.
 @dataclass(frozen=True, slots=True)
 class FacilityMarginalValues(JsonObject):
@@ -172,10 +212,12 @@ class FacilityResult(Allocated):
     timings: FrozenDict[str, float]
     provenance: Provenance
     stopped: str = ""  # by what the search was cut short, in words
+    core_time: tuple[CoreTime, ...] = ()  # of the allocation
 
     _KEYS: ClassVar = MEASURED + (
         "method colocation status reward_rate bound unit gap fixed_outlets boxes exactly_proved "
-        "outlet_celsius=allocation.outlets_celsius cores_reward_rate task_rates_per_second=rates worth timings"
+        "outlet_celsius=allocation.outlets_celsius cores_reward_rate task_rates_per_second=rates core_time worth "
+        "timings"
     )
 
     @property
@@ -212,14 +254,15 @@ class MethodResult(Allocated):
     provenance: Provenance
     exactly_proved: bool | None = None  # whether the bound is; `None` without one
     stopped: str = ""  # by what method or bound were interrupted, in words; limits of the method itself are in `ended`
+    core_time: tuple[CoreTime, ...] = ()  # of the allocation
 
     fixed_outlets: ClassVar = False
     boxes: ClassVar = None
     worth: ClassVar = None
     _KEYS: ClassVar = MEASURED + (
         "method colocation seed status reward_rate bound unit gap fixed_outlets boxes exactly_proved "
-        "outlet_celsius=allocation.outlets_celsius cores_reward_rate=reward_rate task_rates_per_second=rates worth "
-        "ended details history timings"
+        "outlet_celsius=allocation.outlets_celsius cores_reward_rate=reward_rate task_rates_per_second=rates "
+        "core_time worth ended details history timings"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import OutletAnswer, RecordedBox, best_outlets
 from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
 from lpsched.facility.recovery import core_by_core, gang
-from lpsched.facility.result import FacilityMarginalValues, FacilityResult
+from lpsched.facility.result import FacilityMarginalValues, FacilityResult, core_time
 from lpsched.facility.rules import require_cap
 from lpsched.facility.verify import Measurement, examine
 from lpsched.lp.solvers import default_solver
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.facility.parts import CoreAllocation, GangAllocation
+    from lpsched.facility.result import MethodResult
     from lpsched.lp.program import Solver
     from lpsched.model.table import Floats
 
@@ -129,35 +130,78 @@ NOTHING: Final = 1e-12  # of what all arrivals would bring
 FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
 
 
+@overload
+def facility(
+    instance: Facility | Path | str,
+    *,
+    scheduler: Literal["lp"] = ...,
+    colocation: bool = ...,
+    outlets: Sequence[float] | None = ...,
+    gap: float = ...,
+    prove: bool = ...,
+    time_limit: float | None = ...,
+    cancel: CancelToken | None = ...,
+    solver: Solver | None = ...,
+) -> FacilityResult: ...
+@overload
+def facility(
+    instance: Facility | Path | str,
+    *,
+    scheduler: Literal["greedy", "ga", "nlp"],
+    colocation: bool = ...,
+    gap: float = ...,
+    bound: bool = ...,
+    seed: int = ...,
+    generations: int | None = ...,
+    start: Literal["random", "greedy", "lp"] | None = ...,
+    time_limit: float | None = ...,
+    cancel: CancelToken | None = ...,
+    solver: Solver | None = ...,
+) -> MethodResult: ...
 def facility(  # noqa: PLR0913 - options are keyword-only
     instance: Facility | Path | str,
     *,
+    scheduler: str = METHOD,
     colocation: bool = True,
     outlets: Sequence[float] | None = None,
     gap: float = DEFAULT_GAP,
     prove: bool = False,
+    bound: bool = True,
+    seed: int = 0,
+    generations: int | None = None,
+    start: str | None = None,
     time_limit: float | None = None,
     cancel: CancelToken | None = None,
     solver: Solver | None = None,
-) -> FacilityResult:
+) -> FacilityResult | MethodResult:
     """Find a verified allocation of a facility, and the bound of all of them.
 
     Parameters
     ----------
     instance
         A facility, or the path of its file.
+    scheduler
+        `lp`: ours, with its bound. `greedy`, `ga`, `nlp`: methods of the literature, compared with that bound; they
+        return a `lpsched.facility.result.MethodResult`.
     colocation
         Whether cores of a node slow each other down, as the facility's degradation says.
     outlets
-        Celsius of each CRAC unit, if they are given; else the best are searched for.
+        Of `lp`: Celsius of each CRAC unit, if they are given; else the best are searched for.
     gap
         The relative distance from value to bound within which the answer is called optimal.
+    bound
+        Of `greedy`, `ga`, `nlp`: whether to prove the bound, too, which takes seconds.
+    seed
+        Random seed of `ga` and `nlp`.
+    generations, start
+        Of `ga`: how many generations it may take, and what joins its first population: `random` (nothing, by
+        default), `greedy` or `lp`.
     prove
-        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that is done in
-        any case. The result then has the certificate; without it, its bound is labelled as not certified.
+        Of `lp`: whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that is
+        done in any case. The result then has the certificate; without it, its bound is labelled as not certified.
     time_limit
         Seconds of the search; 300, if no limit is given. What is known by then still gives a verified
-        allocation and a bound.
+        allocation and a bound. Of `ga` and `nlp`: seconds of the method alone, by default 60 and 600.
     cancel
         In place of a time limit: a token that can be stopped from outside and reports progress.
     solver
@@ -166,7 +210,10 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InstanceError
-        If the outlets given are not as many as there are CRAC units, or out of their range.
+        If the outlets given are not as many as there are CRAC units, or out of their range; if there is no such
+        scheduler or start, or an option does not go with it.
+    MissingExtraError
+        If a package that the scheduler needs is not installed.
     InfeasibleError
         If idle nodes alone break the power cap or a redline at all outlet temperatures.
     NotFoundError
@@ -177,6 +224,23 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         If the allocation found does not pass verification, which is a bug of ours.
     """
     instance = Facility.given(instance)
+    _check_options(scheduler, outlets=outlets, prove=prove or None, generations=generations, start=start)
+    if scheduler != METHOD:
+        from lpsched.facility.compare import allocate  # noqa: PLC0415 - it needs the bound of this module
+
+        return allocate(
+            instance,
+            method=scheduler,
+            colocation=colocation,
+            seed=seed,
+            bound=bound,
+            gap=gap,
+            generations=generations,
+            start=start or "random",
+            time_limit=time_limit,
+            cancel=cancel,
+            solver=solver,
+        )
     require_cap(instance)
     solver = solver if solver is not None else default_solver()
     cancel, timings = cancel or CancelToken(time_limit), dict[str, float]()
@@ -193,19 +257,19 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         else:
             found = searched = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), cancel=cancel)
             boxes = 1
-    bound = searched.bound
+    highest = searched.bound
     if prove or len(instance.nodes) <= MOST_PROVED:
         with timed(timings, "prove"):
             certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
-        bound = certificate.bound
+        highest = certificate.bound
     with timed(timings, "recover"):
         allocation = gang(instance, arrays, heat, found)
         cores = core_by_core(instance, allocation)
     with timed(timings, "verify"):
         measured, by_core = verified(instance, allocation), verified(instance, cores)
     value = measured.reward_rate if colocation else measured.plain_reward_rate
-    distance = relative_gap(value, bound)
-    if bound - value <= NOTHING * (float(arrays.rewards @ arrays.arrivals) or 1.0):  # nothing can be earned
+    distance = relative_gap(value, highest)
+    if highest - value <= NOTHING * (float(arrays.rewards @ arrays.arrivals) or 1.0):  # nothing can be earned
         distance = 0.0
     close = distance is not None and distance <= gap
     return FacilityResult(
@@ -213,7 +277,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         colocation=colocation,
         status=Status.OPTIMAL if close else Status.LIMIT if cancel.expired() else Status.FEASIBLE,
         reward_rate=value,
-        bound=bound,
+        bound=highest,
         gap=distance,
         fixed_outlets=outlets is not None,
         boxes=boxes,
@@ -228,7 +292,23 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
         stopped="" if close else cancel.why_cut(),
+        core_time=core_time(instance, allocation),
     )
+
+
+def _check_options(scheduler: str, **given: object) -> None:
+    """Raise an error for an unknown scheduler, or for options of another one."""
+    known = (METHOD, "greedy", "ga", "nlp")
+    if scheduler not in known:
+        needed = f"one of {', '.join(known)}"
+        raise InstanceError("facility", (InputIssue(("scheduler",), repr(scheduler), needed, "choose one"),))
+    issues = [
+        InputIssue((name,), repr(value), f"none with scheduler {scheduler!r}", f"it goes with {fitting!r}")
+        for name, value in given.items()
+        if value is not None and scheduler != (fitting := "ga" if name in {"generations", "start"} else METHOD)
+    ]
+    if issues:
+        raise InstanceError("facility", tuple(issues))
 
 
 def verified(instance: Facility, allocation: GangAllocation | CoreAllocation) -> Measurement:

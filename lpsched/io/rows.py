@@ -18,7 +18,7 @@ from lpsched.model.problems import problems_of
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -161,18 +161,19 @@ def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
 # Rows come in any order, with a header. All errors are reported at once, with their lines; whether a schedule
 # makes sense is for the verifier to say.
 Placed = TypeVar("Placed")
+FOLLOWING: Final = ("task_type", "end_seconds")  # columns that follow from the instance; files may leave them out
 
 
 @dataclass(frozen=True)
 class PlacedTable(Generic[Placed]):
     """What stands in the columns: `int64`, `string` or `float64`, as PyArrow calls them.
 
-    `task` is the data class that a row becomes (`model/answers.py`).
+    `row` is the data class that a row becomes (`model/answers.py`).
     """
 
     kinds: Mapping[str, str]
     optional: tuple[str, ...]
-    task: type[Placed]
+    row: type[Placed]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -182,26 +183,49 @@ class PlacedTable(Generic[Placed]):
     @cached_property
     def adapter(self) -> TypeAdapter[list[Placed]]:
         """What makes tasks of rows."""
-        return TypeAdapter(list[self.task])  # type: ignore[name-defined]
+        return TypeAdapter(list[self.row])  # type: ignore[name-defined]
 
 
-def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -> tuple[Placed, ...]:
-    """Read all rows of a schedule of at most `most` tasks."""
+def read_placed(
+    table: PlacedTable[Placed], path: Path, most: int, whose: str, check: Callable[[Placed], Iterable[InputIssue]]
+) -> tuple[Placed, ...]:
+    """Read all rows of a schedule of at most `most` tasks; `check` returns what is wrong in which column of a row."""
     placed: list[Placed] = []
     issues: list[InputIssue] = []
     seen = 0
     needed = [key for key in table.columns if key not in table.optional]
     for rows in read_pieces(path, table.columns, needed):
-        placed += _tasks(table, rows, seen, issues)
+        read = _tasks(table, rows, seen, issues)
+        issues += row_issues(read, check, seen, rows.lines)
+        placed += read
         seen += len(next(iter(rows.columns.values())))
         if seen > most:
-            once = f"at most {most:,}: each task of {whose} once"
-            issues.append(InputIssue((), f"more than {most:,} rows", once, "remove the others"))
+            issues.append(too_many_rows(most, whose))
         if seen > most or len(issues) >= MOST_ISSUES:
             break
     if issues:
         raise InstanceError(str(path), tuple(issues[:MOST_ISSUES]))
     return tuple(placed)
+
+
+def too_many_rows(most: int, whose: str) -> InputIssue:
+    """Return the error of a schedule with more rows than there are tasks."""
+    once = f"at most {most:,}: each task of {whose} once"
+    return InputIssue((), f"more than {most:,} rows", once, "remove the others")
+
+
+def row_issues(
+    rows: Sequence[Placed],
+    check: Callable[[Placed], Iterable[InputIssue]],
+    before: int = 0,
+    lines: Sequence[int] | None = None,
+) -> list[InputIssue]:
+    """Return what is wrong with rows, and where; `before` rows precede them in the file."""
+    return [
+        replace(each, path=("rows", before + n, *each.path), line=lines[n] if lines else None)
+        for n, row in enumerate(rows)
+        for each in check(row)
+    ]
 
 
 def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, issues: list[InputIssue]) -> list[Placed]:
@@ -218,11 +242,6 @@ def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, issues: list[Inp
             n, column = int(each.path[0]), each.path[1]
             issues.append(replace(each, path=("rows", before + n, column), line=lines[n] if lines else None))
         return []
-
-
-def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path: Path) -> None:
-    """Write rows of cells in the order of the columns."""
-    write_table(table.kinds, rows, path)
 
 
 def write_table(kinds: Mapping[str, str], rows: Sequence[Sequence[Any]], path: Path) -> None:

@@ -1,32 +1,38 @@
 """Files of days and of clusters, of their schedules and of their certificates.
 
 An instance is a document, and its tasks are in a sidecar file. A certificate is JSON with exact decimals and a
-checksum against accidents. A schedule is a `.csv` or `.parquet` file with a header: one row per task that runs; a task
-without a row is dropped. Columns, in any order:
+checksum against accidents. A schedule is a `.csv` or `.parquet` file with a header, or a document with `rows`: one row
+per task that runs; a task without a row is dropped. Columns, in any order:
 
 task             its number, from 0, in the order of the instance's tasks
+task_type        its type; may be left out, else it is checked
 machine_type     of a day, with machine: numbered from 1 within its type
 cluster          of clusters, with nodes: numbered from 1, as ranges with both ends: `1-4;9` are five nodes; commas do
                  as well as semicolons, and the order of ranges does not matter
 start_seconds    when it starts
+end_seconds      when it ends; may be left out, else it is checked
 p_state          where a machine type or a cluster has P-states
 """
 
 from __future__ import annotations
 
 import csv
+import math
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
+from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, OutputError, quote
 from lpsched.io import instance_files
 from lpsched.io.content import csv_bytes, load_arrow, write_files
-from lpsched.io.documents import read_document
+from lpsched.io.documents import MOST_JSON_BYTES, read_document
+from lpsched.io.documents import SUFFIXES as DOCUMENTS
 from lpsched.io.instance_files import Contents, TableForm, instance_of
-from lpsched.io.rows import PlacedTable, read_placed, write_placed
-from lpsched.model.answers import Exact, Exacts, Sealed, answer_head, answer_text, checksum
+from lpsched.io.rows import FOLLOWING, SUFFIXES, PlacedTable, read_placed, row_issues, too_many_rows, write_table
+from lpsched.model.answers import Answer, Exact, Exacts, Sealed, answer_head, answer_text, checksum
 from lpsched.model.base import Part
-from lpsched.model.fields import FrozenDict, OneOf, Several
+from lpsched.model.fields import FrozenDict, OneOf, Several, column_numbers
 from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
 from lpsched.model.results import plain
@@ -44,11 +50,19 @@ from lpsched.online.clusters import Clusters
 from lpsched.online.curves import written_curves
 from lpsched.online.day import Day
 from lpsched.online.parts import ParallelTasks
-from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask, written_nodes
+from lpsched.online.schedule import (
+    ClustersRow,
+    ClustersSchedule,
+    DayRow,
+    DaySchedule,
+    PlacedOnNodes,
+    PlacedTask,
+    written_nodes,
+)
 from lpsched.online.utility import written_function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from lpsched.io.documents import Document
     from lpsched.online.arriving import ArrivingInstance
@@ -165,42 +179,80 @@ def read_arriving(path: Path | str) -> Day | Clusters:
     return instance_of(Clusters, document, path) if is_clusters else instance_of(Day, document, path)
 
 
+# Schedules: rows of `.csv` and `.parquet`, or a document with `rows`. What follows from the instance is checked against
+# it; whether the schedule fits is for the verifier to say.
+AnyRow = TypeVar("AnyRow", DayRow, ClustersRow)
+LONGEST_CELL: Final = 1 << 28  # characters; a task may take a million nodes that are no neighbours
+ROUNDING: Final = 1e-9  # of an end, as a share; the verifier tolerates as much
+DAY_TABLE: Final = PlacedTable(
+    {
+        "task": "int64",
+        "task_type": "string",
+        "machine_type": "string",
+        "machine": "int64",
+        "p_state": "string",
+        "start_seconds": "float64",
+        "end_seconds": "float64",
+    },
+    ("p_state", *FOLLOWING),
+    DayRow,
+)
+CLUSTER_TABLE: Final = PlacedTable(
+    {
+        "task": "int64",
+        "task_type": "string",
+        "cluster": "string",
+        "nodes": "string",
+        "p_state": "string",
+        "start_seconds": "float64",
+        "end_seconds": "float64",
+    },
+    ("p_state", *FOLLOWING),
+    ClustersRow,
+)
+
+
+class DayScheduleFile(Answer):
+    """The file of a schedule of a day."""
+
+    FORMAT: ClassVar[str] = "lpsched-day-schedule/1"
+    HINT: ClassVar[str] = "correct it"
+
+    rows: Annotated[tuple[DayRow, ...], Several()]
+
+
+class ClustersScheduleFile(Answer):
+    """The file of a schedule of clusters."""
+
+    FORMAT: ClassVar[str] = "lpsched-clusters-schedule/1"
+    HINT: ClassVar[str] = "correct it"
+
+    rows: Annotated[tuple[ClustersRow, ...], Several()]
+
+
 def read_day_schedule(day: Day, path: Path | str) -> DaySchedule:
     """Read a schedule; whether it fits the day is for the verifier to say.
 
     Raises
     ------
     InstanceError
-        If the file is not such a table, or has more rows than the day has tasks.
+        If the file is no such schedule, has more rows than the day has tasks, or a task type or an end that the day
+        contradicts.
     MissingExtraError
         If it is a Parquet file and PyArrow is not installed.
     """
-    return DaySchedule(read_placed(DAY_TABLE, Path(path), day.tasks, "the day"))
+    path = Path(path)
+    if path.suffix.lower() in DOCUMENTS:
+        return day_schedule_of(read_document(path), path, day)
+    rows = read_placed(DAY_TABLE, path, day.tasks, "the day", _Following(day).issues)
+    return DaySchedule(tuple(row.placed() for row in rows))
 
 
-def write_day_schedule(schedule: DaySchedule, path: Path | str) -> None:
-    """Write a schedule, by task.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    MissingExtraError
-        If it is to be a Parquet file and PyArrow is not installed.
-    """
-    by_task = sorted(schedule.placed, key=lambda placed: placed.task)
-    rows = [(each.task, each.machine_type, each.machine, each.p_state, each.start_seconds) for each in by_task]
-    write_placed(DAY_TABLE, rows, Path(path))
-
-
-DAY_TABLE: Final = PlacedTable(
-    {"task": "int64", "machine_type": "string", "machine": "int64", "p_state": "string", "start_seconds": "float64"},
-    ("p_state",),
-    PlacedTask,
-)
-
-
-LONGEST_CELL: Final = 1 << 28  # characters; a task may take a million nodes that are no neighbours
+def day_schedule_of(document: Document, path: Path, day: Day | None = None) -> DaySchedule:
+    """Return the schedule in the file at `path`; without the day, task types and ends are left out unchecked."""
+    rows = instance_of(DayScheduleFile, document, path).rows
+    _check_rows(rows, document, path, day, "the day")
+    return DaySchedule(tuple(row.placed() for row in rows))
 
 
 def read_clusters_schedule(clusters: Clusters, path: Path | str) -> ClustersSchedule:
@@ -209,16 +261,111 @@ def read_clusters_schedule(clusters: Clusters, path: Path | str) -> ClustersSche
     Raises
     ------
     InstanceError
-        If the file is not such a table, or has more rows than the clusters have tasks.
+        If the file is no such schedule, has more rows than the clusters have tasks, or a task type or an end that the
+        clusters contradict.
     MissingExtraError
         If it is a Parquet file and PyArrow is not installed.
     """
+    path = Path(path)
+    if path.suffix.lower() in DOCUMENTS:
+        return clusters_schedule_of(read_document(path), path, clusters)
     with _long_cells():
-        return ClustersSchedule(read_placed(CLUSTER_TABLE, Path(path), clusters.tasks, "the clusters"))
+        rows = read_placed(CLUSTER_TABLE, path, clusters.tasks, "the clusters", _Following(clusters).issues)
+    return ClustersSchedule(tuple(row.placed() for row in rows))
+
+
+def clusters_schedule_of(document: Document, path: Path, clusters: Clusters | None = None) -> ClustersSchedule:
+    """Return the schedule in the file at `path`; without clusters, task types and ends are left out unchecked."""
+    rows = instance_of(ClustersScheduleFile, document, path).rows
+    _check_rows(rows, document, path, clusters, "the clusters")
+    return ClustersSchedule(tuple(row.placed() for row in rows))
+
+
+def _check_rows(
+    rows: Sequence[AnyRow], document: Document, path: Path, instance: Day | Clusters | None, whose: str
+) -> None:
+    """Raise an error if rows of a document contradict the instance."""
+    if instance is None:
+        return
+    issues = row_issues(rows, _Following(instance).issues)
+    if len(rows) > instance.tasks:
+        issues.append(too_many_rows(instance.tasks, whose))
+    if issues:
+        placed = (replace(each, line=document.line_of(each.path)) for each in issues[:MOST_ISSUES])
+        raise InstanceError(str(path), tuple(placed))
+
+
+class _Following:
+    """What follows from an instance for a row: the type of its task, and the end.
+
+    Where the task, the place or the P-state does not exist, or the task cannot run there, nothing does: the verifier
+    rejects such rows.
+    """
+
+    def __init__(self, instance: Day | Clusters) -> None:
+        self._instance, self._types = instance, instance.arriving.type_numbers
+        self._kinds = memoryview(instance.kind_numbers).cast("q") if isinstance(instance, Clusters) else self._types
+        self._column = column_numbers(instance.runs_on())
+        self._seconds: dict[tuple[int, int], float | None] = {}  # by type (of clusters by kind) and column
+
+    def of(self, task: int, place: str, p_state: str | None, start: float) -> tuple[str | None, float | None]:
+        """Return the task type and the end in seconds."""
+        if not 0 <= task < self._instance.tasks:
+            return None, None
+        column, seconds = self._column.get((place, p_state)), None
+        if column is not None:
+            key = self._kinds[task], column
+            if key not in self._seconds:
+                self._seconds[key] = self._run_seconds(*key)
+            seconds = self._seconds[key]
+        name = self._instance.task_types[self._types[task]].name
+        return name, None if seconds is None else start + seconds
+
+    def _run_seconds(self, kind: int, column: int) -> float | None:
+        if isinstance(self._instance, Day):
+            return self._instance.seconds[kind, column]
+        return self._instance.seconds_of(self._instance.kinds[kind], column)
+
+    def issues(self, row: DayRow | ClustersRow) -> list[InputIssue]:
+        """Return where a row says something else."""
+        if row.task_type is None and row.end_seconds is None:
+            return []
+        name, end = self.of(row.task, row.place, row.p_state, row.start_seconds)
+        found, do = [], "correct it, or leave it out"
+        if row.task_type is not None and name is not None and row.task_type != name:
+            needed = f"{quote(name)}, the type of task {row.task}"
+            found.append(InputIssue(("task_type",), quote(row.task_type), needed, do))
+        if (
+            row.end_seconds is not None
+            and end is not None
+            and not math.isclose(row.end_seconds, end, rel_tol=ROUNDING, abs_tol=0.0)
+        ):
+            needed = f"{end!r}, its start plus its time on {quote(row.place)}"
+            found.append(InputIssue(("end_seconds",), repr(row.end_seconds), needed, do))
+        return found
+
+
+def write_day_schedule(schedule: DaySchedule, path: Path | str) -> None:
+    """Write a schedule, by task, without what follows from the day; see `write_arriving_schedule`."""
+    write_arriving_schedule(schedule, None, path)
 
 
 def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> None:
-    """Write a schedule, by task.
+    """Write a schedule, by task, without what follows from the clusters; see `write_arriving_schedule`."""
+    write_arriving_schedule(schedule, None, path)
+
+
+def write_arriving_schedule(
+    schedule: DaySchedule | ClustersSchedule, instance: Day | Clusters | None, path: Path | str, version: str = ""
+) -> None:
+    """Write a schedule, by task: rows as `.csv` or `.parquet`, or a `.json` document.
+
+    Parameters
+    ----------
+    instance
+        The day or the clusters; without, rows have no task types and ends, and there is no `.json`.
+    version
+        Of lpsched, for the document.
 
     Raises
     ------
@@ -227,9 +374,44 @@ def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> Non
     MissingExtraError
         If it is to be a Parquet file and PyArrow is not installed.
     """
-    by_task = sorted(schedule.placed, key=lambda placed: placed.task)
-    rows = [(each.task, each.cluster, each.p_state, each.start_seconds, written_nodes(each.nodes)) for each in by_task]
-    write_placed(CLUSTER_TABLE, rows, Path(path))
+    path = Path(path)
+    is_document = path.suffix.lower() == ".json" and instance is not None
+    if not is_document and path.suffix.lower() not in SUFFIXES:
+        endings = SUFFIXES if instance is None else (*SUFFIXES, ".json")
+        raise OutputError(f"cannot write {path}: expected the ending {' or '.join(endings)}; choose one")
+    table: PlacedTable[Any] = DAY_TABLE if isinstance(schedule, DaySchedule) else CLUSTER_TABLE
+    rows = _written_rows(schedule, None if instance is None else _Following(instance))
+    if instance is None or not is_document:
+        kinds = {key: kind for key, kind in table.kinds.items() if instance is not None or key not in FOLLOWING}
+        write_table(kinds, [[row[key] for key in kinds] for row in rows], path)
+        return
+    model = DayScheduleFile if isinstance(schedule, DaySchedule) else ClustersScheduleFile
+    head = answer_head(model.FORMAT, version, instance.name, instance.content_hash)
+    content = answer_text(head | {"rows": [{key: row[key] for key in table.columns} for row in rows]}, "rows")
+    if len(content) > MOST_JSON_BYTES:
+        more = f"it would have {len(content):,} bytes, more than {MOST_JSON_BYTES:,}"
+        raise OutputError(f"cannot write {path}: {more}; write .csv or .parquet")
+    write_files({path: content})
+
+
+def _written_rows(schedule: DaySchedule | ClustersSchedule, following: _Following | None) -> list[dict[str, Any]]:
+    """Return the cells of each row, by task."""
+    rows = []
+    by_task: list[PlacedTask | PlacedOnNodes] = list(schedule.placed)
+    by_task.sort(key=lambda placed: placed.task)
+    for each in by_task:
+        place = each.machine_type if isinstance(each, PlacedTask) else each.cluster
+        task_type, end = (
+            (None, None) if following is None else following.of(each.task, place, each.p_state, each.start_seconds)
+        )
+        where: dict[str, Any] = (
+            {"machine_type": place, "machine": each.machine}
+            if isinstance(each, PlacedTask)
+            else {"cluster": place, "nodes": written_nodes(each.nodes)}
+        )
+        times = {"start_seconds": each.start_seconds, "end_seconds": end}
+        rows.append({"task": each.task, "task_type": task_type, "p_state": each.p_state} | where | times)
+    return rows
 
 
 @contextmanager
@@ -240,13 +422,6 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
-
-
-CLUSTER_TABLE: Final = PlacedTable(
-    {"task": "int64", "cluster": "string", "p_state": "string", "start_seconds": "float64", "nodes": "string"},
-    ("p_state",),
-    PlacedOnNodes,
-)
 
 
 class DayClaim(Part):

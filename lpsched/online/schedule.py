@@ -60,7 +60,9 @@ class _Ranges(Checked[Nodes]):
 
     def core(self) -> CoreSchema:
         """Return what Pydantic checks."""
-        return core_schema.no_info_plain_validator_function(_ranges)
+        text = core_schema.str_schema(pattern=r"^\s*[0-9]+[0-9\s;,-]*$")
+        schema = core_schema.union_schema([text, core_schema.int_schema(ge=0)])
+        return core_schema.no_info_plain_validator_function(_ranges, json_schema_input_schema=schema)
 
     def message(self, value: object) -> Message:
         """Return what was found, what is needed, and what to do."""
@@ -103,6 +105,52 @@ class ClustersSchedule:
 
     placed: tuple[PlacedOnNodes, ...]
     __repr__, _repr_html_ = brief, placed_html
+
+
+# Rows of files. `task_type` and `end_seconds` follow from the instance: they are written for readers, and where a file
+# has them, they are checked against the instance.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRow(AnswerPart):
+    """One task on one machine, as it stands in a file; fields in the order of columns."""
+
+    task: AnyWhole
+    task_type: AnyName | None = None
+    machine_type: AnyName
+    machine: AnyWhole
+    p_state: AnyName | None = None
+    start_seconds: AnyNumber
+    end_seconds: AnyNumber | None = None
+
+    @property
+    def place(self) -> str:
+        """The name of the machine type."""
+        return self.machine_type
+
+    def placed(self) -> PlacedTask:
+        """Return the task without what follows from the day."""
+        return PlacedTask(self.task, self.machine_type, self.machine, self.start_seconds, self.p_state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClustersRow(AnswerPart):
+    """One task on nodes of one cluster, as it stands in a file; fields in the order of columns."""
+
+    task: AnyWhole
+    task_type: AnyName | None = None
+    cluster: AnyName
+    nodes: Annotated[Nodes, _Ranges()]
+    p_state: AnyName | None = None
+    start_seconds: AnyNumber
+    end_seconds: AnyNumber | None = None
+
+    @property
+    def place(self) -> str:
+        """The name of the cluster."""
+        return self.cluster
+
+    def placed(self) -> PlacedOnNodes:
+        """Return the task without what follows from the clusters."""
+        return PlacedOnNodes(self.task, self.cluster, self.nodes, self.start_seconds, self.p_state)
 
 
 def written_nodes(nodes: Nodes) -> str:

@@ -202,6 +202,7 @@ def _shown(command: tuple[str, ...]) -> str:
 
 
 # The result for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
+MOST_PAIRS: Final = 12  # of task type and node type, by core time
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 MARGINAL: Final = "marginal value (LP), "  # and its unit
 SMALL_CHANGES: Final = (
@@ -226,6 +227,7 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
         *limits,
         *_nodes(instance, result, worth),
         *_tasks(instance, result, worth),
+        *_core_time(result),
         *([fitted(UNFINISHED if worth is None else SMALL_CHANGES)] if isinstance(result, FacilityResult) else []),
     ]
 
@@ -277,6 +279,14 @@ def _nodes(
         rows.append((kind.name, f"{len(own):,}", power_text(kind.overhead_watts), mean, marginal))
     headers, kept = without_empty(("node type", "nodes", "overhead", "mean power", MARGINAL + PER_SECOND), rows)
     return cut_table(headers, kept, numbers=range(1, 5))
+
+
+def _core_time(result: FacilityResult | MethodResult) -> list[Table | Text]:
+    """Return which task types take the most cores of which node types; nothing where nothing runs."""
+    largest = sorted(result.core_time, key=lambda each: -each.cores)
+    rows = [(each.task_type, each.node_type, number(each.cores), percent(each.share)) for each in largest]
+    headers = ("task type", "runs on", "mean cores", "share of its cores")
+    return cut_table(headers, rows, numbers=(2, 3), most=MOST_PAIRS) if rows else []
 
 
 def _tasks(

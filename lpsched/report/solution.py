@@ -81,7 +81,18 @@ def result_tables(result: Result) -> list[ConsoleRenderable]:
     elif result.worth is not None and result.worth.is_two_sided:
         answer.append(Text(worths.TWO_SIDED))
     advised = advice(result)
-    return [*answer, *_task_steps(result), *([fitted(" ".join(advised))] if advised else [])]
+    answer += [*_task_steps(result), *([fitted(" ".join(advised))] if advised else [])]
+    return [*answer, *_without_price(bag)]
+
+
+def _without_price(bag: Bag) -> list[ConsoleRenderable]:
+    """Return how to ask for profit, where the bag has no price; nothing if its energy cannot be counted."""
+    prices = bag.prices
+    if prices.per_bag is not None or prices.per_task or (bag.watts is None and prices.electricity_per_kwh):
+        return []
+    first = "" if prices.electricity_per_kwh is not None else "with prices.electricity_per_kwh in the file, "
+    words = "--price AMOUNT (what the bag sells for) maximises profit, and 'lpsched price' shows it at every price"
+    return [fitted(f"The bag has no price: {first}{words}.")]
 
 
 def _money(found: Breakdown, currency: str) -> list[ConsoleRenderable]:

@@ -6,10 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lpsched.facility import solve as facilities
 from lpsched.facility.files import write_facility
+from lpsched.generate.facility import facility_of
+from lpsched.generate.options import FacilityOptions
 from tests.paper_facility import paper_facility
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -31,8 +34,23 @@ def test_it_prints_everything_that_an_owner_asks_for(lpsched):
         "redlines, K",
         "node type",
         "task type",
+        "task type  runs on  mean cores  share of its cores\ntask       node            1.6                80 %\n",
     ):
         assert words in out
+
+
+def test_task_types_are_shown_where_they_take_most_cores(lpsched, tmp_path):
+    room = tmp_path / "room.yaml"
+    many = FacilityOptions(nodes=20, crac_units=1, task_types=8, node_types=3)
+    write_facility(facility_of("room", np.random.default_rng(1), many), room)
+    _, answer, _ = lpsched("facility", str(room), "--scheduler", "greedy", "--no-bound", "--json")
+    _, out, _ = lpsched("facility", str(room), "--scheduler", "greedy", "--no-bound")
+    found = sorted(answer["core_time"], key=lambda each: -each["cores"])
+    lines = out.splitlines()
+    start = next(n for n, line in enumerate(lines) if "share of its cores" in line)
+    shown = [tuple(line.split()[:2]) for line in lines[start + 1 : start + 1 + min(12, len(found))]]
+    assert shown == [(each["task_type"], each["node_type"]) for each in found[:12]]
+    assert ("... and" in "".join(lines[start:])) == (len(found) > 12)
 
 
 def test_as_json_it_has_the_promised_keys(lpsched):
@@ -42,7 +60,7 @@ def test_as_json_it_has_the_promised_keys(lpsched):
         "format", "lpsched", "solver", "instance", "method", "colocation", "status", "reward_rate", "bound", "unit", "gap",
         "colocated_reward_rate", "plain_reward_rate", "fixed_outlets", "boxes", "exactly_proved", "power_watts",
         "power_cap_watts", "cooling_watts", "outlet_celsius", "hottest_inlet_margin_celsius", "cores_reward_rate",
-        "task_rates_per_second", "worth", "timings",
+        "task_rates_per_second", "core_time", "worth", "timings",
     }  # fmt: skip
     assert answer["reward_rate"] <= answer["bound"]
     assert (answer["method"], answer["status"], answer["power_cap_watts"]) == ("lp", "optimal", 280.0)

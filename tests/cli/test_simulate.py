@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from lpsched.errors import InstanceError
+from lpsched.instances import read, write
 from lpsched.online.files import write_day
 from lpsched.online.policies import forget, policy, register
 from tests.days import sound_day
@@ -118,6 +120,31 @@ def test_the_schedule_of_one_policy_can_be_written_and_is_valid(lpsched, two, tm
     assert (code, answer["files"][0]["accepted"]) == (0, True)
 
 
+def test_a_schedule_in_json_is_verified_validated_expanded_and_read(lpsched, two, tmp_path):
+    out = tmp_path / "s.json"
+    assert lpsched("simulate", two, "--policy", "fcfs", "--every-seconds", "5", "-o", str(out))[0] == 0
+    raw = json.loads(out.read_text())
+    assert raw["format"] == "lpsched-day-schedule/1"
+    code, answer, _ = lpsched("verify", two, str(out), "--json")
+    assert (code, answer["instance"], answer["files"][0]["utility"]) == (0, raw["instance"], 8.0)
+    code, answer, _ = lpsched("validate", two, str(out), "--json")
+    assert (code, answer["entries"][0]["utility"]) == (0, 8.0)
+    assert lpsched("expand", two, str(out), "-o", str(tmp_path / "s.swf"))[0] == 0
+    day, schedule = read(two), read(out)
+    assert [each.start_seconds for each in schedule.placed] == [5.0, 15.0]
+    assert read(out, day) == schedule
+    assert write(schedule, tmp_path / "again.json", instance=day) == (tmp_path / "again.json",)
+    assert (tmp_path / "again.json").read_bytes() == out.read_bytes()
+    with pytest.raises(InstanceError, match="pass instance="):
+        write(schedule, tmp_path / "alone.json")
+    out.write_text(out.read_text().replace('"end_seconds": 15.0', '"end_seconds": 14.0'))
+    code, answer, _ = lpsched("verify", two, str(out), "--json")
+    assert code == 1
+    assert answer["files"][0]["reasons"][0].startswith("rows[0].end_seconds: got 14.0, expected 15.0, ")
+    with pytest.raises(InstanceError):
+        read(out, day)
+
+
 def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
     files = [tmp_path / name for name in ("f.svg", "t.png", "page.html")]
     code, _, _ = lpsched(
@@ -143,7 +170,7 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
             ("--policy", "fcfs", "--time-limit", "3"),
             "got the option without --bound, expected both; add --bound, or leave it out",
         ),
-        (("--policy", "fcfs", "-o", "x.txt"), "expected the ending .csv or .parquet"),
+        (("--policy", "fcfs", "-o", "x.txt"), "expected the ending .csv or .parquet or .json"),
         (("--policy", "fcfs", "--figure", "x.gif"), "expected the ending"),
         (("--policy", "fcfs", "--timeline", "x.gif"), "expected the ending"),
         (("--policy", "fcfs", "--report", "x.pdf"), "expected the ending .html"),

@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from lpsched.instances import read
 from lpsched.online.cluster_policies import easy, forget, register
 from lpsched.online.files import write_clusters, write_day
 from lpsched.online.utility import WaitingCost
@@ -131,6 +132,19 @@ def test_the_schedule_of_one_policy_can_be_written_and_is_valid(lpsched, path, t
     assert (code, answer["files"][0]["accepted"]) == (0, True)
 
 
+def test_a_schedule_in_json_is_verified_and_read(lpsched, path, tmp_path):
+    out = tmp_path / "s.json"
+    assert lpsched("simulate", path("waiting"), "--policy", "easy", "-o", str(out))[0] == 0
+    raw = json.loads(out.read_text())
+    assert raw["format"] == "lpsched-clusters-schedule/1"
+    assert [(row["nodes"], row["start_seconds"], row["end_seconds"]) for row in raw["rows"]] == [
+        ("1-2", 0.0, 10.0), ("1-2", 10.0, 20.0), ("1-2", 20.0, 30.0),
+    ]  # fmt: skip
+    code, answer, _ = lpsched("verify", path("waiting"), str(out), "--json")
+    assert (code, answer["files"][0]["accepted"]) == (0, True)
+    assert read(out) == read(out, read(path("waiting")))
+
+
 @pytest.mark.parametrize("name", ["s.swf", "s_jobs.csv"])
 def test_what_became_of_all_tasks_can_be_written_for_others(lpsched, path, tmp_path, name):
     out = tmp_path / name
@@ -194,7 +208,11 @@ def test_pictures_and_page_are_written(lpsched, path, tmp_path):
         ),
         ("three", ("--policy", "eazy"), "easy"),
         ("three", ("--policy", "easy", "--trials", "2"), "--trials: got 2, expected 1"),
-        ("three", ("--policy", "easy", "-o", "x.gz"), "expected the ending .csv or .parquet or .swf or .swf.gz"),
+        (
+            "three",
+            ("--policy", "easy", "-o", "x.gz"),
+            "expected the ending .csv or .parquet or .json or .swf or .swf.gz",
+        ),
         ("three", ("--policy", "easy", "-o", "/no/such/folder/x.swf"), "cannot write"),
         (
             "dark",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
 from lpsched.facility import solve as stages
 from lpsched.facility.air import facility_arrays
 from lpsched.facility.certificate.boxes import check
+from lpsched.facility.compare import allocate
 from lpsched.facility.outlets.search import Tightening
 from lpsched.facility.parts import GangAllocation
+from lpsched.facility.result import core_time
 from lpsched.facility.solve import facility
 from lpsched.facility.verify import examine
 from lpsched.generate.facility import generate_facility
@@ -180,3 +184,57 @@ def test_cut_boxes_hold_every_allocation_of_random_facilities(monkeypatch, seed)
     assert whole.reward_rate <= cut.bound * (1 + 1e-9)
     assert cut.reward_rate <= whole.bound * (1 + 1e-9)
     assert check(instance, cut.certificate).accepted
+
+
+def test_another_scheduler_is_chosen_by_its_name(paper):
+    found = facility(paper_facility(), scheduler="greedy")
+    again = allocate(paper_facility(), method="greedy")
+    assert (found.method, found.reward_rate, found.bound) == ("greedy", again.reward_rate, again.bound)
+    assert found.bound == pytest.approx(paper.bound, rel=2e-3)
+    assert facility(paper_facility(), scheduler="greedy", bound=False).bound is None
+    evolved = facility(paper_facility(), scheduler="ga", generations=2, seed=3, start="greedy", bound=False)
+    assert (evolved.method, evolved.seed, evolved.details["generations"]) == ("ga", 3, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scheduler": "gready"}, "scheduler: got 'gready', expected one of lp, greedy, ga, nlp; choose one"),
+        ({"scheduler": "nlp", "outlets": [20.0]}, "outlets: got [20.0], expected none with scheduler 'nlp'; it goes with 'lp'"),
+        ({"scheduler": "ga", "prove": True}, "prove: got True, expected none with scheduler 'ga'; it goes with 'lp'"),
+        ({"generations": 3}, "generations: got 3, expected none with scheduler 'lp'; it goes with 'ga'"),
+        ({"scheduler": "greedy", "start": "lp"}, "start: got 'lp', expected none with scheduler 'greedy'; it goes with 'ga'"),
+        ({"scheduler": "ga", "start": "best"}, "start: got 'best', expected one of random, greedy, lp; choose one"),
+    ],
+)  # fmt: skip
+def test_options_of_another_scheduler_are_rejected(options, message):
+    with pytest.raises(InstanceError, match=re.escape(message)):
+        facility(paper_facility(), **options)
+
+
+def test_core_time_is_that_of_the_allocation(paper):
+    # Of 280 W, 80 W cool and 120 W are overhead; 80 W are left for cores of 50 W each.
+    (only,) = paper.core_time
+    assert (only.task_type, only.node_type) == ("task", "node")
+    assert (only.cores, only.share) == (pytest.approx(1.6, rel=1e-4), pytest.approx(0.8, rel=1e-4))
+    assert paper.to_dict()["core_time"] == [
+        {"task_type": "task", "node_type": "node", "cores": only.cores, "share": only.share}
+    ]
+
+
+def test_core_time_of_both_forms_is_the_same_as_in_frames():
+    room = generate_facility("small", np.random.default_rng(0))
+    found = facility(room, gap=0.5)
+    for allocation in (found.allocation, found.cores):
+        frame = allocation.to_frame()
+        frame["node_type"] = [room.node_types[room.nodes[v]].name for v in frame["node"]]
+        sums = frame.groupby(["task_type", "node_type"])["cores"].sum()
+        entries = core_time(room, allocation)
+        assert {(each.task_type, each.node_type): each.cores for each in entries} == pytest.approx(
+            {key: cores for key, cores in sums.items() if cores > 0}
+        )
+        for each in entries:
+            own = next(kind for kind in room.node_types if kind.name == each.node_type)
+            count = sum(room.node_types[j].name == own.name for j in room.nodes)
+            assert each.share == pytest.approx(each.cores / (count * own.cores))
+            assert 0 < each.share <= 1 + 1e-9

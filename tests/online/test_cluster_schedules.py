@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.online.files import read_clusters_schedule, write_clusters_schedule
+from lpsched.online.files import (
+    ClustersScheduleFile,
+    read_clusters_schedule,
+    write_arriving_schedule,
+    write_clusters_schedule,
+)
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
@@ -21,7 +28,7 @@ PLACED = (
     PlacedOnNodes(1, "c0", ((1, 1), (3, 5), (9, 9)), 2.5),
     PlacedOnNodes(3, "c0", ((7, 7),), 0.125),
 )
-HEADER = "task,cluster,p_state,start_seconds,nodes\n"
+HEADER = "task,cluster,p_state,start_seconds,nodes\n"  # columns come in any order
 
 
 def read(tmp_path, text):
@@ -39,7 +46,7 @@ def test_a_schedule_that_is_written_is_read_again_by_task(tmp_path, name, placed
 def test_a_written_file_says_nodes_as_ranges(tmp_path):
     write_clusters_schedule(ClustersSchedule(PLACED), tmp_path / "s.csv")
     assert (tmp_path / "s.csv").read_text() == (
-        HEADER + "0,c1,P1,0.30000000000000004,1-2\n1,c0,,2.5,1;3-5;9\n3,c0,,0.125,7\n"
+        "task,cluster,nodes,p_state,start_seconds\n0,c1,1-2,P1,0.30000000000000004\n1,c0,1;3-5;9,,2.5\n3,c0,7,,0.125\n"
     )
 
 
@@ -102,3 +109,54 @@ def test_other_endings_are_not_written(tmp_path):
     with pytest.raises(OutputError, match=re.escape("expected the ending .csv or .parquet; choose one")):
         write_clusters_schedule(ClustersSchedule(PLACED), tmp_path / "s.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet", "s.json"])
+def test_a_schedule_with_task_types_and_ends_is_read_again(tmp_path, name):
+    write_arriving_schedule(ClustersSchedule(PLACED[::-1]), CLUSTERS, tmp_path / name, "1.2")
+    assert read_clusters_schedule(CLUSTERS, tmp_path / name) == ClustersSchedule(PLACED)
+
+
+def test_a_file_says_when_tasks_end_and_which_type_they_are(tmp_path):
+    write_arriving_schedule(ClustersSchedule(PLACED), CLUSTERS, tmp_path / "s.csv")
+    lines = (tmp_path / "s.csv").read_text().splitlines()
+    assert lines[0] == "task,task_type,cluster,nodes,p_state,start_seconds,end_seconds"
+    assert lines[1:] == [
+        "0,t0,c1,1-2,P1,0.30000000000000004,8.3",
+        "1,t0,c0,1;3-5;9,,2.5,12.5",
+        "3,t0,c0,7,,0.125,10.125",
+    ]
+
+
+def test_the_work_of_a_task_counts_in_its_end(tmp_path):
+    clusters = simple_clusters([[10.0]], [3], [Task(0.0, 1, decaying(1.0), work=0.25)])
+    write_arriving_schedule(ClustersSchedule((PlacedOnNodes(0, "c0", ((1, 1),), 1.0),)), clusters, tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text().splitlines()[1].endswith(",1.0,3.5")  # 1 + 0.25 x 10
+
+
+def test_a_document_names_its_instance_and_satisfies_its_schema(tmp_path):
+    write_arriving_schedule(ClustersSchedule(PLACED), CLUSTERS, tmp_path / "s.json", "1.2")
+    raw = json.loads((tmp_path / "s.json").read_text())
+    assert {key: each for key, each in raw.items() if key != "rows"} == {
+        "format": "lpsched-clusters-schedule/1",
+        "lpsched": "1.2",
+        "instance": {"name": "simple", "hash": CLUSTERS.content_hash},
+    }
+    validator = jsonschema.Draft202012Validator(ClustersScheduleFile.model_json_schema())
+    validator.validate(raw)
+    for wrong in ({"nodes": "a"}, {"nodes": None}, {"end_seconds": "1"}, {"end": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate(raw | {"rows": [raw["rows"][0] | wrong]})
+
+
+@pytest.mark.parametrize(
+    ("change", "place"), [({"task_type": "t1"}, "task_type"), ({"end_seconds": 8.4}, "end_seconds")]
+)
+def test_what_the_clusters_contradict_is_refused_with_row_and_column(tmp_path, change, place):
+    write_arriving_schedule(ClustersSchedule(PLACED), CLUSTERS, tmp_path / "s.json")
+    raw = json.loads((tmp_path / "s.json").read_text())
+    raw["rows"] = [raw["rows"][1], raw["rows"][0] | change]
+    (tmp_path / "s.json").write_text(json.dumps(raw))
+    with pytest.raises(InstanceError) as caught:
+        read_clusters_schedule(CLUSTERS, tmp_path / "s.json")
+    assert [each.location for each in caught.value.issues] == [f"rows[1].{place}"]

@@ -218,3 +218,27 @@ def test_lines_fit_a_hundred_columns_whatever_the_width():
     result = with_fewer(with_one_more(bag, solve(bag)))
     for width in (100, 10_000):
         assert max(len(line.rstrip()) for line in shown(*result_tables(result), width=width).splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    ("prices", "watts", "line"),
+    [
+        (Prices(electricity_per_kwh=0.1), 5.0, "The bag has no price: --price AMOUNT (what the bag sells for) "),
+        (Prices(electricity_per_kwh=0.0), None, "The bag has no price: --price AMOUNT (what the bag sells for) "),
+        (Prices(), 5.0, "The bag has no price: with prices.electricity_per_kwh in the file, --price AMOUNT "),
+        (Prices(electricity_per_kwh=0.1), None, None),  # a profit would need watts
+        (Prices(electricity_per_kwh=0.1, per_bag=0.0), 5.0, None),
+        (Prices(electricity_per_kwh=0.1, per_task={"t": 1.0}), 5.0, None),
+    ],
+)
+def test_a_bag_without_a_price_is_told_how_to_give_one(prices, watts, line):
+    own, types = MachineType(name="own", count=2), (TaskType(name="t", count=3),)
+    bag = Bag("b", (own,), types, Table.of([[3600.0]]), None if watts is None else Table.of([[watts]]), prices)
+    words = " ".join(shown(*result_tables(solve(bag, objective="makespan"))).split())
+    if line is None:
+        assert "no price" not in words
+    else:
+        assert line in words
+        assert words.endswith("maximises profit, and 'lpsched price' shows it at every price.")
+    if line is not None and "with prices" not in line:
+        assert solve(bag, price=30.0).objective == "profit"  # as the line says

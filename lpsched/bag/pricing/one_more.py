@@ -197,6 +197,25 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     return replace(result, one_more=found, timings=FrozenDict(timings))
 
 
+def with_marginals(  # noqa: PLR0913 - the options of `solve`
+    bag: Bag, result: Result, terms: Terms, *, marginals: str, cancel: CancelToken, seed: int, solver: Solver
+) -> Result:
+    """Return a result of `solve` with what its option `marginals` adds: one more, and fewer machines."""
+    more = with_one_more(
+        bag,
+        result,
+        marginals=marginals,
+        price=terms.price,
+        profit_ratio=terms.profit_ratio,
+        power_cap=terms.power_cap_watts,
+        deadline=terms.deadline_seconds,
+        cancel=cancel,
+        seed=seed,
+        solver=solver,
+    )
+    return with_fewer(more, cancel=cancel, seed=seed, solver=solver)
+
+
 def selected_types(marginals: Marginals, values: FrozenDict[str, float | None]) -> list[str]:
     """Return the names of all values, or of the three largest, in their order."""
     if marginals is Marginals.PROVED:

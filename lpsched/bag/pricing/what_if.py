@@ -4,7 +4,8 @@ A change is a name and a value:
 
     gpu, machines.gpu       number of machines of a type; 0 drops the type
     render, tasks.render    number of tasks of a type; 0 drops the type
-    price                   price of the whole bag; in percent, also all prices per task
+    price                   price of the whole bag; in percent, also all prices per task. A bag without a price is
+                            compared as one that sells for 0; then only a new price can be given, no change
     price.render            price of one task of a type
     electricity             price of a kilowatt-hour
     power-cap               average power in watts, or with a unit (30kW); none for no cap
@@ -107,6 +108,8 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
     terms = Terms(objective, price, profit_ratio, power_cap, deadline)
     terms = with_price(bag, terms, solver) if price is None else terms
     other, other_terms, made = _changed(bag, terms, specified)
+    if other_terms.objective == "profit" and not has_price(terms.applied_to(bag)) and has_price(other):
+        terms = replace(terms, price=0.0)  # the bag as it is earns nothing
 
     def solved(which: Bag, terms: Terms, words: str) -> Result:
         cancel, tried = CancelToken(time_limit), effort_named(effort)
@@ -169,8 +172,6 @@ def _changed(bag: Bag, terms: Terms, changes: Mapping[str, Any]) -> tuple[Bag, T
             if target.kind in counts:
                 counts[target.kind][target.item] = _count(target, amount, target.of(bag))
                 continue
-            if target.kind == "price" and terms.objective is None and not has_price(before):
-                raise _error(target, "no price now", "a current price to compare with", "give one (--price)")
             term = TERMS.get(target.kind)
             if term is not None:  # an option becomes part of the bag before it is changed
                 other = Terms(**{term: getattr(terms, term)}).applied_to(other)
@@ -184,7 +185,8 @@ def _changed(bag: Bag, terms: Terms, changes: Mapping[str, Any]) -> tuple[Bag, T
         other = with_machines(_with_tasks(other, counts["tasks"]), counts["machines"])
     except InstanceError as error:
         raise InstanceError("", tuple(replace(each, path=("changes",)) for each in error.issues)) from error
-    objective = terms.objective or ("profit" if has_price(before) else "makespan")  # the same for both
+    is_priced = any(has_price(each) for each in (before, other))
+    objective = terms.objective or ("profit" if is_priced else "makespan")  # the same for both
     terms, after = replace(terms, objective=objective), terms.applied_to(other)
     return other, terms, tuple(Change(each.name, each.unit(bag), each.of(before), each.of(after)) for each in targets)
 

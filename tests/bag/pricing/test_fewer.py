@@ -37,3 +37,10 @@ def test_nothing_is_said_where_all_machines_are_needed_or_nothing_is_proved():
     assert with_fewer(far).fewer_machines is None
     assert with_fewer(solve(idle_rest(3), objective="makespan")).fewer_machines is None
     assert with_fewer(solve(idle_rest(3), price=0.0)).fewer_machines is None  # nothing runs
+
+
+def test_solve_tells_where_fewer_machines_earn_more():
+    assert solve(idle_rest(3)).fewer_machines is None
+    found = solve(idle_rest(3), marginals="top").fewer_machines
+    assert found == with_fewer(solve(idle_rest(3))).fewer_machines
+    assert found is not None

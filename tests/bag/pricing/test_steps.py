@@ -126,3 +126,20 @@ def test_one_more_that_leaves_no_schedule_has_no_numbers():
     )
     step = with_one_more(bag, solve(bag), marginals="proved").one_more.task_types["t"]
     assert (step.at_least, step.at_most) == (None, None)
+
+
+@pytest.mark.parametrize("marginals", ["top", "proved"])
+def test_solve_computes_what_one_more_changes(marginals):
+    bag = three_tasks()
+    plain, found = solve(bag, price=40.0), solve(bag, price=40.0, marginals=marginals)
+    expected = with_one_more(bag, plain, marginals=marginals, price=40.0)
+    assert plain.one_more is None
+    assert (found.value, found.bound, found.one_more) == (plain.value, plain.bound, expected.one_more)
+    assert found.one_more.machine_types.keys() == {"m"}
+    assert "one more" in found.timings
+
+
+def test_marginals_are_checked_before_anything_is_solved(monkeypatch):
+    monkeypatch.setattr("lpsched.bag.solve.solve_problem", None)
+    with pytest.raises(ValueError, match="marginals is 'all', expected one of lp, top, proved"):
+        solve(three_tasks(), marginals="all")

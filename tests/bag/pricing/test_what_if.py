@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,9 +126,25 @@ def test_a_change_is_relative_to_an_option_and_takes_its_place(two_types):
     assert str(found.changes[1]) == "deadline from 8 min 20 s to none"
 
 
-def test_a_price_needs_a_current_one_to_compare_with():
-    with pytest.raises(InstanceError, match=r"price: got no price now, expected a current price to compare with"):
-        what_if(bag_from_dict(sound(prices={"electricity_per_kwh": 0.1})), {"price": 3})
+def test_a_bag_without_a_price_is_compared_as_one_that_sells_for_nothing():
+    bag = bag_from_dict(sound(prices={"electricity_per_kwh": 0.1}))
+    found = what_if(bag, {"price": 3})
+    assert [(each.before, each.after, each.unit) for each in found.changes] == [(None, 3.0, "USD")]
+    assert found.before.objective == found.after.objective == "profit"
+    assert found.before.bound == solve(bag, price=0.0).bound
+    assert found.after.value == solve(bag, price=3.0).value > 0
+    assert str(found.changes[0]) == "price from none to 3 USD"
+    of_tasks = what_if(bag, {"price.zip": "0.5"})
+    assert (of_tasks.before.objective, of_tasks.changes[0].before, of_tasks.changes[0].after) == ("profit", None, 0.5)
+    assert what_if(bag, {"price": 3}, objective="makespan").before.objective == "makespan"
+    assert what_if(bag, {"cpu": "+1"}).before.objective == "makespan"
+
+
+@pytest.mark.parametrize("value", ["+10%", "-10%", "+3", "-3"])
+def test_a_price_that_is_not_there_cannot_be_changed_by_an_amount(value):
+    needed = re.escape("price: got no current value, expected a value to change; give the new value itself")
+    with pytest.raises(InstanceError, match=needed):
+        what_if(bag_from_dict(sound(prices={"electricity_per_kwh": 0.1})), {"price": value})
 
 
 def test_both_solves_have_the_same_objective():
