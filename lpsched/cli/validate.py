@@ -58,8 +58,8 @@ def validate(
         list[Path] | None,
         typer.Argument(
             help="Schedules of a bag in groups (.json, .yaml) or one row per task (.csv, .parquet); schedules of a day "
-            "or clusters, one row per task (.csv, .parquet, .json); allocations of a facility (.json). Clusters need at "
-            "least one.",
+            "or clusters, one row per task (.csv, .parquet, .json); allocations of a facility (.json). Clusters need "
+            "at least one.",
             readable=False,
         ),
     ] = None,

@@ -152,7 +152,8 @@ def core_time(facility: Facility, allocation: GangAllocation | CoreAllocation) -
     """Return the core time of each pair that has any, by node types and task types in the order of the facility."""
     own = [0] * len(facility.node_types)
     cores: dict[tuple[int, str], float] = {}
-    for j, node in zip(facility.nodes, allocation.nodes, strict=True):
+    nodes: Iterable[Iterable[PatternShare | tuple[CoreFraction, ...]]] = allocation.nodes
+    for j, node in zip(facility.nodes, nodes, strict=True):
         own[j] += facility.node_types[j].cores
         for name, amount in _core_times(node):
             cores[j, name] = cores.get((j, name), 0.0) + amount
