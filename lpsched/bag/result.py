@@ -39,22 +39,7 @@ if TYPE_CHECKING:
 
 # Marginal values, from the multipliers of the linear program: no promise about schedules.
 SAME: Final = 1e-6  # relative: derivatives no further apart are shown as one
-KILOWATT: Final = "marginal value of one more kilowatt under the cap (LP)"
 TWO_SIDED: Final = "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
-
-
-def machine_heading(unit: str) -> str:
-    """Return the heading above marginal values of machines; `unit` is that of the profit.
-
-    >>> machine_heading("USD/hour"), task_heading("USD/hour")
-    ('marginal value of one more (LP), USD/h', 'minimum price for one more task (LP), USD')
-    """
-    return f"marginal value of one more (LP), {short_unit(unit)}"
-
-
-def task_heading(unit: str) -> str:
-    """Return the heading above marginal prices of tasks."""
-    return f"minimum price for one more task (LP), {unit.removesuffix('/hour')}"
 
 
 @dataclass(frozen=True, slots=True)

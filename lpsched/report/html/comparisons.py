@@ -189,7 +189,7 @@ def day_front_page(result: DayFront) -> str:
         table = Table(("method", "violation", "meaning"), tuple(broken[:MOST_ROWS]))
         sections.append(Section("Violations", (table,)))
     made = result.provenance
-    return page(made.instance_name, _summary(result), sections, footer=footer_of(made, {}, "day"))
+    return page(made.instance_name, _summary(result), sections, footer=footer_of(made, "day"))
 
 
 def _summary(result: DayFront) -> str:
@@ -243,7 +243,7 @@ def validation_page(result: AnyValidation, bag: Bag | None = None) -> str:
             of_best = schedule_sections(bag, best.schedule)
             sections += [Section(f"{each.heading}: {best.name}", each.parts) for each in of_best]
     made = result.provenance
-    return page(made.instance_name, result.headline(), sections, footer=footer_of(made, {}, KINDS[type(result)]))
+    return page(made.instance_name, result.headline(), sections, footer=footer_of(made, KINDS[type(result)]))
 
 
 def _validation_answer(result: AnyValidation) -> Section:

@@ -47,7 +47,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
     shown = _from_terminal(facility_tables(instance, result)[1:])  # the first line is the title
     answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
     sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
-    return page(instance.name, summary, sections, footer=footer_of(result.provenance, {}, "facility"))
+    return page(instance.name, summary, sections, footer=footer_of(result.provenance, "facility"))
 
 
 def _from_terminal(shown: Iterable[object]) -> Iterator[Part]:
@@ -84,7 +84,7 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
     ended = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
     if ended:
         sections.append(Section("How they ended", (Table(("method", "how it ended"), ended),)))
-    return page(instance.name, _summary(result), sections, footer=footer_of(result.provenance, {}, "facility"))
+    return page(instance.name, _summary(result), sections, footer=footer_of(result.provenance, "facility"))
 
 
 def _summary(result: FacilityValidation) -> str:
