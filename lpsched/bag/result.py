@@ -182,11 +182,6 @@ class OneMore:
             for key, (word, of) in given.items()
         }
 
-    def machine_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
-        """Return headers and rows: a machine type, and between what the best possible changes."""
-        changes = f"changes the best possible by at least (proved), {short_unit(self.unit)}"
-        return ("one more machine", changes, "at most"), _rows(self.machine_types)
-
     def task_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
         """Return headers and rows: a task type, and between what its break-even price lies."""
         first = f"changes the best possible by at least (proved), {short_unit(self.unit)}"

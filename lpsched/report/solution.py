@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import FrontComparison
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
-    from lpsched.bag.pricing.result import PriceCurve, Sensitivity, WhatIf
+    from lpsched.bag.pricing.result import PriceCurve, Sensitivity, TableOfTexts, WhatIf
     from lpsched.bag.result import Result
 
 
@@ -349,13 +349,13 @@ COUNTS_PROVED: Final = "More than the first number cannot pay for themselves (pr
 NOT_ONE: Final = "No number of further machines of any one type pays for itself (proved)."
 
 
-def front_tables(result: FrontResult) -> list[ConsoleRenderable]:
+def front_tables(result: FrontResult, most: int = MOST_VERTICES) -> list[ConsoleRenderable]:
     """Return the ends of a front, every vertex with the schedule near it, and what is proved."""
     vertices, rows = counted(len(result.vertices), "vertex", "vertices"), result.rows()
     tables: list[ConsoleRenderable] = [
         fitted(f"{result.provenance.instance_name}: {result.headline()}"),
-        table(FRONT_HEADERS, [rows[place] for place in along(len(rows), MOST_VERTICES)], numbers=range(6)),
-        *cut(rows, MOST_VERTICES),
+        table(FRONT_HEADERS, [rows[place] for place in along(len(rows), most)], numbers=range(6)),
+        *cut(rows, most),
         fitted(GAP),
     ]
     if result.sample:
@@ -364,14 +364,14 @@ def front_tables(result: FrontResult) -> list[ConsoleRenderable]:
     return tables
 
 
-def comparison_tables(result: FrontComparison) -> list[ConsoleRenderable]:
+def comparison_tables(result: FrontComparison, most: int = MOST_VERTICES) -> list[ConsoleRenderable]:
     """Return the exact front of a bag, the methods compared with it, and their warnings."""
     energy, makespan = energy_text(result.reference.energy_joules), duration(result.reference.makespan_seconds)
     heading = Text(
         f"compared with the front of the linear program; hypervolume up to {energy} and {makespan}, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
-    return [*front_tables(result.front), heading, answer, *front_warnings(result.entries)]
+    return [*front_tables(result.front, most), heading, answer, *front_warnings(result.entries)]
 
 
 def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderable]:
@@ -427,15 +427,18 @@ def machine_tables(result: Sensitivity, most: int = MOST_ROWS) -> list[ConsoleRe
     """Return the value of one more machine of a type, and how many more are worthwhile."""
     if not result.machines:
         return []
-    one_more, how_many = (
-        [FoldingTable(headers, tuple(rows[:most])), *cut(rows, most)]
-        for headers, rows in (result.one_more_table(), result.how_many_table())
-    )
-    notes = [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
-    answer = [Text(f"One more machine of a type, {_at(result)}:"), *one_more, *notes]
+    answer: list[ConsoleRenderable] = [Text(f"One more machine of a type, {_at(result)}:")]
+    answer += _cut(result.one_more_table(), most)
+    answer += [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
     if all(need.most_more == 0 for need in result.machines):
         return [*answer, Text(NOT_ONE)]
-    return [*answer, Text("How many more machines of a type are worthwhile:"), *how_many, Text(COUNTS_PROVED)]
+    answer.append(Text("How many more machines of a type are worthwhile:"))
+    return [*answer, *_cut(result.how_many_table(), most), Text(COUNTS_PROVED)]
+
+
+def _cut(texts: TableOfTexts, most: int) -> list[ConsoleRenderable]:
+    headers, rows = texts
+    return [FoldingTable(headers, tuple(rows[:most])), *cut(rows, most)]
 
 
 def _at(result: Sensitivity) -> str:

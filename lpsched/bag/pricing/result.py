@@ -138,7 +138,7 @@ class PriceCurve(JsonObject):
         shown = [
             (
                 PricePoint(each.from_ratio, each.from_price, each.bound_at_from, each.value_at_from),
-                "and up" if each.to_price is None else self._price_text(each.to_price),
+                "and up" if each.to_price is None else number(each.to_price),
                 _status(each, largest),
             )
             for each in self._shown(current, most)
@@ -151,12 +151,8 @@ class PriceCurve(JsonObject):
             share = () if current is None else (percent(at.price / current.price) if current.price else "-",)
             value = None if at.value is None else 0.0 if abs(at.value) <= ROUNDING * largest else at.value
             amounts = upper_text(at.bound, largest=largest), number(value)
-            rows.append((self._price_text(at.price), to, *share, number(at.ratio), status, *amounts))
+            rows.append((number(at.price), to, *share, number(at.ratio), status, *amounts))
         return rows
-
-    def _price_text(self, price: float) -> str:
-        """Return a price; one up to which something is proved as it is stated elsewhere, rounded down."""
-        return (lower_text if price in (self.least_price_to_run, self.break_even_price) else number)(price)
 
     def _shown(self, current: PricePoint | None, most: int | None) -> Sequence[PriceCurveSegment]:
         """Return at most `most` segments, by rising price."""

@@ -7,11 +7,18 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.breakdown import MoneySplit
+from lpsched.bag.compare.result import FrontComparison
 from lpsched.bag.pricing.result import PROFITABLE, STATUS
 from lpsched.bag.result import ROOM, Point, Result
 from lpsched.report.figures.fronts import Frame, exact_of, front_figure, front_tooltips
-from lpsched.report.figures.prices import price_figure, price_tooltips, ratio_of
-from lpsched.report.html import bag_sections
+from lpsched.report.figures.prices import (
+    price_figure,
+    price_tooltips,
+    ratio_of,
+    sensitivity_figure,
+    sensitivity_tooltips,
+)
+from lpsched.report.figures.schedule import bag_loads, loads_figure, loads_tooltips, share_map, share_tooltips
 from lpsched.report.html.page import (
     FollowingTable,
     Mark,
@@ -22,21 +29,131 @@ from lpsched.report.html.page import (
     Section,
     Segment,
     Slider,
+    Table,
+    from_terminal,
+    made_by,
     page,
-    parts_of,
 )
-from lpsched.report.solution import decimals_of, price_sentences, result_parts
+from lpsched.report.solution import (
+    SEGMENTS,
+    advice,
+    comparison_tables,
+    decimals_of,
+    electricity_tables,
+    front_tables,
+    machine_tables,
+    price_sentences,
+    result_parts,
+    size_text,
+)
 from lpsched.units import SECONDS_PER_HOUR, counted, duration, energy_text, number, power_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from lpsched.bag.breakdown import Breakdown
     from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
-    from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment
+    from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment, Sensitivity
+    from lpsched.bag.result import FrontResult
     from lpsched.bag.schedule import Schedule
     from lpsched.model.provenance import Provenance
+    from lpsched.report.html.page import Part
+
+
+MOST_TABLE_ROWS: Final = 1_000  # of a table: a page of paper is 50
+
+
+def solve_page(overview: Overview) -> str:
+    """Return the page of an answer."""
+    result = overview.result
+    assert result is not None, "the answer is what the page is about"
+    parts = {name: from_terminal(each) for name, each in result_parts(result, most=MOST_TABLE_ROWS).items()}
+    answer = Section("The answer", (Paragraph(size_text(result)), *parts["answer"], *parts["risk"]))
+    sections = [answer, *price_sections(overview)]
+    sections += schedule_sections(overview.bag, result.schedule, parts)
+    return _page(" ".join([result.headline(), *advice(result)]), sections, result.provenance)
+
+
+def price_page(overview: Overview) -> str:
+    """Return the page of a price curve."""
+    curve, needs = overview.curve, overview.sensitivity
+    assert not isinstance(curve, str), "the curve is what the page is about"
+    assert needs is not None
+    own = own_segments(curve, overview.breakpoints)
+    rows = Table(own.headers(needs.current), tuple(own.rows(needs.current, most=MOST_TABLE_ROWS)), numbers=True)
+    segments = Section(f"All {counted(len(own.pieces), 'segment')}", (Paragraph(f"{SEGMENTS}."), rows))
+    sections = [*price_sections(overview), *sensitivity_sections(needs), segments]
+    sections += [Section(LEFT_OUT, tuple(map(Paragraph, needs.notes)))] if needs.notes else []
+    return _page(" ".join(price_sentences(curve, needs)), sections, curve.provenance)
+
+
+def own_segments(curve: PriceCurve, breakpoints: Collection[float]) -> PriceCurve:
+    """Return the curve with segments that begin at its breakpoints alone, not wherever another schedule is best."""
+    pieces = [each for each in curve.pieces if each.from_price in breakpoints]
+    prices = [*(each.from_price for each in pieces[1:]), curve.pieces[-1].to_price]
+    return replace(
+        curve, pieces=tuple(replace(piece, to_price=price) for piece, price in zip(pieces, prices, strict=True))
+    )
+
+
+def front_page(overview: Overview) -> str:
+    """Return the page of a front."""
+    found = overview.front
+    assert not isinstance(found, str), "the front is what the page is about"
+    most = MOST_TABLE_ROWS
+    shown = comparison_tables(found, most) if isinstance(found, FrontComparison) else front_tables(found, most)
+    vertices = Section("All vertices of the front", tuple(from_terminal(shown[1:])))
+    sections = [*price_sections(overview, front_first=True), vertices]
+    return _page(front_summary(found), sections, exact_of(found).provenance)
+
+
+def _page(summary: str, sections: Sequence[Section], made: Provenance) -> str:
+    return page(made.instance_name, summary, sections, footer=made_by(made, "bag"))
+
+
+# The sections of a page: what the terminal says, beside figures.
+def front_summary(result: FrontResult | FrontComparison) -> str:
+    """Return the summary of a front."""
+    found = exact_of(result).headline().replace("\n", " ")
+    return f"{found[:1].upper()}{found[1:]}"
+
+
+def sensitivity_sections(found: Sensitivity) -> list[Section]:
+    """Show what electricity may cost, and which machines are worthwhile."""
+    topics = {
+        "What may electricity cost?": (electricity_tables(found), replace(found, machines=())),
+        "How many more machines are worthwhile?": (
+            machine_tables(found, MOST_TABLE_ROWS),
+            replace(found, electricity=None),
+        ),
+    }
+    sections = []
+    for heading, (tables, alone) in topics.items():
+        figure, tooltips = sensitivity_figure(alone), sensitivity_tooltips(alone)
+        drawn = [] if figure is None else [PageFigure(figure, f"{heading} The bound on profit.", tooltips=tooltips)]
+        sections += [Section(heading, (*drawn, *from_terminal(tables)))] if tables else []
+    return sections
+
+
+def schedule_sections(bag: Bag, schedule: Schedule, parts: dict[str, list[Part]] | None = None) -> list[Section]:
+    """Show when machines are done, what they take, and which task runs where; with the tables of the answer."""
+    machines, tasks = ([], []) if parts is None else (parts["machines"], parts["tasks"])
+    if not schedule.groups:
+        nothing = Paragraph("Nothing runs: all machines wait.")
+        return [Section("Machine by machine", (nothing, *machines)), *([Section("Tasks", (*tasks,))] if tasks else [])]
+    loads = bag_loads(bag, schedule)
+    left = f" The {loads.left_out:,} machine types that work least are not drawn." if loads.left_out else ""
+    done = PageFigure(
+        loads_figure(bag, schedule),
+        f"When the machines of {len(loads.types):,} types are done, and the energy that they take.",
+        f"All machines stay on until the makespan.{left}",
+        tooltips=loads_tooltips(bag, schedule),
+    )
+    words = "Which share of each task type runs on which machine type."
+    shared = PageFigure(share_map(bag, schedule), words, tooltips=share_tooltips(bag, schedule))
+    return [Section("Machine by machine", (done, *machines)), Section("Which task runs where", (shared, *tasks))]
 
 
 # The parts of a bag's page that move: the slider, and the marks in the curve over the price and in the front below it.
@@ -132,54 +249,6 @@ def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def solve_page(overview: Overview) -> str:
-    """Return the page of an answer."""
-    result = overview.result
-    assert result is not None, "the answer is what the page is about"
-    parts = {name: parts_of(each) for name, each in result_parts(result, most=bag_sections.MOST_ROWS).items()}
-    sections = [bag_sections.answer_section(result, parts), *price_sections(overview)]
-    sections += bag_sections.schedule_sections(overview.bag, result.schedule, parts)
-    return _page(bag_sections.result_summary(result), sections, result.provenance)
-
-
-def price_page(overview: Overview) -> str:
-    """Return the page of a price curve."""
-    curve, needs = overview.curve, overview.sensitivity
-    assert not isinstance(curve, str), "the curve is what the page is about"
-    assert needs is not None
-    sections = [*price_sections(overview), *bag_sections.sensitivity_sections(needs)]
-    sections.append(bag_sections.segments_section(own_segments(curve, overview.breakpoints), needs.current))
-    sections += [Section(LEFT_OUT, tuple(map(Paragraph, needs.notes)))] if needs.notes else []
-    return _page(" ".join(price_sentences(curve, needs)), sections, curve.provenance)
-
-
-def own_segments(curve: PriceCurve, breakpoints: Collection[float]) -> PriceCurve:
-    """Return the curve with segments that begin at its breakpoints alone, not wherever another schedule is best."""
-    pieces = [each for each in curve.pieces if each.from_price in breakpoints]
-    prices = [*(each.from_price for each in pieces[1:]), curve.pieces[-1].to_price]
-    return replace(
-        curve, pieces=tuple(replace(piece, to_price=price) for piece, price in zip(pieces, prices, strict=True))
-    )
-
-
-def front_page(overview: Overview) -> str:
-    """Return the page of a front."""
-    found = overview.front
-    assert not isinstance(found, str), "the front is what the page is about"
-    sections = [*price_sections(overview, front_first=True), bag_sections.vertices_section(found)]
-    return _page(bag_sections.front_summary(found), sections, exact_of(found).provenance)
-
-
-def _page(summary: str, sections: Sequence[Section], made: Provenance) -> str:
-    return page(made.instance_name, summary, sections, footer=footer_of(made, "bag"))
-
-
-def footer_of(made: Provenance, kind: str) -> str:
-    """Return the versions and the instance of a page."""
-    solver = "" if made.solver == "none" else f", {made.solver}"
-    return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
-
-
 # The slider of a bag: the best that is known at every price, read off the schedules along its price curve.
 FRONT: Final = "front"  # the figure in which a mark moves
 CURVE: Final = "curve"
@@ -252,7 +321,7 @@ def price_slider(  # noqa: PLR0913 - options are keyword-only
                 each.from_price,
                 each.to_price,
                 _readings(bag, each),
-                (_money(each, money), heat.cells(each.schedule), *_tables(bag, each, shown)),
+                (_money(each, money), heat.cells(each.breakdown), *_tables(bag, each, shown)),
                 _marks(each, frame),
             )
             for each in stretches
@@ -310,11 +379,9 @@ def _readings(bag: Bag, stretch: ScheduleSegment) -> tuple[Reading, ...]:
 
 def _amounts(stretch: ScheduleSegment) -> list[tuple[float, float]] | None:
     """Return revenue, costs and profit per hour at both ends, if they are known; costs are negative."""
-    split, seconds = (
-        stretch.breakdown and stretch.breakdown.per_hour,
-        stretch.measured and stretch.measured.makespan_seconds,
-    )
+    split = None if stretch.breakdown is None else stretch.breakdown.per_hour
     low, high = stretch.value_at_from, stretch.value_at_to
+    seconds = stretch.measured and stretch.measured.makespan_seconds
     if split is None or split.electricity is None or low is None or high is None:
         return None
     rate = SECONDS_PER_HOUR / seconds if seconds else 0.0
@@ -330,17 +397,16 @@ def _paid(stretches: Sequence[ScheduleSegment]) -> tuple[str, ...]:
 
 def _money(stretch: ScheduleSegment, words: Sequence[str]) -> tuple[tuple[Reading, ...], ...]:
     """Return revenue, costs and profit per hour and per bag, with as many decimals as at the first price."""
-    amounts = _amounts(stretch)
-    if amounts is None:
-        return ((_still("-"), _still("-")),) * len(words)
-    seconds = None if stretch.measured is None else stretch.measured.makespan_seconds
-    bags = None if seconds is None else [tuple(seconds / SECONDS_PER_HOUR * x for x in each) for each in amounts]
+    amounts, seconds = _amounts(stretch), None if stretch.measured is None else stretch.measured.makespan_seconds
     columns = []
-    for column in (amounts, bags):
-        places = None if column is None else decimals_of([start for start, _ in column])
-        columns.append(
-            [_still("-") if column is None else Reading(*column[MONEY.index(word)], decimals=places) for word in words]
-        )
+    for times in (1.0, seconds and seconds / SECONDS_PER_HOUR):
+        if amounts is None or times is None:
+            columns.append([_still("-")] * len(words))
+            continue
+        column = {word: (times * low, times * high) for word, (low, high) in zip(MONEY, amounts, strict=True)}
+        first = [low for low, _ in column.values()]
+        decimals = decimals_of([*first[:-1], max(map(abs, column[MONEY[-1]]))])  # a segment may begin at break-even
+        columns.append([Reading(*column[word], decimals=decimals) for word in words])
     return tuple(zip(*columns, strict=True))
 
 
@@ -350,24 +416,22 @@ class _HeatMap:
     def __init__(self, bag: Bag, stretches: Sequence[ScheduleSegment]) -> None:
         run = Counter(dict.fromkeys((machine.name for machine in bag.machine_types), 0))
         for each in stretches:
-            run.update(_tasks_run(each.schedule))
+            uses = {} if each.breakdown is None else each.breakdown.machine_types
+            run.update({name: use.tasks for name, use in uses.items()})
         counts = Counter({task.name: task.count for task in bag.task_types})
         self.rows, self.columns = _largest(counts, MOST_ROWS), _largest(run, MOST_COLUMNS)
-        hidden = Counter(name not in self.rows for name in counts)[True]
-        names = [*(name or f"{hidden:,} other task types" for name in self.rows)]
-        totals = [float(counts[name]) for name in self.rows]
-        if hidden:
-            totals[-1] = float(bag.tasks) - sum(totals)
+        hidden = [name for name in counts if name not in self.rows]
+        totals = [float(counts[name] if name else sum(counts[each] for each in hidden)) for name in self.rows]
+        names = [name or f"{len(hidden):,} other task types" for name in self.rows]
         headers = ("task type", *(name or "other machine types" for name in self.columns))
         self.table = FollowingTable("Which task runs where", headers, tuple(names), tuple(totals), HEAT)
 
-    def cells(self, schedule: Schedule | None) -> tuple[tuple[Reading, ...], ...]:
+    def cells(self, found: Breakdown | None) -> tuple[tuple[Reading, ...], ...]:
         """Return the counts of a schedule."""
         counts: Counter[tuple[str, str]] = Counter()
-        for group in () if schedule is None else schedule.groups:
-            column = group.machine_type if group.machine_type in self.columns else ""
-            for run in group.runs:
-                counts[run.task_type if run.task_type in self.rows else "", column] += group.machines * run.count
+        for task, run in ({} if found is None else found.allocation).items():
+            for machine, count in run.items():
+                counts[task if task in self.rows else "", machine if machine in self.columns else ""] += count
         return tuple(tuple(_still(float(counts[row, column]) or None) for column in self.columns) for row in self.rows)
 
 
@@ -377,14 +441,6 @@ def _largest(sizes: Counter[str], most: int) -> list[str]:
         return list(sizes)
     largest = {name for name, _ in sizes.most_common(most)}
     return [*(name for name in sizes if name in largest), ""]
-
-
-def _tasks_run(schedule: Schedule | None) -> Counter[str]:
-    """Return how many tasks each machine type runs."""
-    run: Counter[str] = Counter()
-    for group in () if schedule is None else schedule.groups:
-        run[group.machine_type] += group.machines * sum(each.count for each in group.runs)
-    return run
 
 
 def _tables(

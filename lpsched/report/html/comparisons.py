@@ -12,9 +12,8 @@ from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import comparisons, simulation
 from lpsched.report.figures.day_fronts import day_front_figure, day_front_tooltips
 from lpsched.report.figures.timeline import node_figure, node_times, timeline_figure, timeline_of
-from lpsched.report.html.bag import footer_of
-from lpsched.report.html.bag_sections import schedule_sections
-from lpsched.report.html.page import UNBROKEN, PageFigure, Paragraph, Part, Section, Table, page
+from lpsched.report.html.bag import schedule_sections
+from lpsched.report.html.page import UNBROKEN, PageFigure, Paragraph, Part, Section, Table, made_by, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
 from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, headline, overview, plainly, titled
 from lpsched.studies.report import SECONDS, StudyReport
@@ -189,7 +188,7 @@ def day_front_page(result: DayFront) -> str:
         table = Table(("method", "violation", "meaning"), tuple(broken[:MOST_ROWS]))
         sections.append(Section("Violations", (table,)))
     made = result.provenance
-    return page(made.instance_name, _summary(result), sections, footer=footer_of(made, "day"))
+    return page(made.instance_name, _summary(result), sections, footer=made_by(made, "day"))
 
 
 def _summary(result: DayFront) -> str:
@@ -243,7 +242,7 @@ def validation_page(result: AnyValidation, bag: Bag | None = None) -> str:
             of_best = schedule_sections(bag, best.schedule)
             sections += [Section(f"{each.heading}: {best.name}", each.parts) for each in of_best]
     made = result.provenance
-    return page(made.instance_name, result.headline(), sections, footer=footer_of(made, KINDS[type(result)]))
+    return page(made.instance_name, result.headline(), sections, footer=made_by(made, KINDS[type(result)]))
 
 
 def _validation_answer(result: AnyValidation) -> Section:

@@ -12,8 +12,7 @@ from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult, Facilit
 from lpsched.model.provenance import Estimate
 from lpsched.report.facility import facility_tables
 from lpsched.report.figures.facility import MethodReward, core_shares_figure, reward_bars_figure, room_figure
-from lpsched.report.html.bag import footer_of
-from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
+from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, made_by, page
 from lpsched.report.tables import FoldingTable
 from lpsched.units import counted, gap_text, number, power_text, upper_text
 
@@ -47,7 +46,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
     shown = _from_terminal(facility_tables(instance, result)[1:])  # the first line is the title
     answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
     sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
-    return page(instance.name, summary, sections, footer=footer_of(result.provenance, "facility"))
+    return page(instance.name, summary, sections, footer=made_by(result.provenance, "facility"))
 
 
 def _from_terminal(shown: Iterable[object]) -> Iterator[Part]:
@@ -84,7 +83,7 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
     ended = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
     if ended:
         sections.append(Section("How they ended", (Table(("method", "how it ended"), ended),)))
-    return page(instance.name, _summary(result), sections, footer=footer_of(result.provenance, "facility"))
+    return page(instance.name, _summary(result), sections, footer=made_by(result.provenance, "facility"))
 
 
 def _summary(result: FacilityValidation) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import ConsoleRenderable
 
+    from lpsched.model.provenance import Provenance
     from lpsched.report.figures.style import Tooltip
 
 WHOLE: Final = 100.0  # percent
@@ -253,19 +254,19 @@ class Section:
     parts: tuple[Part, ...]
 
 
-def parts_of(shown: Iterable[ConsoleRenderable]) -> list[Part]:
+def from_terminal(shown: Iterable[ConsoleRenderable]) -> list[Part]:
     """Return what the terminal prints as parts of a page.
 
-    >>> parts_of(["a", FoldingTable(("b", "c"), (("d", "1"),))])
+    >>> from_terminal(["a", FoldingTable(("b", "c"), (("d", "1"),))])
     [Paragraph(text='a'), Table(headers=('b', 'c'), rows=(('d', '1'),), numbers=True)]
     """
     parts: list[Part] = []
     for each in shown:
         match each:
             case Constrain():
-                parts += parts_of([each.renderable])  # type: ignore[list-item]
+                parts += from_terminal([each.renderable])  # type: ignore[list-item]
             case CountTable() if each.counts[1] - each.counts[0] > MOST_COUNTED:
-                parts += parts_of([each.lists(WIDEST)])
+                parts += from_terminal([each.lists(WIDEST)])
             case CountTable() | FoldingTable():
                 parts.append(Table(each.headers, each.rows, numbers=True))
             case RichTable():
@@ -275,6 +276,12 @@ def parts_of(shown: Iterable[ConsoleRenderable]) -> list[Part]:
             case _:
                 parts.append(Paragraph(str(each)))
     return parts
+
+
+def made_by(made: Provenance, kind: str) -> str:
+    """Return what a footer says: versions and instance."""
+    solver = "" if made.solver in {"none", "simulation"} else f", {made.solver}"
+    return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
 
 
 def page(title: str, summary: str, sections: Sequence[Section], *, footer: str = "") -> str:
@@ -356,7 +363,11 @@ def _table_view(table: Table) -> View:
             (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
             for row in rows
         )
-    kinds = ["table", "numbers" if table.numbers else "", _names([row[0] for row in rows])]
+    kinds = [
+        "table",
+        "numbers" if table.numbers else "" if any(table.headers) else "facts",
+        _names([row[0] for row in rows]),
+    ]
     classes = " ".join(filter(None, [*kinds, "long" if len(rows) > MANY else ""]))
     headers = [_two_lines(each) for each in table.headers] if any(table.headers) else []
     return {"classes": classes, "headers": headers, "rows": rows}

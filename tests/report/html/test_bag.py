@@ -19,9 +19,16 @@ from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve
 from lpsched.model.risk import RiskOptions
 from lpsched.model.table import Table
-from lpsched.report.html.bag import front_page, own_segments, price_page, price_sections, solve_page
-from lpsched.report.html.bag_sections import front_summary, schedule_sections
-from lpsched.report.html.page import Paragraph, parts_of
+from lpsched.report.html.bag import (
+    front_page,
+    front_summary,
+    own_segments,
+    price_page,
+    price_sections,
+    schedule_sections,
+    solve_page,
+)
+from lpsched.report.html.page import Paragraph, from_terminal
 from lpsched.report.solution import advice, result_parts
 from lpsched.units import duration, energy_text
 from tests.report.html_reader import Reader
@@ -93,7 +100,7 @@ def test_a_page_says_all_that_the_terminal_says():
     (advised,) = (line for line in advice(result) if line.startswith("Fewer machines earn more"))
     assert advised in said
     for renderables in result_parts(result).values():
-        for part in parts_of(renderables):
+        for part in from_terminal(renderables):
             words = [part.text] if isinstance(part, Paragraph) else [cell for row in part.rows for cell in row]
             assert all(word.replace("\n", " ") in said for word in words)
     assert "at the meter (PUE 1.25)" in said
@@ -111,7 +118,7 @@ def test_an_answer_for_another_objective_is_told_from_the_schedules_of_the_slide
 
 def test_where_nothing_runs_the_page_says_so():
     result = solve(TINY, price=0.001)
-    parts = {name: parts_of(each) for name, each in result_parts(result).items()}
+    parts = {name: from_terminal(each) for name, each in result_parts(result).items()}
     machines, tasks = schedule_sections(TINY, result.schedule, parts)
     nothing = Paragraph("Nothing runs: all machines wait.")
     assert (machines.heading, machines.parts) == ("Machine by machine", (nothing, *parts["machines"]))
@@ -143,7 +150,7 @@ def test_what_would_take_too_long_is_left_out_and_said(monkeypatch):
 
 
 @pytest.mark.parametrize("bound", [3.6, 3.481, 3.479])
-def test_all_parts_of_a_page_show_the_lower_bound_and_the_better_schedule(bound):
+def test_all_from_terminal_a_page_show_the_lower_bound_and_the_better_schedule(bound):
     # The true optimum is 3.48 (see above); a bound below it only tests that the lower one is shown everywhere.
     answer = replace(solve(TINY), bound=bound, value=3.4, schedule=solve(TINY, price=0.007).schedule)
     found = overview(TINY, result=answer)
@@ -171,7 +178,7 @@ def test_the_schedule_of_an_answer_is_among_those_along_the_curve():
 
 def test_a_tight_answer_and_its_risk_are_shown():
     found = solve(TINY, effort="tight", risk=RiskOptions(samples=50))
-    risk = parts_of(result_parts(found)["risk"])
+    risk = from_terminal(result_parts(found)["risk"])
     assert risk[1].rows == tuple(found.risk.rows())
     assert found.risk.heading() in texts_of(solve_page(overview(TINY, result=found)))
 
@@ -236,7 +243,7 @@ def test_the_page_of_a_front_lists_its_vertices():
         "The LP may split tasks: whole tasks may not reach its vertices."
     )
     assert headings(page) == ["Energy against makespan", "All vertices of the front"]
-    assert "A sample of 5 evenly spaced weights finds 2 of them." in page
+    assert "a sample of 5 evenly spaced weights finds 2 of the 2 vertices" in page
 
 
 def test_a_vertex_that_whole_tasks_do_not_reach_is_not_called_a_schedule():
