@@ -2,9 +2,8 @@
 
     python scripts/readme_pictures.py [--chromium /usr/bin/chromium]
 
-Writes docs/figures/page-light.png and page-dark.png, by day and by night, without the figure of the front,
-which stands between the curve and its slider; and page.png with it, and with the details of one point. Needs
-the extra `test`, and Chromium.
+Writes docs/figures/page-light.png and page-dark.png, by day and by night, down to the price curve; and page.png with
+the front, and with the details of one point. Needs the extra `test`, and Chromium.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures"
 COMMAND = ("price", str(ROOT / "instances" / "profit-30x9-idle.yaml"), "--profit-ratio", "1.2", "--report")
-WIDTH, HEIGHT = 880, 1290  # from the title down to the readings of the slider
+WIDTH, HEIGHT = 880, 1290  # from the title down to the price curve
 SHARPNESS = 1.5
-WHOLE_WIDTH, WHOLE_HEIGHT = 1040, 1790
+WHOLE_WIDTH, WHOLE_HEIGHT = 1040, 1980
 MOST_POINTS = 100  # those of the first figure
 POINT = 3  # of its left half, counted from the right
-SHORTER = "figure[data-figure=front] { display: none; }"  # else the slider is too far down
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
@@ -47,7 +45,6 @@ def main() -> None:
                 device_scale_factor=SHARPNESS,
             )
             look.goto(page.as_uri())
-            look.add_style_tag(content=SHORTER)
             look.screenshot(path=FIGURES / f"page-{scheme}.png")
         whole = browser.new_page(viewport={"width": WHOLE_WIDTH, "height": WHOLE_HEIGHT}, color_scheme="light")
         whole.goto(page.as_uri())

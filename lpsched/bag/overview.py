@@ -71,6 +71,7 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     own_curve = partial(price_curve, priced, effort=effort, seed=seed, solver=solver)
     fronts = front if front is not None else _part(own_front, pairs, MOST_FRONT_PAIRS)
     curves = curve if curve is not None else _part(own_curve, pairs, MOST_CURVE_PAIRS)
+    breakpoints = () if isinstance(curves, str) else tuple(piece.from_price for piece in curves.pieces)
     stretches: tuple[ScheduleSegment, ...] | str
     if isinstance(curves, str):
         stretches = curves
@@ -86,7 +87,14 @@ def overview(  # noqa: PLR0913 - options are keyword-only
                 if sensitivity is not None and sensitivity.price == paid:
                     sensitivity = replace(sensitivity, bound=here.bound_at_from, value=here.value_at_from)
     return Overview(
-        bag=priced, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
+        bag=priced,
+        price=paid,
+        result=result,
+        front=fronts,
+        curve=curves,
+        stretches=stretches,
+        sensitivity=sensitivity,
+        breakpoints=breakpoints,
     )
 
 

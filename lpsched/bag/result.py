@@ -46,22 +46,7 @@ if TYPE_CHECKING:
 
 # Marginal values, from the multipliers of the linear program: no promise about schedules.
 SAME: Final = 1e-6  # relative: derivatives no further apart are shown as one
-KILOWATT: Final = "marginal value of one more kilowatt under the cap (LP)"
 TWO_SIDED: Final = "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
-
-
-def machine_heading(unit: str) -> str:
-    """Return the heading above marginal values of machines; `unit` is that of the profit.
-
-    >>> machine_heading("USD/hour"), task_heading("USD/hour")
-    ('marginal value of one more (LP), USD/h', 'minimum price for one more task (LP), USD')
-    """
-    return f"marginal value of one more (LP), {short_unit(unit)}"
-
-
-def task_heading(unit: str) -> str:
-    """Return the heading above marginal prices of tasks."""
-    return f"minimum price for one more task (LP), {unit.removesuffix('/hour')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +191,6 @@ class OneMore:
             }
             for key, (word, of) in given.items()
         }
-
-    def machine_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
-        """Return headers and rows: a machine type, and between what the best possible changes."""
-        changes = f"changes the best possible by at least (proved), {short_unit(self.unit)}"
-        return ("one more machine", changes, "at most"), _rows(self.machine_types)
 
     def task_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
         """Return headers and rows: a task type, and between what its break-even price lies."""

@@ -68,25 +68,44 @@ BELOW_MINIMUM: Final = "below min. price (LP)"
 
 def result_tables(result: Result) -> list[ConsoleRenderable]:
     """Return the answer of a solve: headline, money, what it takes, machine types, which task runs where, advice."""
-    name, bag, found = result.provenance.instance_name, result.bag, result.breakdown
+    advised = advice(result)
+    parts = [each for part in result_parts(result).values() for each in part]
+    return [
+        Text(f"{result.headline()}\n{size_text(result)}"),
+        *parts,
+        *([fitted(" ".join(advised))] if advised else []),
+        *_without_price(result.bag),
+    ]
+
+
+def size_text(result: Result) -> str:
+    """Return how large the bag is, and how the search ended."""
+    size = f"{counted(result.tasks, 'task')} on {counted(result.machines, 'machine')}"
+    return f"{result.provenance.instance_name}: {size}. {result.status_text()}".rstrip()
+
+
+def result_parts(result: Result, *, most: int | None = None) -> dict[str, list[ConsoleRenderable]]:
+    """Return what is known of an answer by topic; `most` rows of a table, by default as many as suit a terminal."""
+    bag, found = result.bag, result.breakdown
     assert bag is not None
     assert found is not None
-    size = f"{name}: {counted(result.tasks, 'task')} on {counted(result.machines, 'machine')}. {result.status_text()}"
-    answer: list[ConsoleRenderable] = [Text(f"{result.headline()}\n{size.rstrip()}")]
     money = _money(found, bag.prices.currency) if result.money is not None else []
-    answer += [*money, table(("", ""), _taken(result, bag, found)), *_risk(result)]
-    answer += [*_machines(result, found), *_allocation(result, bag, found)]
+    tasks = _allocation(result, bag, found, most or MOST_TYPES)
     if result.worth is None and result.regime is not None:
-        answer.append(Text(UNFINISHED))
+        tasks.append(Text(UNFINISHED))
     elif result.worth is not None and result.worth.is_two_sided:
-        answer.append(Text(worths.TWO_SIDED))
-    advised = advice(result)
-    answer += [*_task_steps(result), *([fitted(" ".join(advised))] if advised else [])]
-    return [*answer, *_without_price(bag)]
+        tasks.append(Text(worths.TWO_SIDED))
+    return {
+        "answer": [*money, table(("", ""), _taken(result, bag, found))],
+        "risk": _risk(result),
+        "machines": _machines(result, found, most or MOST_ROWS),
+        "tasks": [*tasks, *_task_steps(result, most or MOST_ROWS)],
+    }
 
 
-def _without_price(bag: Bag) -> list[ConsoleRenderable]:
+def _without_price(bag: Bag | None) -> list[ConsoleRenderable]:
     """Return how to ask for profit, where the bag has no price; nothing if its energy cannot be counted."""
+    assert bag is not None
     prices = bag.prices
     if prices.per_bag is not None or prices.per_task or (bag.watts is None and prices.electricity_per_kwh):
         return []
@@ -114,19 +133,27 @@ def _money(found: Breakdown, currency: str) -> list[ConsoleRenderable]:
 def ledger(amounts: Sequence[float | None]) -> list[str]:
     """Write amounts of money below each other, with equally many decimals.
 
-    The largest has four digits, each of the others at least two and the last one, which is the profit, three; but the
-    largest no more than seven.
-
     >>> ledger([25.8712, -1.79, None, -0.0123, 0.0]), ledger([10.08, -9.732, 0.3481])
     (['25.871', '-1.790', '-', '-0.012', '0.000'], ['10.080', '-9.732', '0.348'])
     """
+    decimals = decimals_of(amounts)
+    if decimals is None:
+        return [number(each) for each in amounts]
+    return ["-" if each is None else f"{round(each, decimals) + 0.0:,.{decimals}f}" for each in amounts]
+
+
+def decimals_of(amounts: Sequence[float | None]) -> int | None:
+    """Return the decimals of amounts below each other; none where there are no amounts, or huge ones.
+
+    The largest has four digits, each of the others at least two and the last one, which is the profit, three; but the
+    largest no more than seven.
+    """
     sizes = [abs(each) for each in amounts if each is not None and abs(each) >= NOISE]
     if not sizes or max(sizes) >= LARGE:
-        return [number(each) for each in amounts]
+        return None
     last = abs(amounts[-1] or max(sizes))
     largest, least, profit = (math.floor(math.log10(max(size, NOISE))) for size in (max(sizes), min(sizes), last))
-    decimals = max(0, DIGITS - 1 - largest, min(max(1 - least, 2 - profit), MOST_DIGITS - 1 - largest))
-    return ["-" if each is None else f"{round(each, decimals) + 0.0:,.{decimals}f}" for each in amounts]
+    return max(0, DIGITS - 1 - largest, min(max(1 - least, 2 - profit), MOST_DIGITS - 1 - largest))
 
 
 def _taken(result: Result, bag: Bag, found: Breakdown) -> list[tuple[str, str]]:
@@ -185,7 +212,7 @@ def _limits(result: Result, bag: Bag, found: Breakdown) -> str:
     return "; ".join(limits)
 
 
-def _machines(result: Result, found: Breakdown) -> list[ConsoleRenderable]:
+def _machines(result: Result, found: Breakdown, most: int) -> list[ConsoleRenderable]:
     """Return the machine types: what they do, what they cost, and the value of one more."""
     worth, steps, unit = result.worth, result.one_more, short_unit(result.unit)
     headers = ["machine type", "count", "used", "busy", "tasks"]
@@ -208,7 +235,7 @@ def _machines(result: Result, found: Breakdown) -> list[ConsoleRenderable]:
         for row in rows:
             step = steps.machine_types.get(row[0])
             row.append("" if step is None else step.text())
-    if len(rows) > MOST_ROWS:
+    if len(rows) > most:
         rows.sort(key=lambda row: row[2] == "0")
     states = [
         f"{name} {', '.join(f'{state} {count:,}' for state, count in sorted(used.items()))}"
@@ -216,17 +243,17 @@ def _machines(result: Result, found: Breakdown) -> list[ConsoleRenderable]:
         if used
     ]
     notes = [fitted(f"tasks by P-state: {few(states, '; ')}")] if states else []
-    shown = tuple(tuple(row) for row in rows[:MOST_ROWS])
-    return [FoldingTable(tuple(headers), shown), *cut(rows), *notes]
+    shown = tuple(tuple(row) for row in rows[:most])
+    return [FoldingTable(tuple(headers), shown), *cut(rows, most), *notes]
 
 
-def _allocation(result: Result, bag: Bag, found: Breakdown) -> list[ConsoleRenderable]:
+def _allocation(result: Result, bag: Bag, found: Breakdown, most: int) -> list[ConsoleRenderable]:
     """Return which task type runs where, beside its prices: the types that take most time, and where the rest is."""
     worth, prices = result.worth, result.task_prices
     if worth is None and not result.schedule.groups:
         return []
     tasks = sorted(bag.task_types, key=lambda task: -found.task_seconds[task.name])
-    chosen = {task.name for task in tasks[:MOST_TYPES]}
+    chosen = {task.name for task in tasks[:most]}
     shown = [task for task in bag.task_types if task.name in chosen]
     machines = [name for name, use in found.machine_types.items() if any(name in found.allocation[t] for t in chosen)]
     headers, currency = ["task type", "tasks", *machines], bag.prices.currency
@@ -248,7 +275,7 @@ def _allocation(result: Result, bag: Bag, found: Breakdown) -> list[ConsoleRende
                 row.append(BELOW_MINIMUM if prices[row[0]]["below_cost"] else "")
     counted_rows = tuple(tuple(row) for row in rows)
     made = CountTable(tuple(headers), counted_rows, (2, 2 + len(machines)), "runs on")
-    return [made, *_others(found, tasks[MOST_TYPES:], prices)]
+    return [made, *_others(found, tasks[most:], prices)]
 
 
 def _others(
@@ -267,7 +294,7 @@ def _others(
     return [fitted(f"{text}{': ' if placed else ''}{', '.join(placed)}{sold} (--json has all)")]
 
 
-def _task_steps(result: Result) -> list[ConsoleRenderable]:
+def _task_steps(result: Result, most: int) -> list[ConsoleRenderable]:
     """Return what is proved about one more task: in one line where it is little."""
     steps = result.one_more
     if steps is None or not steps.task_types:
@@ -275,7 +302,7 @@ def _task_steps(result: Result) -> list[ConsoleRenderable]:
     notes = [fitted(WHOLE_TASKS)] if steps.sells and _less_than_lp(result) else []
     if not steps.sells or len(steps.task_types) > FEW:
         headers, rows = steps.task_table()
-        return [*cut_table(headers, rows, numbers=(1, 2)), *notes]
+        return [*cut_table(headers, rows, numbers=(1, 2), most=most), *notes]
     known = [f"{name} {step.text()}" for name, step in steps.task_types.items() if step.text() != "-"]
     text = f"break-even price of one more task (proved), {result.unit.removesuffix('/hour')}: {', '.join(known)}"
     return [fitted(text), *notes] if known else []
@@ -342,13 +369,13 @@ COUNTS_PROVED: Final = "More than the first number cannot pay for themselves (pr
 NOT_ONE: Final = "No number of further machines of any one type pays for itself (proved)."
 
 
-def front_tables(result: FrontResult) -> list[ConsoleRenderable]:
+def front_tables(result: FrontResult, most: int = MOST_VERTICES) -> list[ConsoleRenderable]:
     """Return the ends of a front, every vertex with the schedule near it, and what is proved."""
     vertices, rows = counted(len(result.vertices), "vertex", "vertices"), result.rows()
     tables: list[ConsoleRenderable] = [
         fitted(f"{result.provenance.instance_name}: {result.headline()}"),
-        table(FRONT_HEADERS, [rows[place] for place in along(len(rows), MOST_VERTICES)], numbers=range(6)),
-        *_between(len(rows), MOST_VERTICES, "vertex", "vertices"),
+        table(FRONT_HEADERS, [rows[place] for place in along(len(rows), most)], numbers=range(6)),
+        *_between(len(rows), most, "vertex", "vertices"),
         fitted(GAP),
     ]
     if result.sample:
@@ -364,28 +391,24 @@ def _between(count: int, most: int, noun: str, plural: str = "") -> list[Console
     return [Text(f"{counted(left, noun, plural)} between these {verb} left out (--json has all)")] if left > 0 else []
 
 
-def comparison_tables(result: FrontComparison) -> list[ConsoleRenderable]:
+def comparison_tables(result: FrontComparison, most: int = MOST_VERTICES) -> list[ConsoleRenderable]:
     """Return the exact front of a bag, the methods compared with it, and their warnings."""
     energy, makespan = energy_text(result.reference.energy_joules), duration(result.reference.makespan_seconds)
     heading = Text(
         f"compared with the front of the linear program; hypervolume up to {energy} and {makespan}, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
-    return [*front_tables(result.front), heading, answer, *front_warnings(result.entries)]
+    return [*front_tables(result.front, most), heading, answer, *front_warnings(result.entries)]
 
 
 def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderable]:
     """Return the break-even price, the current one, the segments of the curve; electricity and machines."""
     currency, current = curve.currency, needs.current
-    lines = [needs.headline(proved=curve.break_even_price), needs.current_text()]
-    if curve.least_price_to_run is not None:
-        amount, _ = needs.not_run()
-        lines.append(f"Best not to run {amount} (proved).")
     headers = curve.headers(current)
     numbers = [place for place, header in enumerate(headers) if header != "status"]
     segments = counted(len(curve.pieces), "segment")
     tables: list[ConsoleRenderable] = [
-        fitted(f"{curve.provenance.instance_name}: " + "\n".join(filter(None, lines))),
+        fitted(f"{curve.provenance.instance_name}: " + "\n".join(price_sentences(curve, needs))),
         Text(f"Profit over the price, {segments}:"),
         table(headers, curve.rows(current, most=MOST_SEGMENTS), numbers=numbers),
         *_between(len(curve.pieces), MOST_SEGMENTS, "segment"),
@@ -405,29 +428,47 @@ def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderabl
     return [*tables, *sensitivity_tables(needs)]
 
 
+def price_sentences(curve: PriceCurve, needs: Sensitivity) -> list[str]:
+    """Return the break-even price, the profit at the current price, and up to which price it is best not to run."""
+    lines = [needs.headline(proved=curve.break_even_price), needs.current_text()]
+    if curve.least_price_to_run is not None:
+        lines.append(f"Best not to run {needs.not_run()[0]} (proved).")
+    return [line for line in lines if line]
+
+
 def sensitivity_tables(result: Sensitivity) -> list[ConsoleRenderable]:
-    """Return what electricity may cost, and how many more machines are worthwhile."""
-    answer: list[ConsoleRenderable] = []
-    if result.electricity is not None:
-        answer += [Text(f"Price of electricity, {_at(result)}:"), table(("", "", ""), result.electricity_rows())]
-    if result.machines:
-        answer += [Text(f"One more machine of a type, {_at(result)}:"), *_cut(result.one_more_table())]
-        answer += [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
-        if any(need.most_more != 0 for need in result.machines):
-            answer += [Text("How many more machines of a type are worthwhile:"), *_cut(result.how_many_table())]
-            answer.append(Text(COUNTS_PROVED))
-        else:
-            answer.append(Text(NOT_ONE))
-    return [*answer, *(Text(note) for note in result.notes)]
+    """Return what electricity may cost, how many more machines are worthwhile, and what is left out."""
+    notes = [Text(note) for note in result.notes]
+    return [*electricity_tables(result), *machine_tables(result), *notes]
+
+
+def electricity_tables(result: Sensitivity) -> list[ConsoleRenderable]:
+    """Return what electricity may cost."""
+    if result.electricity is None:
+        return []
+    return [Text(f"Price of electricity, {_at(result)}:"), table(("", "", ""), result.electricity_rows())]
+
+
+def machine_tables(result: Sensitivity, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
+    """Return the value of one more machine of a type, and how many more are worthwhile."""
+    if not result.machines:
+        return []
+    answer: list[ConsoleRenderable] = [Text(f"One more machine of a type, {_at(result)}:")]
+    answer += _cut(result.one_more_table(), most)
+    answer += [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
+    if all(need.most_more == 0 for need in result.machines):
+        return [*answer, Text(NOT_ONE)]
+    answer.append(Text("How many more machines of a type are worthwhile:"))
+    return [*answer, *_cut(result.how_many_table(), most), Text(COUNTS_PROVED)]
+
+
+def _cut(texts: TableOfTexts, most: int) -> list[ConsoleRenderable]:
+    headers, rows = texts
+    return [FoldingTable(headers, tuple(rows[:most])), *cut(rows, most)]
 
 
 def _at(result: Sensitivity) -> str:
     return f"at the price of {number(result.price)} {result.currency} per bag, all else as it is"
-
-
-def _cut(texts: TableOfTexts) -> list[ConsoleRenderable]:
-    headers, rows = texts
-    return [FoldingTable(headers, tuple(rows[:MOST_ROWS])), *cut(rows)]
 
 
 def what_if_tables(result: WhatIf) -> list[ConsoleRenderable]:

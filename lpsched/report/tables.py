@@ -149,9 +149,9 @@ class CountTable:
             if sum(widths_of((headers, *rows))) + BETWEEN * (len(headers) - 1) <= width:
                 yield table(headers, rows, numbers=range(1, len(headers)))
                 return
-        yield self._lists(width)
+        yield self.lists(width)
 
-    def _lists(self, width: int) -> Table:
+    def lists(self, width: int) -> Table:
         """Return the table in which the counts of a row are a list, over as many lines as it takes."""
         first, last = self.counts
         others = [index for index in range(len(self.headers)) if not first <= index < last]

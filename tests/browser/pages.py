@@ -56,7 +56,7 @@ def slider(names: tuple[str, ...] = ("a", "b"), label: str = "profit ratio") -> 
                 Reading(None, None),
             ),
             (tuple((Reading(place, place), Reading(0.0, 10.0 * place, "W")) for place in range(len(names))),),
-            (Mark("line", (0.0, 5.0), (1.0, 10.0), "here"), Mark("line", (-5.0, -1.0), (1.0, 10.0), names[0])),
+            (Mark("line", (0.0, 5.0), (1.0, 10.0)), Mark("line", (-5.0, -1.0), (1.0, 10.0))),
         ),
         Segment(
             1.5,
@@ -68,7 +68,7 @@ def slider(names: tuple[str, ...] = ("a", "b"), label: str = "profit ratio") -> 
                 Reading(-2.0, 2.0, over=(-1.0, 1.0)),
             ),
             (tuple((Reading(-place, -place), Reading(10.0, 10.0, "W")) for place in range(len(names))),),
-            (Mark("line", (5.0, 10.0), (10.0, 100.0), "there"),),
+            (Mark("line", (5.0, 10.0), (10.0, 100.0)),),
         ),
     )
     table = FollowingTable("Machines", ("name", "tasks", "power"), names)

@@ -12,7 +12,7 @@ import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Terms
 from lpsched.bag.overview import overview
-from lpsched.report.html.bag import REGIMES, solve_page
+from lpsched.report.html.bag import STATUSES, solve_page
 from lpsched.units import duration, energy_text, gap_text, number
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, rat
         if bag is TINY:  # of a larger bag, a schedule that was found at another price may be better at this one
             words = (duration(measured.makespan_seconds), energy_text(measured.energy_joules), gap_text(result.gap))
             assert (said["makespan"], said["energy"], said["gap"]) == words
-        assert said["regime"] == REGIMES[result.regime or ""]
+        assert said["status"] == STATUSES[result.regime or ""]
         profit, bound = (float(said[name].split()[0]) for name in (PROFIT, BOUND))
         assert bound == pytest.approx(result.bound, rel=2e-3)  # four digits, rounded up
         assert profit >= result.value - 1e-3 * abs(result.value)
@@ -80,22 +80,22 @@ def test_a_mark_moves_along_the_front_and_is_gone_where_nothing_runs(open_page):
     assert mark.is_hidden()
 
 
-def test_price_percent_and_ratio_are_one_position_and_today_is_marked(open_page):
+def test_price_percent_and_ratio_are_one_position_and_the_current_price_is_marked(open_page):
     opened = open_page(solve_page(overview(TINY, result=solve(TINY))))  # sold for 0.02 USD; a ratio of 1 is 0.0066 USD
-    boxes = [opened.get_by_label(f"{name}, exactly") for name in ("price, USD", "% of today's price", "profit ratio")]
-    assert [box.input_value() for box in boxes] == ["0.02", "100", "3.030303"]
-    today = opened.locator(".today").bounding_box()
+    boxes = [opened.get_by_label(f"{name}, exactly") for name in ("price, USD", "% of current price", "profit ratio")]
+    assert [box.input_value() for box in boxes] == ["0.02", "100", "3.0303"]
+    now = opened.locator(".now").bounding_box()
     handle = opened.get_by_label("price, USD", exact=True).bounding_box()
-    assert handle["x"] < today["x"] < handle["x"] + handle["width"]
-    boxes[1].fill("50")
-    boxes[1].press("Enter")
-    assert [box.input_value() for box in boxes] == ["0.01", "50", "1.5151515"]
+    assert handle["x"] < now["x"] < handle["x"] + handle["width"]
+    boxes[0].fill("50%")  # a percentage in every box
+    boxes[0].press("Enter")
+    assert [box.input_value() for box in boxes] == ["0.01", "50", "1.51515"]
     revenue = opened.locator(".following").nth(0).locator("tbody tr").nth(0).locator("td")
-    assert revenue.nth(2).text_content() == "0.01"
-    opened.get_by_role("button", name="today's price").click()
+    assert revenue.nth(2).text_content() == "0.01000"
+    opened.get_by_role("button", name="current price").click()
     assert boxes[0].input_value() == "0.02"
     shares = opened.locator(".heat td[style]").evaluate_all(
-        "all => all.map((cell) => [Number(cell.style.getPropertyValue('--share')), Number(cell.textContent)])"
+        "all => all.map((cell) => [Number(cell.style.getPropertyValue('--share')), Number(cell.textContent.replace('-', '0'))])"
     )
     assert sum(count for _, count in shares) == TINY.tasks
     assert all((share > 0) == (count > 0) for share, count in shares)

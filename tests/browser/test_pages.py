@@ -84,12 +84,31 @@ def test_a_slider_goes_from_breakpoint_to_breakpoint_and_says_what_it_needs(open
     before.click()
     before.click()
     assert (box.input_value(), before.is_disabled()) == ("1", True)
-    assert "segment 1 of 2, between breakpoints 1 and 1.5" in opened.locator(".where").text_content()
-    for wrong in ("3", "", "x", "0.999", "1,25"):
+    assert opened.locator(".where").text_content() == "segment 1 of 2"
+    for wrong in ("3", "", "x", "0.999", "1,25", "80%"):
         type_in(opened, wrong)
-        assert opened.locator(".where").text_content() == "expected a number from 1 to 2"
-        assert box.get_attribute("aria-invalid") == "true"
+        assert opened.locator(".where").text_content() == f"got {wrong or 'nothing'}, expected a number from 1 to 2"
+        assert opened.locator(".slider [role=status]").first.text_content().startswith("got ")
+        assert box.input_value() == "1"  # what the readings are for
     assert readings(opened)[0] == "0 USD/h"
+
+
+def test_buttons_go_to_the_breakpoints_that_are_given_and_amounts_keep_their_decimals(open_page):
+    segments = tuple(
+        Segment(start, start + 1.0, (Reading(1000.0 * start, -1000.0, decimals=2),)) for start in (1.0, 2.0, 3.0)
+    )
+    moved = Slider((Scale("x"),), "", 1.0, ("itself",), segments, breakpoints=(1.0, 3.0))
+    opened = open_page(page("t", "", [Section("s", (moved,))]))
+    assert readings(opened) == ["1,000.00"]
+    opened.get_by_role("button", name="next breakpoint").click()
+    assert opened.get_by_label("x, exactly").input_value() == "3"
+    assert opened.locator(".where").text_content() == "segment 2 of 2"
+    for text, expected in (("3.75", "0.00"), ("3.7500001", "0.00"), ("3.7500025", "-0.01"), ("1.5", "0.00")):
+        opened.get_by_label("x, exactly").fill(text)
+        opened.keyboard.press("Enter")
+        assert readings(opened) == [expected]
+        here = moved.segment_at(float(text))
+        assert written(here.readings[0], here, float(text)) == expected
 
 
 def of_itself(label, *breakpoints):
@@ -118,7 +137,7 @@ def test_crowded_breakpoints_get_more_room_and_every_step_is_a_round_number(open
     opened.get_by_label("crowded, exactly").fill("1")
     opened.keyboard.press("Enter")
     assert crowded.input_value() == "306"
-    for label, last, digits in (("crowded", "9", 4), ("odd", "1.0005", 5), ("crammed", "2", 17)):
+    for label, last, digits in (("crowded", "9", 4), ("odd", "1.0005", 5), ("crammed", "2", 5)):
         steps = opened.get_by_label(label, exact=True).evaluate(STEPS)
         assert [int(step) for step, _ in steps] == list(range(1001))  # none falls back to the one before
         told = [float(x) for _, x in steps]
@@ -162,7 +181,7 @@ def centre(opened, chosen: str) -> tuple[float, float]:
 def test_marks_and_tooltips_are_where_the_picture_has_them(open_page, log):
     other = PageFigure(figure().figure, "other", name="other")  # in which nothing moves
     opened = open_page(page("t", "", [Section("s", (figure(log=log), other, slider()))]))
-    assert opened.locator(".mark:visible").all_text_contents() == ["here"]  # the other is outside
+    assert opened.locator(".mark:visible").count() == 1  # the other is outside
     type_in(opened, "1.5")
     first, last = (centre(opened, f".point >> nth={at}") for at in (0, 1))
     # Matplotlib draws the ends of the line as two equal marks.
@@ -176,7 +195,6 @@ def test_marks_and_tooltips_are_where_the_picture_has_them(open_page, log):
     x, y = centre(opened, ".mark:visible")
     assert x == pytest.approx((first[0] + last[0]) / 2, abs=0.6)
     assert y == pytest.approx(first[1] + share * (last[1] - first[1]), abs=0.6)
-    assert opened.locator(".mark:visible").text_content() == "there"
 
 
 def test_tooltips_are_shown_by_pointer_by_keyboard_and_by_touch(open_page):

@@ -111,7 +111,7 @@ def test_an_allocation_comes_back_from_its_genes(seed):
     assert np.array_equal(states[fractions > 0.0], made.states[fractions > 0.0])
 
 
-def test_two_parts_of_a_task_type_in_one_state_are_added():
+def test_two_from_terminal_a_task_type_in_one_state_are_added():
     paper = paper_facility()
     halves = (CoreFraction("task", 0.25), CoreFraction("task", 0.5))
     allocation = CoreAllocation((20.0,), ((halves, ()),))

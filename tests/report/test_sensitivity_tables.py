@@ -144,7 +144,7 @@ def test_electricity_and_machines_have_their_tables(found):
 
 def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(found):
     def heads(result) -> str:
-        return joined(" ".join(result.machine_headers()))
+        return joined(" ".join(result.one_more_table()[0]))
 
     assert "paid back in" not in heads(found)
     assert "pays up to" not in heads(found)
@@ -158,7 +158,6 @@ def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(fo
     )
     cells = replace(needs, machines=(far,)).one_more_table()[1][0]
     assert cells[3:] == ("0.216", "2.94 years", "86,440")
-    assert all(len(row) == len(found.machine_headers()) for row in found.machine_rows())
 
 
 def test_notes_say_what_is_missing(curve):
@@ -171,7 +170,6 @@ def test_notes_say_what_is_missing(curve):
 
 def test_a_price_that_was_never_found_is_said_in_words(found):
     none = replace(found, price_need=replace(found.price_need, enough=None), value=None)
-    assert ("break-even price, achieved", "none found") in [row[:2] for row in none.price_rows()]
     assert none.headline().endswith("no schedule that earns was found.")
     assert "no schedule was found; at most 3.48 USD/h possible (proved)" in none.current_text()
     never = replace(found.electricity, no_profit_from=None, do_not_run_from=None)
@@ -185,16 +183,3 @@ def test_names_are_printed_as_they_stand_and_long_lists_are_cut(found):
     text = printed(sensitivity_tables(replace(found, machines=(need,) * (MOST_ROWS + 2))))
     assert text.count("[red]x<script>$") == 2 * MOST_ROWS  # in both tables
     assert text.count("... and 2 more (--json has all)") == 2
-
-
-def test_segments_of_the_electricity_price_have_rows(found):
-    rows = found.electricity_pieces()
-    assert [row[:3] for row in rows] == [
-        ("0", "7.5", "profit possible"),
-        ("7.5", "10.91", "profit possible"),
-        ("10.91", "13.33", "loss"),
-        ("13.33", "and up", "best not to run"),
-    ]
-    assert float(rows[2][3]) == pytest.approx(0.0, abs=1e-14)
-    assert len(rows[2][3]) <= len("3e-16")  # not all digits of the rounding
-    assert found.electricity_headers() == ("from, USD/kWh", "to", "status", "bound, USD/h")

@@ -202,6 +202,7 @@ class Overview:
     curve: PriceCurve | str
     stretches: tuple[ScheduleSegment, ...] | str  # the schedules along the curve
     sensitivity: Sensitivity | None = None  # what the answer depends on, if that was asked for
+    breakpoints: tuple[float, ...] = ()  # where the curve's own segments begin; its pieces are one for each schedule
 
 
 def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:

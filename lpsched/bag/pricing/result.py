@@ -213,7 +213,6 @@ def _status(segment: PriceCurveSegment, largest: float) -> str:
 # the number of machines of a type.
 UNPROVED: Final = ("no price found", "at which that is proved")
 FORCED: Final = ("never", "a deadline forces the work")
-BELOW: Final = "below it no schedule earns"
 TableOfTexts: TypeAlias = "tuple[tuple[str, ...], list[tuple[str, ...]]]"
 
 
@@ -383,21 +382,6 @@ class Sensitivity(JsonObject):
         gap = f", gap {gap_text((now.bound - now.value) / abs(now.bound))}" if now.bound else ""
         return f"{at} a verified schedule {earns}, {most}{gap}; {move}."
 
-    def price_rows(self) -> list[tuple[str, str, str]]:
-        """Return the break-even price: a name, the amount, what it means."""
-        need, money = self.price_need, f"{self.currency} per bag"
-        rows = [] if self.price is None else [("current price", f"{number(self.price)} {money}", "")]
-        rows.append(("break-even price, proved at least", f"{lower_text(need.needed)} {money}", BELOW))
-        achieved = "none found" if self.achieved is None else f"{upper_text(self.achieved)} {money}"
-        rows.append(("break-even price, achieved", achieved, "a verified schedule earns from there"))
-        if self.price:
-            rows.append(("as a share of current prices", self._share(need.needed), ""))
-        if need.needed_ratio is not None:
-            rows.append(
-                ("as a profit ratio, at least", lower_text(need.needed_ratio), "times the cost of least energy")
-            )
-        return [*rows, ("best not to run", *self.not_run())]
-
     def not_run(self) -> tuple[str, str]:
         """Return the prices at which it is best not to run; what it means."""
         least = self.price_need.least_to_run
@@ -428,35 +412,8 @@ class Sensitivity(JsonObject):
         last = "" if need.do_not_run_to is None else f" to {lower_text(need.do_not_run_to)}"
         return f"{upper_text(need.do_not_run_from)}{last} {self.currency}/kWh", "proved"
 
-    def electricity_headers(self) -> tuple[str, ...]:
-        """Return the headers of `electricity_pieces`."""
-        return (f"from, {self.currency}/kWh", "to", "status", f"bound, {self.currency}/h")
-
-    def electricity_pieces(self) -> list[tuple[str, ...]]:
-        """Return one row for each segment, with the bound where it begins."""
-        segments = () if self.electricity is None else self.electricity.pieces
-        largest = max((abs(each.bound_at_from) for each in segments), default=0.0)
-        return [
-            (
-                number(each.from_price_per_kwh),
-                "and up" if each.to_price_per_kwh is None else number(each.to_price_per_kwh),
-                STATUS[each.regime.value],
-                upper_text(each.bound_at_from, largest=largest),
-            )
-            for each in segments
-        ]
-
-    def machine_headers(self) -> tuple[str, ...]:
-        """Return the headers of `machine_rows`."""
-        return (*self.one_more_table()[0], *self.how_many_table()[0][1:])
-
-    def machine_rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each machine type: the value of one more, and how many more are worthwhile."""
-        both = zip(self.one_more_table()[1], self.how_many_table()[1], strict=True)
-        return [(*one, *many[1:]) for one, many in both]
-
     def machine_notes(self) -> list[str]:
-        """Return what the cells of `machine_rows` mean, where that does not stand in their headers."""
+        """Return what the cells of `one_more_table` mean, where that does not stand in their headers."""
         return [TWO_SIDED] if any(" / " in need.adds_text() for need in self.machines) else []
 
     def one_more_table(self) -> TableOfTexts:

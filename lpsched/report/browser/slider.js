@@ -2,7 +2,8 @@
 
 const EVEN = 0.05; // of the track: with a breakpoint further from its place on a linear scale, there is a note
 const UNEVEN = "The scale is non-linear: breakpoints that lie close together are spread out.";
-const TYPED_DIGITS = 8; // of a number that is not the typed one
+const SHOWN_DIGITS = 6; // of a number that is not the typed one; the position itself has all
+const APART = 0.004; // of the track: ticks that are closer would be a bar
 const STEPS = 1000; // of the range; each is a round number, so that it can be typed elsewhere
 
 // The same operations in the same order as lpsched/report/html/page.py, so that the last digit is the same.
@@ -15,18 +16,26 @@ function sizeAt(reading, x, start, stop) {
   return Array.isArray(reading) ? lineAt(x, start, stop, reading[1], reading[2]) : null;
 }
 
+// With as many decimals as the others below it.
+function fixedText(value, decimals) {
+  const text = fixed(Math.abs(value), decimals);
+  const [whole, ...rest] = text.split(".");
+  return (value < 0 && /[1-9]/.test(text) ? "-" : "") + [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...rest].join(".");
+}
+
 function written(reading, formats, x, start, stop) {
   if (reading === null) return "-";
   if (typeof reading === "string") return reading;
   const [format, a, b, c, d] = reading;
-  const [unit, digits, upper] = formats[format];
+  const [unit, digits, upper, decimals] = formats[format];
   const value = lineAt(x, start, stop, a, b) + 0; // no minus before a zero
   if (c !== undefined) {
     const below = lineAt(x, start, stop, c, d);
     return gapText(below !== 0 ? value / below : value !== 0 ? null : 0);
   }
   if (unit === "%") return percent(value);
-  return ((upper ? roundedUp(value, digits) : number(value, digits)) + " " + unit).trimEnd();
+  const text = decimals !== null ? fixedText(value, decimals) : upper ? roundedUp(value, digits) : number(value, digits);
+  return (text + " " + unit).trimEnd();
 }
 
 // Most cells stay as they are, and need not be laid out again.
@@ -48,7 +57,7 @@ class Slider {
     this.scales = this.scales.map(([label, key, size]) => [label, key + suffix, size]);
     this.low = this.segments[0][0];
     this.high = this.segments[this.segments.length - 1][1];
-    this.breakpoints = [...this.segments.map((segment) => segment[0]), this.high];
+    this.breakpoints.push(this.high);
     this.values = Array.from(root.querySelectorAll(".readings dd"));
     this.tables = Array.from(root.querySelectorAll(".following table"));
     this.rows = this.tables.map((table) => Array.from(table.tBodies[0].rows));
@@ -67,21 +76,26 @@ class Slider {
     return at < 0 ? this.segments.length - 1 : at;
   }
 
-  // Breakpoints often lie close together at one end: half of the track is a linear scale, half is shared by all segments.
+  // Breakpoints often lie close together at one end: half of the track is a linear scale, half is shared by all of them.
   shareOf(x, rank) {
-    return (rank / this.segments.length + (x - this.low) / (this.high - this.low)) / 2;
+    return (rank / (this.breakpoints.length - 1) + (x - this.low) / (this.high - this.low)) / 2;
+  }
+
+  // Between which breakpoints: the place of the first.
+  spanOf(x) {
+    return Math.max(0, this.breakpoints.findLastIndex((each, k) => each <= x && k < this.breakpoints.length - 1));
   }
 
   shareAt(x) {
-    const at = this.placeOf(x);
-    const [start, stop] = this.segments[at];
+    const at = this.spanOf(x);
+    const [start, stop] = this.breakpoints.slice(at, at + 2);
     return this.shareOf(x, at + (x - start) / (stop - start));
   }
 
   // The number at a share of the track, rounded, but so that every step of it stays a number of its own.
   numberAt(share) {
-    const at = Math.max(0, this.shares.findLastIndex((each, k) => each <= share && k < this.segments.length));
-    const [start, stop] = this.segments[at];
+    const at = Math.max(0, this.shares.findLastIndex((each, k) => each <= share && k < this.shares.length - 1));
+    const [start, stop] = this.breakpoints.slice(at, at + 2);
     const slope = (stop - start) / (this.shares[at + 1] - this.shares[at]);
     const power = Math.floor(Math.log10(slope / STEPS / 2)); // a fourth of a step off at most
     const x = start + slope * (share - this.shares[at]);
@@ -118,7 +132,8 @@ class Slider {
     this.said.setAttribute("role", "status");
     const ticks = make("div", { className: "ticks", ariaHidden: "true" });
     const place = (element, share) => { element.style.left = 100 * share + "%"; ticks.append(element); };
-    for (const share of this.shares) place(make("i", {}), share);
+    let last = -1;
+    for (const share of this.shares.filter((each) => each > last + APART && (last = each, true))) place(make("i", {}), share);
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       place(make("span", { textContent: number(this.numberAt(share), 3) }), share);
     }
@@ -130,15 +145,15 @@ class Slider {
       exactly.append(label);
     });
     exactly.append(this.before, this.after);
-    if (this.today !== null) {
-      const today = make("div", { className: "today", ariaHidden: "true", textContent: "today" });
-      const share = this.shareAt(this.today);
-      today.style.left = 100 * share + "%";
-      today.classList.toggle("turned", share > 0.9);
+    if (this.current !== null) {
+      const now = make("div", { className: "now", ariaHidden: "true", textContent: "current" });
+      const share = this.shareAt(this.current);
+      now.style.left = 100 * share + "%";
+      now.classList.toggle("turned", share > 0.8);
       const line = make("div", { className: "above" });
-      line.append(today);
+      line.append(now);
       track.append(line);
-      this.back = step("today's price", "today", () => this.today);
+      this.back = step("current price", "current", () => this.current);
       exactly.append(this.back);
     }
     track.append(this.range, ticks);
@@ -168,15 +183,21 @@ class Slider {
   typed(place) {
     const box = this.boxes[place];
     const text = box.value.trim();
-    const plain = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/.test(text) ? text.replace(/,/g, "") : text; // 1,25 is no 125
-    const x = plain === "" ? null : this.positionOf(Number(plain), place);
-    box.setAttribute("aria-invalid", String(x === null));
+    if (text === box.shown) return;
+    const share = text.endsWith("%") ? this.scales.findIndex(([label]) => label.startsWith("%")) : -1;
+    const at = share < 0 ? place : share; // 80% is a percentage in every box
+    const bare = share < 0 ? text : text.slice(0, -1).trim();
+    const plain = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/.test(bare) ? bare.replace(/,/g, "") : bare; // 1,25 is no 125
+    const x = plain === "" ? null : this.positionOf(Number(plain), at);
     if (x !== null) {
-      if (text !== box.shown) this.moveTo(x, { keep: place, text: plain });
+      this.moveTo(x, { keep: at, text: plain });
       return;
     }
-    const size = this.scales[place][2];
-    this.where.textContent = "expected a number from " + number(this.low / size) + " to " + number(this.high / size);
+    box.value = box.shown; // what all readings are for
+    const size = this.scales[at][2];
+    this.where.textContent = "got " + (text || "nothing") + ", expected a number from " + number(this.low / size) + " to "
+      + number(this.high / size);
+    this.said.textContent = this.where.textContent;
   }
 
   fromAddress() {
@@ -197,10 +218,9 @@ class Slider {
     }
   }
 
-  moveTo(x, { isNews = true, keep = 0, text = String(x) } = {}) {
+  moveTo(x, { isNews = true, keep = -1, text = "" } = {}) {
     this.x = x;
-    const place = this.placeOf(x);
-    const [start, stop, readings, tables, marks] = this.segments[place];
+    const [start, stop, readings, tables, marks] = this.segments[this.placeOf(x)];
     const write = (index) => written(this.readings[index], this.formats, x, start, stop);
     this.values.forEach((cell, column) => show(cell, write(readings[column])));
     tables.forEach((rows, t) => this.fill(t, rows, write, (index) => sizeAt(this.readings[index], x, start, stop)));
@@ -208,18 +228,16 @@ class Slider {
     // Where many steps are one number, on a segment of a few doubles, the range stays where it was put.
     if (this.numberAt(this.range.value / STEPS) !== x) this.range.value = Math.round(STEPS * this.shareAt(x));
     const texts = this.scales.map(([, , size], at) => (
-      at === keep ? text : String(Number((x / size).toPrecision(at === 0 ? 17 : TYPED_DIGITS)))));
+      at === keep ? text : String(Number((x / size).toPrecision(SHOWN_DIGITS)))));
     this.range.setAttribute("aria-valuetext", this.scales.map(([label], at) => label + " " + texts[at]).join("; "));
     this.boxes.forEach((box, at) => {
       box.value = texts[at];
       box.shown = texts[at];
-      box.removeAttribute("aria-invalid");
     });
     this.before.disabled = x <= this.low;
     this.after.disabled = x >= this.high;
-    if (this.back) this.back.disabled = x === this.today;
-    this.where.textContent = "segment " + (place + 1) + " of " + this.segments.length + ", between breakpoints "
-      + number(start) + " and " + number(stop);
+    if (this.back) this.back.disabled = x === this.current;
+    this.where.textContent = "segment " + (this.spanOf(x) + 1) + " of " + (this.breakpoints.length - 1);
     if (isNews) {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => { this.intoAddress(); this.say(); }, 250);
@@ -245,36 +263,28 @@ class Slider {
   }
 
   moveMarks(marks, x, start, stop) {
-    for (const dot of this.marks.values()) dot.hidden = true;
-    marks.forEach(([figure, axes, xs, ys, label], at) => {
-      const dot = this.markOf(figure, at);
-      if (!dot) return;
-      const [across, down] = dot.scales[axes];
+    for (const dots of this.marks.values()) dots.forEach((dot) => { dot.hidden = true; });
+    marks.forEach(([figure, xs, ys], at) => this.dotsOf(figure, at).forEach((dot) => {
+      const [across, down] = dot.scales;
       const left = placeOn(across, lineAt(x, start, stop, ...xs));
       const top = placeOn(down, lineAt(x, start, stop, ...ys));
-      if (left === null || top === null) return;
-      dot.hidden = false;
+      dot.hidden = left === null || top === null;
       dot.style.left = left + "%";
       dot.style.top = top + "%";
-      dot.firstChild.textContent = label;
-      dot.classList.toggle("turned", left > 60);
-    });
+    }));
   }
 
-  markOf(name, at) {
+  // One for each of the figure's axes.
+  dotsOf(name, at) {
     const key = at + " " + name;
     if (!this.marks.has(key)) {
       const figure = Array.from(document.querySelectorAll("figure[data-figure]"))
         .find((each) => each.dataset.figure === name);
-      if (!figure) return null;
-      const dot = document.createElement("div");
-      dot.className = "mark";
-      dot.hidden = true;
-      dot.setAttribute("aria-hidden", "true");
-      dot.append(document.createElement("span"));
-      dot.scales = JSON.parse(figure.dataset.scales);
-      figure.querySelector(".canvas").append(dot);
-      this.marks.set(key, dot);
+      this.marks.set(key, !figure ? [] : JSON.parse(figure.dataset.scales).map((scales) => {
+        const dot = Object.assign(document.createElement("div"), { className: "mark", ariaHidden: "true", scales });
+        figure.querySelector(".canvas").append(dot);
+        return dot;
+      }));
     }
     return this.marks.get(key);
   }

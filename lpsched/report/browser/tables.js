@@ -117,7 +117,7 @@ function makeCopyable(box, table) {
 function prepareTables() {
   for (const box of document.querySelectorAll(".table")) {
     const table = box.querySelector("table");
-    if (table.tBodies[0].rows.length > 1) makeSortable(table);
+    if (table.tHead && table.tBodies[0].rows.length > 1) makeSortable(table);
     makeCopyable(box, table);
   }
 }

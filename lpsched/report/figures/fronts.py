@@ -19,7 +19,7 @@ from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoin
 from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
-from lpsched.units import lower_text, number
+from lpsched.units import duration, energy_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,14 +52,6 @@ class Frame:
     def dots(self, points: Sequence[Point]) -> Dots:
         """Return points in the figure's units."""
         return [(each.energy_joules / self.joules.size, each.makespan_seconds / self.seconds.size) for each in points]
-
-    def words(self, point: Point, *, proved: bool = False) -> str:
-        """Return a point in the figure's units; one that bounds schedules from below is rounded down."""
-        joules, seconds = (
-            lower_text(each) if proved else number(each)
-            for each in (point.energy_joules / self.joules.size, point.makespan_seconds / self.seconds.size)
-        )
-        return f"{joules} {self.joules.name}, {seconds} {self.seconds.name}"
 
     def set(self, axes: Axes) -> None:
         """Name the axes and let them end a little beyond all points."""
@@ -101,11 +93,17 @@ def front_tooltips(result: FrontResult | FrontComparison, also: Sequence[Point] 
     named += [(entry.name, entry.points) for entry in _others(result)]
     return tuple(
         Tooltip(
-            *frame.dots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}"
+            *frame.dots([points[place]])[0],
+            f"{name}: {_words(points[place], upper=False if points is exact.vertices else None)}",
         )
         for name, points in named
         for place in along(len(points), max(2, style.MOST_TOOLTIPS // len(named)))
     )
+
+
+def _words(point: Point, *, upper: bool | None) -> str:
+    """Return a point in words; one that bounds schedules from below is rounded down."""
+    return f"{energy_text(point.energy_joules, upper=upper)}, {duration(point.makespan_seconds, upper=upper)}"
 
 
 def exact_of(result: FrontResult | FrontComparison) -> FrontResult:
@@ -278,7 +276,8 @@ def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) ->
 def _name_types(axes: Axes, names: Sequence[str]) -> None:
     """Write machine types below their places, aslant, as many as there is room for."""
     shown = range(0, len(names), -(-len(names) // MOST_NAMES) or 1)
-    axes.set_xticks([place + 0.5 for place in shown], [style.lettered(names[place]) for place in shown])
+    texts = style.shortened(names)
+    axes.set_xticks([place + 0.5 for place in shown], [texts[place] for place in shown])
     axes.tick_params(axis="x", length=0)
     style.slant(axes, "right")
 

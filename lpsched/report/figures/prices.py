@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.compare.result import along
+from lpsched.bag.pricing.result import PROFITABLE, STATUS
+from lpsched.model.results import short_unit
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.units import lower_text, number, upper_text
@@ -28,15 +30,11 @@ if TYPE_CHECKING:
     )
 
 
-# Bands behind a curve: best not to run, at a loss, or profitable.
+# Bands behind a curve, by what the bound says: best not to run, loss, or profit possible.
 #
 # Each has a pale shade, a hatch where it is not to run, and its words where there is room for them: flat in a
 # broad band, upright in a narrow one.
-BANDS: Final = {  # the regime: its words, its shade, its hatch
-    "do-not-run": ("best not to run", "#fae3d6", "//"),
-    "loss": ("at a loss", "#fdf3cf", ""),
-    "profit": ("profitable", "#ffffff", ""),
-}
+BANDS: Final = {"do-not-run": ("#fae3d6", "//"), "loss": ("#fdf3cf", ""), "profit": ("#ffffff", "")}  # shade, hatch
 UPRIGHT, FLAT = 0.035, 0.28  # of the width, from which on a band has words, and from which on they lie flat
 
 
@@ -49,7 +47,7 @@ def draw_bands(axes: Axes, segments: Iterable[tuple[str, float, float]]) -> None
     for regime, ends in joined.items():
         start, stop = max(left, ends[0]), min(right, ends[-1])
         if stop > start:
-            words, shade, hatch = BANDS[regime]
+            words, (shade, hatch) = STATUS[regime], BANDS[regime]
             axes.axvspan(start, stop, facecolor=shade, edgecolor="white", hatch=hatch, linewidth=0, zorder=0)
             share = (stop - start) / (right - left)
             if share > UPRIGHT:
@@ -73,14 +71,9 @@ INCHES: Final = 3.6
 MOST_PIECES, MOST_DOTS = 600, 120  # more are closer together than a line or a dot is wide
 NARROW: Final = 0.25  # of the width: below it the changes get a panel of their own
 AROUND: Final = 0.35  # of the break-even price, drawn on both sides of the changes
-UNSURE: Final = {"loss": "no profit, proved", "profit": "profit is not ruled out from here"}
+MARGIN: Final = 0.15  # of the current price, drawn on both sides of it
 ROOM: Final = 0.05  # of the height, below and above
 Line = tuple[list[float], list[float]]
-
-
-def currency_of(curve: PriceCurve) -> str:
-    """Return what money is counted in."""
-    return curve.unit.removesuffix("/hour")
 
 
 def ratio_of(curve: PriceCurve) -> float | None:
@@ -93,32 +86,32 @@ def ratio_of(curve: PriceCurve) -> float | None:
     return next((price / ratio for price, ratio in known if price and ratio), None)
 
 
-def price_figure(curve: PriceCurve, today: float | None = None) -> Figure:
-    """Draw the most profit over the price; `today` is the price now, if there is one.
+def price_figure(curve: PriceCurve, current: float | None = None, own: PriceCurve | None = None) -> Figure:
+    """Draw the most profit over the price; `current` is the price now, if there is one.
 
     The first axes of the figure show the whole curve; the second, if any, the prices at which what is best
-    changes.
+    changes. Breakpoints are those of `own`, where the curve has a piece for each schedule.
     """
-    return style.stacked((INCHES, lambda figure: draw_price(figure, curve, today)))
+    return style.stacked((INCHES, lambda figure: draw_price(figure, curve, current, own or curve)))
 
 
-def draw_price(figure: Figure | SubFigure, curve: PriceCurve, today: float | None = None) -> None:
+def draw_price(figure: Figure | SubFigure, curve: PriceCurve, current: float | None, own: PriceCurve) -> None:
     """Draw the curve into a figure or a part of one."""
-    near = _near(curve, today)
+    near = _near(curve, current)
     panels = figure.add_gridspec(1, 1 if near is None else 2)
     several = [figure.add_subplot(panels[0, -1])]
-    _draw(several[0], curve, _whole(curve, today), today)
+    _draw(several[0], curve, _whole(curve, current), current, own)
     if near is not None:
         several.append(figure.add_subplot(panels[0, 0]))
-        _draw(several[1], curve, near, today)
+        _draw(several[1], curve, near, current, own)
         several[0].set(title="The whole curve", ylabel="")
         several[1].set_title("Near the break-even price")
     style.legend_above(figure, *reversed(several))
 
 
-def price_tooltips(curve: PriceCurve, today: float | None = None) -> tuple[Tooltip, ...]:
+def price_tooltips(curve: PriceCurve, current: float | None = None) -> tuple[Tooltip, ...]:
     """Return the text at each breakpoint, in both panels."""
-    panels = [(0, _whole(curve, today)), *([] if (near := _near(curve, today)) is None else [(1, near)])]
+    panels = [(0, _whole(curve, current)), *([] if (near := _near(curve, current)) is None else [(1, near)])]
     found: list[Tooltip] = []
     for panel, (low, high) in panels:
         inside = [piece for piece in curve.pieces if low <= piece.from_price <= high]
@@ -129,37 +122,40 @@ def price_tooltips(curve: PriceCurve, today: float | None = None) -> tuple[Toolt
 
 def _words(curve: PriceCurve, piece: PriceCurveSegment) -> str:
     """Return a breakpoint in a sentence."""
-    value = "no schedule is known"
+    value, unit = "no schedule is known", short_unit(curve.unit)
     if piece.value_at_from is not None:
-        value = f"a schedule earns {number(piece.value_at_from)} {curve.unit}"
+        value = f"a schedule earns {number(piece.value_at_from)} {unit}"
     largest = max(abs(each.bound_at_from) for each in curve.pieces)
-    bound = f"at most {upper_text(piece.bound_at_from, largest=largest)} {curve.unit}"
+    bound = f"at most {upper_text(piece.bound_at_from, largest=largest)} {unit}"
     earns = piece.value_at_from is not None and piece.value_at_from > 0  # only then it is to run for profit
-    proved = BANDS[piece.regime][0] if earns or piece.regime == "do-not-run" else UNSURE[piece.regime]
+    proved = PROFITABLE if earns else STATUS[piece.regime]
     ratio = "" if piece.from_ratio is None else f" (profit ratio {number(piece.from_ratio)})"
-    return f"price {number(piece.from_price)} {currency_of(curve)}{ratio}: {proved}; {bound}, {value}"
+    return f"price {number(piece.from_price)} {curve.currency}{ratio}: {proved}; {bound}, {value}"
 
 
-def _whole(curve: PriceCurve, today: float | None) -> tuple[float, float]:
-    """Return where the curve begins and ends; today's price is on it."""
-    prices = [curve.pieces[0].from_price, *(point.price for point in curve.points), *([today] if today else [])]
+def _whole(curve: PriceCurve, current: float | None) -> tuple[float, float]:
+    """Return where the curve begins and ends; the current price is on it."""
+    prices = [curve.pieces[0].from_price, *(point.price for point in curve.points), *([current] if current else [])]
     prices += [price for piece in curve.pieces for price in (piece.from_price, piece.to_price) if price]
     low, high = min(prices), max(prices)
     return low, high if high > low else low + 1.0
 
 
-def _near(curve: PriceCurve, today: float | None) -> tuple[float, float] | None:
-    """Return the prices about which what is best changes, if they are a small part of all."""
+def _near(curve: PriceCurve, current: float | None) -> tuple[float, float] | None:
+    """Return the prices about which what is best changes, with the current one, if they are a small part of all."""
     changes = [after.from_price for after in curve.pieces if after.regime is not curve.pieces[0].regime][:1]
     changes += [] if curve.break_even_price is None else [curve.break_even_price]
     if not changes:
         return None
-    (low, high), even = _whole(curve, today), max(changes)
-    first, last = max(low, min(changes) - AROUND * even), min(high, even * (1.0 + 2.0 * AROUND))
+    (low, high), even = _whole(curve, current), max(changes)
+    prices = [min(changes) - AROUND * even, even * (1.0 + 2.0 * AROUND)]
+    if current is not None and current < NARROW * (high - low):  # above, it is seen on the whole curve
+        prices += [(1.0 - MARGIN) * current, (1.0 + MARGIN) * current]
+    first, last = max(low, min(prices)), min(high, max(prices))
     return (first, last) if 0.0 < last - first < NARROW * (high - low) else None
 
 
-def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], today: float | None) -> None:
+def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], current: float | None, own: PriceCurve) -> None:
     """Draw one panel: bands, changes, bound, schedules."""
     low, high = ends
     seen = [
@@ -170,17 +166,19 @@ def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], today: float
     pieces = [seen[place] for place in along(len(seen), MOST_PIECES)]
     bound, value = _bound_line(curve, pieces), _value_line(curve, pieces)
     axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
-    few = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
-    dots = [(piece.from_price, piece.bound_at_from) for piece in few if piece.from_price > 0]
+    dots = [(each.from_price, each.bound_at_from) for each in own.pieces if max(low, 0) < each.from_price <= high]
+    dots = [dots[place] for place in along(len(dots), MOST_DOTS)]
     if dots:
         style.draw_dots(axes, dots, "o", style.BLUE, ms=2.6, zorder=3, label="breakpoint")
     axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="verified schedules")
     _set_ends(axes, ends, [bound, value])
-    _draw_changes(axes, curve, today)
+    _draw_changes(axes, curve, current)
     stops = [math.inf if piece.to_price is None else piece.to_price for piece in curve.pieces]
     draw_bands(axes, [(each.regime, each.from_price, stop) for each, stop in zip(curve.pieces, stops, strict=True)])
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
-    axes.set(xlabel=f"price, {style.lettered(currency_of(curve))}", ylabel=f"profit, {style.lettered(curve.unit)}")
+    axes.set(
+        xlabel=f"price, {style.lettered(curve.currency)}", ylabel=f"profit, {style.lettered(short_unit(curve.unit))}"
+    )
     gamma = ratio_of(curve)
     if gamma is not None:
         _add_ratios(axes, gamma)
@@ -211,18 +209,18 @@ def _value_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
     return places, money
 
 
-def _draw_changes(axes: Axes, curve: PriceCurve, today: float | None) -> None:
+def _draw_changes(axes: Axes, curve: PriceCurve, current: float | None) -> None:
     """Draw the prices that matter most."""
-    currency = style.lettered(currency_of(curve))
+    currency = style.lettered(curve.currency)
     changes = (
         ("best not to run up to (proved)", curve.least_price_to_run, lower_text, ":"),
         ("break-even price at least (proved)", curve.break_even_price, lower_text, "--"),
-        ("today's price", today, number, "-"),
+        ("current price", current, number, "-"),
     )
     for name, price, text, line in changes:
         if price is not None:
             label = f"{name}: {text(price)} {currency}"
-            look: style.Look = {"color": style.RED if price is today else style.INK, "linestyle": line}
+            look: style.Look = {"color": style.RED if price is current else style.INK, "linestyle": line}
             axes.axvline(price, linewidth=1.0, zorder=2, label=label, **look)
 
 
@@ -263,22 +261,22 @@ def _add_ratios(axes: Axes, gamma: float) -> None:
 #     machines      the bound over the number of machines of a type, all others as they are: it bends down, so
 #                   that each more adds less, and ends where it is highest
 #
-# A ring is today; a diamond is a verified schedule with more machines that earns more than any
-# now. Panels of machine types stand in the order of the gain of one more, with one scale of profit.
-COLUMNS, MOST_PANELS = 4, 12
+# A ring is the current number or price; a diamond is a verified schedule with more machines that earns more than any
+# now. Panels of machine types stand in the order of the gain of one more, each with its own scale of profit.
+COLUMNS, MOST_PANELS = 3, 12
 ELECTRICITY_INCHES, ROW_INCHES, AROUND_INCHES = 2.8, 1.75, 0.5
 BEYOND: Final = 1.12  # times the last breakpoint: the last segment has no end
 FAR: Final = 3.0  # times the last breakpoint: beyond, the price as it is would leave no room for the line
 MOST_TICKS: Final = 6
 HEIGHT_ROOM: Final = 0.1  # of the height, below and above
-LONGEST_NAME: Final = 20  # letters of a machine type
+LONGEST_NAME: Final = 28  # letters of a machine type
 Dots = list[tuple[float, float]]
 
 
 def electricity_line(need: ElectricityBreakEven, bound: float | None) -> Dots:
-    """Return the bound at the breakpoints of the price of electricity, and at today's price beyond them.
+    """Return the bound at the breakpoints of the price of electricity, and at the current price beyond them.
 
-    `bound` is that at today's price.
+    `bound` is that at the current price.
     """
     line = [(piece.from_price_per_kwh, piece.bound_at_from) for piece in need.pieces]
     last = need.pieces[-1]
@@ -332,16 +330,13 @@ def draw_sensitivity(figure: Figure | SubFigure, sensitivity: Sensitivity) -> No
         several.append(figure.add_subplot(grid[0, :]))
         _draw_electricity(several[0], sensitivity, sensitivity.electricity)
     first, needs = len(several), shown_machines(sensitivity)
-    profits = [y for need in needs for _, y in machine_line(need)]
-    profits += [need.value_at_sure for need in needs if need.sure_more and need.value_at_sure is not None]
-    for place, need in enumerate(needs):
+    names = style.shortened([need.name for need in needs], LONGEST_NAME)
+    for place, (need, name) in enumerate(zip(needs, names, strict=True)):
         axes = figure.add_subplot(grid[first + place // COLUMNS, place % COLUMNS])
-        _draw_machines(axes, need)
-        axes.set_ylim(style.room_about(profits, HEIGHT_ROOM))  # one scale, written at the left ones only
-        if place % COLUMNS:
-            axes.tick_params(labelleft=False)
-        else:
-            axes.set_ylabel(f"profit, {style.lettered(sensitivity.unit)}", fontsize=style.SMALL_LETTERS)
+        _draw_machines(axes, need, name)
+        if place % COLUMNS == 0:
+            unit = style.lettered(short_unit(sensitivity.unit))
+            axes.set_ylabel(f"profit, {unit}", fontsize=style.SMALL_LETTERS)
         several.append(axes)
     style.legend_above(figure, *several)
 
@@ -350,35 +345,38 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityBre
     """Draw the bound over the price of electricity, where it is now, and where what is best changes."""
     line = electricity_line(need, sensitivity.bound)
     _draw_line(axes, line)
-    for words, price, dashes in (
-        ("no schedule earns from", need.no_profit_from, "--"),
-        ("best not to run from", need.do_not_run_from, ":"),
-        ("best not to run up to", need.do_not_run_to, ":"),
+    for words, price, text, dashes in (
+        ("no schedule earns from", need.no_profit_from, upper_text, "--"),
+        ("best not to run from", need.do_not_run_from, upper_text, ":"),
+        ("best not to run up to", need.do_not_run_to, lower_text, ":"),
     ):
         if price is not None:
-            label = f"{words} {number(price, 4)} {style.lettered(sensitivity.currency)}/kWh"
+            label = f"{words} {text(price)} {style.lettered(sensitivity.currency)}/kWh"
             axes.axvline(price, color=style.INK, linewidth=1.0, linestyle=dashes, zorder=2, label=label)
     last, _ = line[-1]
     if sensitivity.bound is not None and need.price_per_kwh <= last:
-        style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="today")
+        style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="current")
     axes.set_xlim(0.0, BEYOND * last or 1.0)
     axes.locator_params(axis="x", nbins=MOST_TICKS)
     ends = [math.inf if (to := piece.to_price_per_kwh) is None else to for piece in need.pieces]
     draw_bands(axes, [(p.regime, p.from_price_per_kwh, end) for p, end in zip(need.pieces, ends, strict=True)])
     axes.set_xlabel(f"electricity, {style.lettered(sensitivity.currency)}/kWh")
-    axes.set(ylabel=f"profit, {style.lettered(sensitivity.unit)}", title="If electricity costs more or less")
+    unit = style.lettered(short_unit(sensitivity.unit))
+    axes.set(ylabel=f"profit, {unit}", title="If electricity costs more or less")
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
 
 
-def _draw_machines(axes: Axes, need: MachineSensitivity) -> None:
+def _draw_machines(axes: Axes, need: MachineSensitivity, name: str) -> None:
     """Draw the bound over the number of machines of a type."""
     line = machine_line(need)
     _draw_line(axes, line)
-    style.draw_ring(axes, line[0], ms=7, zorder=4, label="today")
+    style.draw_ring(axes, line[0], ms=7, zorder=4, label="current")
     if need.sure_more and need.value_at_sure is not None:
         dot, words = (need.count + need.sure_more, need.value_at_sure), "a verified schedule with more, worthwhile"
         style.draw_dots(axes, [dot], "D", style.VERMILION, ms=5, mec=style.INK, mew=0.5, zorder=4, label=words)
-    axes.set_title(style.lettered(need.name, LONGEST_NAME), fontsize=style.SMALL_LETTERS + 1)
+        line.append(dot)
+    axes.set_ylim(style.room_about((y for _, y in line), HEIGHT_ROOM))
+    axes.set_title(name, fontsize=style.SMALL_LETTERS + 1)
     more = f"{need.sure_more:,} more or above" if need.most_more is None else f"{need.most_more:,} more"
     if need.most_more is not None and need.sure_more != need.most_more:
         more = f"{need.sure_more:,} to {more}"
@@ -395,7 +393,7 @@ def _draw_line(axes: Axes, line: Dots) -> None:
 
 def sensitivity_tooltips(sensitivity: Sensitivity) -> tuple[Tooltip, ...]:
     """Return the text at each breakpoint."""
-    unit, electricity = sensitivity.unit, sensitivity.electricity
+    unit, electricity = short_unit(sensitivity.unit), sensitivity.electricity
     tooltips: list[Tooltip] = []
     if electricity is not None:
         line = electricity_line(electricity, sensitivity.bound)
@@ -408,7 +406,7 @@ def sensitivity_tooltips(sensitivity: Sensitivity) -> tuple[Tooltip, ...]:
             piece = need.pieces[place]
             adds = f"marginal value of one more {number(piece.adds_per_hour)} {unit}"
             most = f"at most {upper_text(piece.bound_at_from)} {unit}"
-            text = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
+            text = f"{need.name}, {number(piece.from_count, 4)} machines (LP): {most}; {adds}"
             tooltips.append(Tooltip(piece.from_count, piece.bound_at_from, text, panel))
     return tuple(tooltips)
 
@@ -416,6 +414,6 @@ def sensitivity_tooltips(sensitivity: Sensitivity) -> tuple[Tooltip, ...]:
 def pricing_figure(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
     """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
     return style.stacked(
-        (INCHES, lambda figure: draw_price(figure, curve, sensitivity.price)),
+        (INCHES, lambda figure: draw_price(figure, curve, sensitivity.price, curve)),
         (sensitivity_inches(sensitivity), lambda figure: draw_sensitivity(figure, sensitivity)),
     )

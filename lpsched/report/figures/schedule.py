@@ -23,7 +23,7 @@ from lpsched.bag.compare.result import MachineLoad, machine_loads
 from lpsched.report.figures import style
 from lpsched.report.figures.fronts import MachineRow
 from lpsched.report.figures.style import Tooltip
-from lpsched.units import number
+from lpsched.units import counted, duration, energy_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,17 +63,14 @@ class TypeLoad:
         """How long they work, all together."""
         return math.fsum(load.machines * load.completion_seconds for load in self.loads)
 
-    def words(self, seconds: Unit, joules: Unit) -> str:
+    def words(self) -> str:
         """Return what they do in a sentence."""
-        first, last = self.loads[-1].completion_seconds, self.loads[0].completion_seconds
-        done = f"{number(last / seconds.size, 4)} {seconds.name}"
-        if first < last:
-            done = f"{number(first / seconds.size, 4)} to {done}"
-        text = f"{self.name}: {self.machines:,} machine{'s' if self.machines > 1 else ''}, done after {done}"
+        first, last = (duration(self.loads[at].completion_seconds) for at in (-1, 0))
+        done = last if first == last else f"{first} to {last}"
+        text = f"{self.name}: {counted(self.machines, 'machine')}, done after {done}"
         if self.busy_joules is None or self.idle_joules is None:
             return text
-        busy, idle = (number(each / joules.size, 4) for each in (self.busy_joules, self.idle_joules))
-        return f"{text}; {busy} {joules.name} busy, {idle} {joules.name} idle"
+        return f"{text}; {energy_text(self.busy_joules)} busy, {energy_text(self.idle_joules)} idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ def loads_tooltips(bag: Bag, schedule: Schedule) -> tuple[Tooltip, ...]:
     drawn = bag_loads(bag, schedule)
     found = []
     for row, each in enumerate(drawn.types):
-        words = each.words(drawn.seconds, drawn.joules)
+        words = each.words()
         last = each.loads[0].completion_seconds / drawn.seconds.size
         found.append(Tooltip(last, row, words))
         if each.busy_joules is not None and each.idle_joules is not None:
@@ -171,7 +168,7 @@ def _draw_times(axes: Axes, drawn: BagLoads) -> None:
             axes.stairs(lengths, edges, orientation="horizontal", fill=True, color=style.BLUE, linewidth=0, label=label)
     if drawn.makespan_seconds > 0.0:
         end = drawn.makespan_seconds / drawn.seconds.size
-        label = f"makespan: {number(end, 4)} {drawn.seconds.name}"
+        label = f"makespan: {duration(drawn.makespan_seconds)}"
         axes.axvline(end, color=style.INK, linewidth=style.LIMIT_LINE, linestyle="--", label=label)
         axes.set_xlim(right=1.04 * end)
     else:
@@ -200,7 +197,8 @@ def _name_types(axes: Axes, drawn: BagLoads) -> None:
     """Name the rows from the top down, as many as there is room for."""
     rows = len(drawn.types)
     shown = range(0, rows, -(-rows // MOST_NAMES))
-    names = [f"{style.lettered(drawn.types[row].name)} ({drawn.types[row].machines:,})" for row in shown]
+    texts = style.shortened([each.name for each in drawn.types])
+    names = [f"{texts[row]} ({drawn.types[row].machines:,})" for row in shown]
     axes.set_yticks(list(shown), names)
     axes.set_ylim(rows - 0.5, -0.5)
     left = f"; {drawn.left_out:,} types that work less are not drawn" if drawn.left_out else ""
@@ -378,9 +376,10 @@ def _name(axes: Axes, shares: Shares, inches: float) -> None:
     every_row = max(1, -(-rows * NAME_INCHES // inches))
     every_column = max(1, -(-columns * COLUMN_NAME_INCHES // MAP_WIDTH_INCHES))
     down, across = range(0, rows, int(every_row)), range(0, columns, int(every_column))
-    axes.set_yticks([i + 0.5 for i in down], [style.lettered(shares.tasks[i]) for i in down])
+    tasks, machines = style.shortened(shares.tasks), style.shortened(shares.machines, LONGEST_NAME)
+    axes.set_yticks([i + 0.5 for i in down], [tasks[i] for i in down])
     axes.xaxis.tick_top()
-    names = [style.lettered(shares.machines[j], LONGEST_NAME) for j in across]
+    names = [machines[j] for j in across]
     axes.set_xticks([j + 0.5 for j in across], names)
     if max(map(len, names)) * LETTER_INCHES > MAP_WIDTH_INCHES / len(names):
         style.slant(axes, "left")

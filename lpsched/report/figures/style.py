@@ -106,8 +106,8 @@ def stacked(*parts: tuple[float, Callable[[Figure | SubFigure], object]]) -> Fig
         return figure
 
 
-def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
-    r"""Return a name as Matplotlib shall draw it: exactly as it stands, but cut where it is long.
+def lettered(name: str, longest: int = LONGEST_LABEL, end: int | None = None) -> str:
+    r"""Return a name as Matplotlib shall draw it: exactly as it stands, but cut where it is long, with some `end`.
 
     A dollar sign would begin a formula, so it gets the backslash that keeps it one. A letter that our font
     does not have is written as its code, so that two such names can still be distinguished. Marks about a name
@@ -120,11 +120,25 @@ def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
         letter if ord(letter) in _letters() else letter.encode("ascii", "backslashreplace").decode() for letter in name
     )
     if len(known) > longest:
-        end = longest // 3 - 1
+        end = longest // 3 - 1 if end is None else end
         known = f"{known[: longest - end - 3]}...{known[-end:]}"
     if any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in known):
         known = f"{LEFT_TO_RIGHT}{known}{LEFT_TO_RIGHT}"
     return known.replace("$", r"\$")
+
+
+def shortened(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
+    """Return names as `lettered` does, but cut where they stay distinct, or numbered where no cut does that.
+
+    >>> shortened(["node-of-the-east-1-abc", "node-of-the-east-2-abc", "gpu"], 12)
+    ['node...1-abc', 'node...2-abc', 'gpu']
+    """
+    ends = sorted(range(1, longest - 2), key=lambda end: abs(end - (longest // 3 - 1)))
+    cuts = ([lettered(name, longest, end) for name in names] for end in ends)
+    texts = max(cuts, key=lambda each: len(set(each)))
+    if len(set(texts)) < len(set(names)):
+        return [f"{at} {lettered(name, longest - 4)}" for at, name in enumerate(names, start=1)]
+    return texts
 
 
 def write_numbers(*several: Axis, grid: Literal["", "x", "y"] = "") -> None:

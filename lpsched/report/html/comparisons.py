@@ -14,9 +14,8 @@ from lpsched.report import online_answers as answers
 from lpsched.report.answers import validation_tables
 from lpsched.report.figures import comparisons, simulation, timeline
 from lpsched.report.figures.day_fronts import day_front_figure, day_front_tooltips
-from lpsched.report.html.bag_sections import schedule_sections
-from lpsched.report.html.facility import from_terminal, made_by
-from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, page
+from lpsched.report.html.bag import schedule_sections
+from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, from_terminal, made_by, page
 from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, headline, overview, plainly, titled
 from lpsched.studies.report import GAP, SECONDS, StudyReport
 from lpsched.units import JOULES_PER_KWH, lower_text, number, percent, upper_text

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
-
-from rich.table import Table as RichTable
 
 from lpsched.facility.parts import CoreAllocation
 from lpsched.facility.result import FacilityResult, FacilityValidation, MethodResult
 from lpsched.model.provenance import Estimate
 from lpsched.report.facility import facility_tables, methods_tables
 from lpsched.report.figures.facility import MethodReward, core_shares_figure, reward_bars_figure, room_figure
-from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
-from lpsched.report.tables import FoldingTable
+from lpsched.report.html.page import PageFigure, Part, Section, Table, from_terminal, made_by, page
 from lpsched.units import counted, number, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from matplotlib.figure import Figure
+    from rich.console import ConsoleRenderable
 
     from lpsched.facility.model import Facility
     from lpsched.facility.verify import Measurement
-    from lpsched.model.provenance import Provenance
 
 
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
@@ -32,25 +30,12 @@ BARS: Final = "What each method earns with co-location (CRR) and would earn with
 SHARES: Final = "How the cores of the same few nodes divide their time between task types, by each method."
 
 
-def from_terminal(shown: Iterable[object]) -> Iterator[Part]:
-    """Yield paragraphs and tables from texts and tables for a terminal."""
-    for each in shown:
-        part = getattr(each, "renderable", each)  # of one that is fitted to the terminal's width
-        if isinstance(part, RichTable):
-            headers = tuple(str(column.header) for column in part.columns)
-            rows = tuple(zip(*(map(str, column.cells) for column in part.columns), strict=True))
-            numbers = [column.justify == "right" for column in part.columns]
-            yield Table(headers if any(headers) else FACTS[: len(headers)], rows, numbers=all(numbers[1:]))
-        elif isinstance(part, FoldingTable):
-            yield Table(part.headers, part.rows, numbers=True)
-        elif str(part).strip():
-            yield Paragraph(str(part))
-
-
-def made_by(made: Provenance, kind: str) -> str:
-    """Return what a footer says: versions and instance."""
-    solver = "" if made.solver in {"none", "simulation"} else f", {made.solver}"
-    return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
+def _shown(tables: Iterable[ConsoleRenderable]) -> list[Part]:
+    """Return what the terminal prints; a table without headers gets some."""
+    return [
+        replace(part, headers=FACTS[: len(part.headers)]) if isinstance(part, Table) and not any(part.headers) else part
+        for part in from_terminal(tables)
+    ]
 
 
 def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure:
@@ -60,7 +45,7 @@ def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure
 
 def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> str:
     """Return the page of one answer: everything that the terminal shows, and the room."""
-    shown = from_terminal(facility_tables(instance, result)[1:])  # the first is the headline
+    shown = _shown(facility_tables(instance, result)[1:])  # the first is the headline
     answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
     sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
     return page(instance.name, result.headline(), sections, footer=made_by(result.provenance, "facility"))
@@ -68,7 +53,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
     """Return the page of several methods: all that the terminal shows, rewards in bars, and how cores are shared."""
-    sections = [Section("Methods side by side", tuple(from_terminal(methods_tables(result)[1:])))]
+    sections = [Section("Methods side by side", tuple(_shown(methods_tables(result)[1:])))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
     rewards = [
         MethodReward(entry.name, *(Estimate(rate / possible) for rate in (found.reward_rate, found.plain_reward_rate)))

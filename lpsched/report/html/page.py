@@ -21,16 +21,22 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from rich.constrain import Constrain
+from rich.table import Table as RichTable
+
 from lpsched.io.figure_files import inline_svg, load_jinja
+from lpsched.report.tables import WIDEST, CountTable, FoldingTable
 from lpsched.units import DIGITS, gap_text, number, percent, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from jinja2 import Template
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from rich.console import ConsoleRenderable
 
+    from lpsched.model.provenance import Provenance
     from lpsched.report.figures.style import Tooltip
 
 WHOLE: Final = 100.0  # percent
@@ -41,6 +47,8 @@ MANY: Final = 30  # rows; then the table scrolls in its box
 MANY_FOLLOWING: Final = 14  # rows of a table below a slider, so that what follows it stays near the slider
 SCRIPTS: Final = ("numbers.js", "tables.js", "scrolling.js", "tooltips.js", "slider.js", "begin.js")
 FEW: Final = 3  # sections that need no list of contents
+MOST_COUNTED: Final = 8  # columns of counts; more are lists
+BRIEF, UPRIGHT = 14, 75  # letters of a header or name on one line; of all headers of a heat map, then upright
 View: TypeAlias = dict[str, Any]  # what the template shows of a part
 
 
@@ -88,7 +96,8 @@ class Reading:
     """A number along a segment: a line from `at_start` to `at_stop`; or a word, which does not change.
 
     Numbers are written as `lpsched.units.number` writes them, with that many `digits`; where the unit is
-    "%" the number is a share, and is written as `percent` writes it. With `over`, it is that line divided by
+    "%" the number is a share, and is written as `percent` writes it; with `decimals` it has that many, as amounts of
+    money below each other have. With `over`, it is that line divided by
     the line between these two, in percent: how far a value is from its bound is no line, but one
     divided by another, and is written as `gap_text` writes it. Over 0 it is `-`, unless it is 0 itself. With
     `upper` it is a bound from above, and is written as `bound_text` writes it.
@@ -100,6 +109,7 @@ class Reading:
     digits: int = DIGITS
     over: tuple[float, float] | None = None
     upper: bool = False
+    decimals: int | None = None
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -110,13 +120,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point that moves in a figure of the page, in that figure's data coordinates."""
+    """A point that moves in a figure of the page, in the data coordinates of all axes that show it."""
 
     figure: str  # the figure's `name`
     x: tuple[float, float]  # at the start and the stop of the segment
     y: tuple[float, float]
-    label: str
-    axes: int = 0  # which of the figure's axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,7 @@ class FollowingTable:
     """A table whose cells follow the slider: its title, its headers, and the name of each row.
 
     The first header is that of the names; a row of a segment has a reading for each of the others. A heat map has
-    the `totals` of its rows: a cell is the darker the larger its share of them.
+    the `totals` of its rows: the colour of a cell is the stronger the larger its share of them.
     """
 
     title: str
@@ -171,6 +179,7 @@ class Slider:
     """A slider, its initial position, and all its segments by rising position.
 
     Each segment stops where the next one starts, and all are finite. The first of the scales is that of the position.
+    The `breakpoints` are the starts of segments to which buttons go; by default, all. The figures stand below it.
     """
 
     scales: tuple[Scale, ...]
@@ -179,7 +188,9 @@ class Slider:
     labels: tuple[str, ...]
     segments: tuple[Segment, ...]
     tables: tuple[FollowingTable, ...] = ()
-    today: float | None = None  # a position that is marked
+    current: float | None = None  # a position that is marked
+    breakpoints: tuple[float, ...] = ()
+    figures: tuple[PageFigure, ...] = ()
 
     def __post_init__(self) -> None:
         """Hold the segments against each other and against the labels."""
@@ -226,6 +237,8 @@ def written(reading: Reading, segment: Segment, x: float) -> str:
         return gap_text(value / below if below else None if value else 0.0)
     if reading.unit == "%":
         return percent(value)
+    if reading.decimals is not None:
+        return f"{round(value, reading.decimals) + 0.0:,.{reading.decimals}f} {reading.unit}".rstrip()
     text = upper_text(value, reading.digits) if reading.upper else number(value, reading.digits)
     return f"{text} {reading.unit}".rstrip()
 
@@ -241,6 +254,36 @@ class Section:
     parts: tuple[Part, ...]
 
 
+def from_terminal(shown: Iterable[ConsoleRenderable]) -> list[Part]:
+    """Return what the terminal prints as parts of a page.
+
+    >>> from_terminal(["a", FoldingTable(("b", "c"), (("d", "1"),))])
+    [Paragraph(text='a'), Table(headers=('b', 'c'), rows=(('d', '1'),), numbers=True)]
+    """
+    parts: list[Part] = []
+    for each in shown:
+        match each:
+            case Constrain():
+                parts += from_terminal([each.renderable])  # type: ignore[list-item]
+            case CountTable() if each.counts[1] - each.counts[0] > MOST_COUNTED:
+                parts += from_terminal([each.lists(WIDEST)])
+            case CountTable() | FoldingTable():
+                parts.append(Table(each.headers, each.rows, numbers=True))
+            case RichTable():
+                headers = tuple(str(column.header).strip() for column in each.columns)
+                rows = zip(*(map(str, column.cells) for column in each.columns), strict=True)
+                parts.append(Table(headers, tuple(rows), numbers=all(c.justify == "right" for c in each.columns[1:])))
+            case _:
+                parts.append(Paragraph(str(each)))
+    return parts
+
+
+def made_by(made: Provenance, kind: str) -> str:
+    """Return what a footer says: versions and instance."""
+    solver = "" if made.solver in {"none", "simulation"} else f", {made.solver}"
+    return f"lpsched {made.lpsched}{solver}; {kind} {made.instance_hash}."
+
+
 def page(title: str, summary: str, sections: Sequence[Section], *, footer: str = "") -> str:
     """Return the page as HTML.
 
@@ -248,14 +291,8 @@ def page(title: str, summary: str, sections: Sequence[Section], *, footer: str =
     >>> "<h1>A &lt;room&gt;</h1>" in text, "<p>1 &lt; 2</p>" in text
     (True, True)
     """
-    boxes = _followed(sections)
     views = [
-        {
-            "heading": each.heading,
-            "parts": [_view(part, f"s{at}p{place}") for place, part in enumerate(each.parts)],
-            "opens": any(at == first for first, _ in boxes),
-            "closes": any(at == last for _, last in boxes),
-        }
+        {"heading": each.heading, "parts": [_view(part, f"s{at}p{place}") for place, part in enumerate(each.parts)]}
         for at, each in enumerate(sections)
     ]
     return _template().render(
@@ -305,22 +342,6 @@ def _policy() -> str:
     )
 
 
-def _followed(sections: Sequence[Section]) -> list[tuple[int, int]]:
-    """Return from which section to which a slider moves marks: in one box, in which the slider stays in view."""
-    found = []
-    for at, section in enumerate(sections):
-        sliders = [part for part in section.parts if isinstance(part, Slider)]
-        moved = {mark.figure for each in sliders for segment in each.segments for mark in segment.marks}
-        figures = [
-            place
-            for place, other in enumerate(sections)
-            if any(isinstance(part, PageFigure) and part.name in moved for part in other.parts)
-        ]
-        if figures and figures[-1] > at:
-            found.append((at, figures[-1]))
-    return found
-
-
 def _view(part: Part, element: str) -> View:
     """Return what the template shows of a part, whose ids begin with `element`."""
     match part:
@@ -331,7 +352,8 @@ def _view(part: Part, element: str) -> View:
         case PageFigure():
             return {"kind": "figure", "id": element, **_figure_view(part, element)}
         case Slider():
-            return {"kind": "slider", "id": element, **_slider_view(part)}
+            figures = [_view(each, f"{element}f{place}") for place, each in enumerate(part.figures)]
+            return {"kind": "slider", "id": element, "figures": figures, **_slider_view(part)}
 
 
 def _table_view(table: Table) -> View:
@@ -341,14 +363,33 @@ def _table_view(table: Table) -> View:
             (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
             for row in rows
         )
-    kinds = ["table", "numbers" if table.numbers else "", _names([row[0] for row in rows])]
+    kinds = [
+        "table",
+        "numbers" if table.numbers else "" if any(table.headers) else "facts",
+        _names([row[0] for row in rows]),
+    ]
     classes = " ".join(filter(None, [*kinds, "long" if len(rows) > MANY else ""]))
-    return {"classes": classes, "headers": table.headers, "rows": rows}
+    headers = [_two_lines(each) for each in table.headers] if any(table.headers) else []
+    return {"classes": classes, "headers": headers, "rows": rows}
+
+
+def _two_lines(header: str) -> str:
+    r"""Break a long header that has no lines of its own at the space nearest to its middle.
+
+    >>> _two_lines("of the best, %"), _two_lines("gap of one\nmethod"), _two_lines("energy of all machines")
+    ('of the best, %', 'gap of one\nmethod', 'energy of\nall machines')
+    """
+    spaces = [at for at, letter in enumerate(header) if letter == " "]
+    if "\n" in header or len(header) <= BRIEF or not spaces:
+        return header
+    at = min(spaces, key=lambda each: abs(2 * each - len(header)))
+    return f"{header[:at]}\n{header[at + 1 :]}"
 
 
 def _names(first: Sequence[str]) -> str:
-    """Return the class of a table whose first column is of short names, each on one line."""
-    return "names" if max(map(len, first), default=0) <= LONGEST_NAME else ""
+    """Return the class of a table whose first column is of names, each on one line; of brief ones on a phone, too."""
+    longest = max(map(len, first), default=0)
+    return "brief" if longest <= BRIEF else "names" if longest <= LONGEST_NAME else ""
 
 
 # A tooltip stands at data coordinates of the figure's axes; the page has it in shares of the figure's width and
@@ -392,14 +433,17 @@ def _slider_view(slider: Slider) -> View:
     readings = [written(each, here, x) for each in here.readings]
     tables = []
     for table, rows in zip(slider.tables, here.tables, strict=True):
-        kinds = ["table numbers following", "heat" if table.totals else "", _names(table.names)]
+        upright = table.totals and sum(map(len, table.headers)) > UPRIGHT
+        kinds = ["table numbers following", "heat" if table.totals else "", "upright" if upright else ""]
         totals = table.totals or (0.0,) * len(rows)
         cells = [
             [(written(each, here, x), f"{each.ends[0] / total:.3f}" if total and each.ends else "") for each in row]
             for row, total in zip(rows, totals, strict=True)
         ]
-        classes = " ".join(filter(None, [*kinds, "long" if len(table.names) > MANY_FOLLOWING else ""]))
-        tables.append({"table": table, "classes": classes, "rows": list(zip(table.names, cells, strict=True))})
+        kinds += [_names(table.names), "long" if len(table.names) > MANY_FOLLOWING else ""]
+        headers = table.headers if table.totals else [_two_lines(each) for each in table.headers]
+        shown = {"title": table.title, "note": table.note, "headers": headers, "classes": " ".join(filter(None, kinds))}
+        tables.append(shown | {"rows": list(zip(table.names, cells, strict=True))})
     return {
         "slider": slider,
         "position": [(each.label, number(x / each.size, 6)) for each in slider.scales],
@@ -412,7 +456,7 @@ def _slider_view(slider: Slider) -> View:
 # The slider's data name every distinct reading once, because most of them stay the same from one segment to the next:
 #
 #     scales     a label, a key for the page's address, a size
-#     formats    a unit, a number of digits, and whether it is a bound from above
+#     formats    a unit, a number of digits, whether it is a bound from above, and the decimals, if they are fixed
 #     readings   null, a word, [format, a, b] for a line, [format, a, b, c, d] for a quotient of lines
 #     segments   start, stop, then places in `readings`: one for each label, and for each table a list of rows
 #
@@ -421,13 +465,14 @@ Encoded = None | str | tuple[int | float, ...]
 
 
 def _json(slider: Slider) -> str:
-    formats: dict[tuple[str, int, bool], int] = {}
+    formats: dict[tuple[str, int, bool, int | None], int] = {}
     readings: dict[Encoded, int] = {}
 
     def place(reading: Reading) -> int:
         encoded: Encoded = reading.at_start if isinstance(reading.at_start, str) else None
         if reading.ends is not None:
-            kind = formats.setdefault((reading.unit, reading.digits, reading.upper), len(formats))
+            looks = reading.unit, reading.digits, reading.upper, reading.decimals
+            kind = formats.setdefault(looks, len(formats))
             encoded = (kind, *reading.ends, *(reading.over or ()))
         return readings.setdefault(encoded, len(readings))
 
@@ -437,13 +482,14 @@ def _json(slider: Slider) -> str:
             each.stop,
             [place(reading) for reading in each.readings],
             [[[place(reading) for reading in row] for row in table] for table in each.tables],
-            [[mark.figure, mark.axes, mark.x, mark.y, mark.label] for mark in each.marks],
+            [[mark.figure, mark.x, mark.y] for mark in each.marks],
         ]
         for each in slider.segments
     ]
     data = {
         "begins": slider.begins_at,
-        "today": slider.today,
+        "current": slider.current,
+        "breakpoints": slider.breakpoints or [each.start for each in slider.segments],
         "scales": [[each.label, each.key, each.size] for each in slider.scales],
         "totals": [table.totals for table in slider.tables],
         "formats": list(formats),

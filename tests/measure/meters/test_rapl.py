@@ -37,7 +37,7 @@ def names(root: Path):
 
 @pytest.mark.usefixtures("turning")
 class TestWhichZonesCount:
-    def test_packages_and_their_memory_but_no_parts_of_packages_and_nothing_that_contains_them(self, tmp_path):
+    def test_packages_and_their_memory_but_no_from_terminal_packages_and_nothing_that_contains_them(self, tmp_path):
         zone(tmp_path, "intel-rapl:0", "package-0")
         zone(tmp_path, "intel-rapl:0:0", "core")
         zone(tmp_path, "intel-rapl:0:1", "uncore")

@@ -79,7 +79,7 @@ def test_what_cannot_be_seen_is_neither_drawn_nor_in_the_legend():
     assert [each for place in bars(figure.axes[0]).values() for each in place] == [("2  join (medium)", 0.0, 0.5)]
 
 
-def test_parts_of_one_task_type_on_a_core_are_one_bar():
+def test_from_terminal_one_task_type_on_a_core_are_one_bar():
     facility, _, _ = small_room()
     parts = tuple(CoreFraction("scan", 0.0008) for _ in range(2))  # 0.0016 together, which can be seen
     cores = CoreAllocation((18.0, 19.0), ((parts, ()), ((), (), (), ()), ((), ())))

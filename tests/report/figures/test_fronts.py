@@ -103,14 +103,14 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         front_figure(EXACT)
 
 
-def test_tooltips_name_vertices_our_schedules_and_methods_in_the_units_of_the_figure():
+def test_tooltips_name_vertices_our_schedules_and_methods_in_words():
     found = front_tooltips(compared(EVOLVED, FrontEntry("failed")))
     assert [(each.x, each.y, each.label) for each in found] == [
-        (2e6 / 3600, 10.0, "vertex of the linear program: 555.5 Wh, 10 minutes"),  # rounded down
-        (4e6 / 3600, 4.0, "vertex of the linear program: 1,111 Wh, 4 minutes"),
-        (2.1e6 / 3600, pytest.approx(620 / 60), "our schedule: 583.3 Wh, 10.33 minutes"),
-        (3e6 / 3600, 15.0, "nsga2: 833.3 Wh, 15 minutes"),
-        (6e6 / 3600, 5.0, "nsga2: 1,667 Wh, 5 minutes"),
+        (2e6 / 3600, 10.0, "vertex of the linear program: 555.5 Wh, 10 min"),  # rounded down
+        (4e6 / 3600, 4.0, "vertex of the linear program: 1.111 kWh, 4 min"),
+        (2.1e6 / 3600, pytest.approx(620 / 60), "our schedule: 583.3 Wh, 10 min 20 s"),
+        (3e6 / 3600, 15.0, "nsga2: 833.3 Wh, 15 min"),
+        (6e6 / 3600, 5.0, "nsga2: 1.667 kWh, 5 min"),
     ]
     assert {each.axes for each in found} == {0}
 

@@ -44,7 +44,7 @@ def test_machines_are_bars_from_the_one_that_is_done_last():
     assert widths(energy) == pytest.approx([26 / 3.6, 52 / 3.6, 4.6 / 3.6, 0.0])  # Wh busy, then idle
     assert (times.get_xlabel(), energy.get_xlabel()) == ("time, minutes", "energy, Wh")
     assert [label.get_text() for label in times.get_yticklabels()] == ["cpu (3)", r"\$gpu\$ (1)"]
-    assert makespans(times) == {"makespan: 7 minutes": pytest.approx(7.0)}
+    assert makespans(times) == {"makespan: 7 min": pytest.approx(7.0)}
 
 
 def test_the_first_machine_type_is_on_top():
@@ -91,13 +91,13 @@ def test_a_schedule_of_nothing_says_so():
 def test_tooltips_describe_each_machine_type():
     found = loads_tooltips(BAG, SCHEDULE)
     assert [(spot.y, spot.axes) for spot in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    text = "cpu: 3 machines, done after 3.333 to 5 minutes; 7.222 Wh busy, 1.278 Wh idle"
+    text = "cpu: 3 machines, done after 3 min 20 s to 5 min; 7.222 Wh busy, 1.278 Wh idle"
     assert found[0].label == text
     assert found[0].x == pytest.approx(5.0)
     assert found[1].x == pytest.approx(30.6 / 3.6)
-    assert found[2].label == "$gpu$: 1 machine, done after 7 minutes; 14.44 Wh busy, 0 Wh idle"
+    assert found[2].label == "$gpu$: 1 machine, done after 7 min; 14.44 Wh busy, 0 Wh idle"
 
 
 def test_tooltips_without_watts_have_no_energy():
     (spot,) = loads_tooltips(*many(10))
-    assert spot.label == "cpu: 10 machines, done after 30 to 60 seconds"
+    assert spot.label == "cpu: 10 machines, done after 30 s to 1 min"

@@ -38,7 +38,7 @@ def test_the_bound_is_one_line_over_the_price_and_schedules_have_a_stroke_for_ea
     assert strokes[2:6] == [(1.0, -5.0), (2.0, -1.0), (2.0, -1.0), (3.0, 15.0)]
     gaps = [place for place, spot in enumerate(points(axes, "verified schedules")) if math.isnan(spot[0])]
     assert gaps == [2, 5, 8, 11]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("price, USD", "profit, USD/hour")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("price, USD", "profit, USD/h")
 
 
 def test_breakpoints_are_dots_and_both_prices_that_matter_are_named():
@@ -48,10 +48,21 @@ def test_breakpoints_are_dots_and_both_prices_that_matter_are_named():
     assert line(axes, "break-even price at least (proved): 2 USD").get_xdata()[0] == pytest.approx(2.0)
 
 
-def test_todays_price_is_always_in_the_figure():
-    (axes,) = price_figure(usual(4.0), today=9.0).axes
-    assert line(axes, "today's price: 9 USD").get_xdata()[0] == 9.0
+def test_the_current_price_is_always_seen_in_the_figure():
+    (axes,) = price_figure(usual(4.0), current=9.0).axes
+    assert line(axes, "current price: 9 USD").get_xdata()[0] == 9.0
     assert axes.get_xlim() == (0.0, 9.0)
+    # Of a curve up to 100, 6 is so near the axis that the panel of the changes shows it, and 60 is not.
+    for current, shown in ((6.0, True), (60.0, False)):
+        _, near = price_figure(usual(100.0), current=current).axes
+        assert (near.get_xlim()[1] > current) == shown
+
+
+def test_dots_are_at_the_breakpoints_of_the_curve_itself():
+    first, second, _, last = usual(4.0).pieces
+    (axes,) = price_figure(usual(4.0), own=curve(first, second, last)).axes
+    assert points(axes, "breakpoint") == [(1.0, -5.0), (3.0, 20.0)]
+    assert points(axes, BOUND) == points(drawn(usual(4.0))[0], BOUND)
 
 
 def test_each_regime_has_its_band_with_its_words():
@@ -59,7 +70,7 @@ def test_each_regime_has_its_band_with_its_words():
     bands = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches]
     assert bands == [(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]
     assert len({(patch.get_facecolor(), patch.get_hatch()) for patch in axes.patches}) == 3
-    assert words(axes) == ["best not to run", "at a loss", "profitable"]
+    assert words(axes) == ["best not to run", "loss", "profit possible"]
 
 
 def test_profit_ratios_stand_along_the_top_unless_energy_is_free():
@@ -79,7 +90,7 @@ def test_changes_that_are_a_small_part_of_a_long_curve_have_a_panel_of_their_own
     low, high = near.get_xlim()
     assert (low < 1.0, 2.0 < high < 0.25 * 100.0) == (True, True)
     assert near.get_position().x0 < whole.get_position().x0
-    assert words(near) == ["best not to run", "at a loss", "profitable"]
+    assert words(near) == ["best not to run", "loss", "profit possible"]
     # The bound in the panel is as high as it is seen: at the right end, 20 + 20 * (high - 3).
     _, top = near.get_ylim()
     assert 20 + 20 * (high - 3) < top < 1.2 * (20 + 20 * (high - 3))
@@ -125,19 +136,17 @@ def test_thousands_of_pieces_are_thinned_but_keep_both_ends():
 def test_tooltips_give_price_regime_bound_and_value_in_every_panel_that_shows_them():
     found = price_tooltips(usual(100.0))
     assert (found[1].x, found[1].y, found[1].axes) == (1.0, -5.0, 0)
-    assert found[1].label == (
-        "price 1 USD (profit ratio 0.5): no profit, proved; at most -5 USD/hour, a schedule earns -5 USD/hour"
-    )
+    assert found[1].label == ("price 1 USD (profit ratio 0.5): loss; at most -5 USD/h, a schedule earns -5 USD/h")
     assert found[2].label == (  # it is called profitable only where a schedule earns
-        "price 2 USD (profit ratio 1): profit is not ruled out from here; at most 0 USD/hour, a schedule earns -1 USD/hour"
+        "price 2 USD (profit ratio 1): profit possible; at most 0 USD/h, a schedule earns -1 USD/h"
     )
-    assert ": profitable; at most 20 USD/hour, a schedule earns 18 USD/hour" in found[3].label
+    assert ": profitable; at most 20 USD/h, a schedule earns 18 USD/h" in found[3].label
     assert [each.x for each in found if each.axes == 1] == [1.0, 2.0, 3.0]
 
 
 def test_currencies_with_dollar_signs_are_drawn_as_they_stand():
     (axes,) = drawn(replace(usual(4.0), unit="$<b>/hour"))
-    assert axes.get_ylabel() == r"profit, \$<b>/hour"
+    assert axes.get_ylabel() == r"profit, \$<b>/h"
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -72,10 +72,11 @@ def test_a_table_of_numbers_is_set_to_the_right_and_one_of_texts_is_not():
     tables = (Table(("", ""), rows), Table(("", ""), rows, numbers=True))
     tags = Reader(page("", "", [Section("", tables)])).tags
     assert [attributes for tag, attributes in tags if tag == "div"] == [
-        {"class": "table names"},
-        {"class": "table numbers names"},
+        {"class": "table facts brief"},
+        {"class": "table numbers brief"},
     ]
     assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in style()
+    assert not [tag for tag, _ in tags if tag == "thead"]  # no header is empty
 
 
 def test_a_number_and_its_unit_stay_together_and_a_long_table_scrolls():
@@ -85,8 +86,8 @@ def test_a_number_and_its_unit_stay_together_and_a_long_table_scrolls():
     assert read.of("td")[:3] == ["a name", "1\u00a0W", "words that may well be broken"]
     assert read.of("td")[90:93] == ["a name", "1 W", "words that may well be broken"]
     assert [attributes for tag, attributes in read.tags if tag == "div"] == [
-        {"class": "table numbers names"},
-        {"class": "table names long"},
+        {"class": "table numbers brief"},
+        {"class": "table facts brief long"},
     ]
 
 
