@@ -13,7 +13,7 @@ from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptio
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.curves import NodeCurves, Points
-from lpsched.online.parts import Levels
+from lpsched.online.parts import Cluster, Levels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from lpsched.generate.arrivals import Rates
     from lpsched.model.table import Floats, Integers
-    from lpsched.online.parts import Cluster
 
 
 # How much faster a program runs on n cores than on one: Downey's model.

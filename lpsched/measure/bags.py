@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from lpsched.bag.model import Bag
-from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements, class_rank
-from lpsched.model.problems import problems_of
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
 # unique. A task type is an application that has a time somewhere; applications of one name are taken for the same, with
 # a warning where their commands or counts differ. Then the first file counts.
 Instance = TypeVar("Instance")
-Part = TypeVar("Part", bound=BaseModel)
 MOST_NAMED = 10  # in one sentence
 
 
@@ -38,15 +33,6 @@ class Joined(Generic[Instance]):
 def input_error(name: str, key: str, found: str, needed: str, do: str) -> InstanceError:
     """Return the error of measurements that cannot be joined."""
     return InstanceError(name, (InputIssue((key,), found, needed, do),))
-
-
-def valid_part(name: str, key: str, model: type[Part], /, **values: object) -> Part:
-    """Make a part of an instance."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        issues = tuple(problems_of(error, BaseModel, (key,), "measure again"))
-    raise InstanceError(name, issues)
 
 
 def require_machine_types(name: str, measurements: Sequence[Measurements]) -> None:
@@ -280,22 +266,24 @@ def bag_of(
     if not missing:
         remarks += [warning for each in measurements for warning in _about_idle(each, per)]
     shared = list(zip(measurements, shares, strict=True))
-    machines = tuple(
-        valid_part(
-            name,
-            "machine_types",
-            MachineType,
-            name=each.machine_type,
-            count=nodes[each.machine_type] * share,
-            idle_watts=0.0 if missing else (each.idle_watts or 0.0) / share,
-            p_states=each.p_states,
-        )
-        for each, share in shared
-    )
-    types = tuple(TaskType(name=key, count=count) for key, count in numbers.items())
-    seconds = column_table(applications, measurements, [each.seconds for each in measurements])
-    watts = None if missing else column_table(applications, measurements, [_watts(*each) for each in shared])
-    return Joined(Bag(name, machines, types, seconds=seconds, watts=watts), tuple(remarks))
+    raw: dict[str, object] = {
+        "format": Bag.FORMAT,
+        "name": name,
+        "machine_types": [
+            {
+                "name": each.machine_type,
+                "count": nodes[each.machine_type] * share,
+                "idle_watts": 0.0 if missing else (each.idle_watts or 0.0) / share,
+                "p_states": each.p_states,
+            }
+            for each, share in shared
+        ],
+        "task_types": [{"name": key, "count": count} for key, count in numbers.items()],
+        "seconds": column_table(applications, measurements, [each.seconds for each in measurements]),
+    }
+    if not missing:
+        raw["watts"] = column_table(applications, measurements, [_watts(*each) for each in shared])
+    return Joined(Bag.read(raw, name), tuple(remarks))
 
 
 def _watts(measurements: Measurements, share: int) -> Mapping[str, Sequence[float]]:

@@ -17,13 +17,12 @@ from lpsched.errors import Place as PathInFile
 from lpsched.facility.parts import MOST_CORES
 from lpsched.model import fields
 from lpsched.model.base import OpenPart
-from lpsched.model.fields import Amount, Count, Name, Seconds, Several, Text, Watts, Whole, describe, rejection
+from lpsched.model.fields import Amount, Count, Message, Name, Seconds, Several, Text, Watts, Whole, describe, rejection
 from lpsched.model.problems import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.model.fields import Message
 
 MEMORY_PROBE: Final = "memory-companion"
 COMPUTE_PROBE: Final = "compute-companion"

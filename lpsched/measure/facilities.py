@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag.parts import TaskType
 from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
 from lpsched.facility.model import LONGEST_DESCRIPTION, PLAIN_AIR, Facility, SparseMatrix
-from lpsched.facility.parts import MOST_CORES, MOST_NODES, ArrivingType, CracUnit, Mixing, NodeType
+from lpsched.facility.parts import MOST_CORES, MOST_NODES, CracUnit, Mixing, NodeType
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Sidecars, inline_table, made_of
 from lpsched.measure import bags
@@ -96,10 +96,16 @@ def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
     return bags.Joined(made_of(read_document(path), path, make), tuple(remarks))
 
 
-def _filled(
-    value: Mapping[str, Any], data: MeasuredFacility, counts: Mapping[str, int], form: bags.Form | None
+def _filled(  # noqa: PLR0913 - a room, and all that it is filled with
+    value: Mapping[str, Any],
+    data: MeasuredFacility,
+    counts: Mapping[str, int],
+    form: bags.Form | None,
+    assumed: Sequence[str] = (),
+    *,
+    source: str = "room",
 ) -> tuple[Raw, list[str]]:
-    """Return the machine room with what was measured, and warnings."""
+    """Return the machine room with what was measured, and warnings; some of the room may be `assumed`."""
     raw: Raw = dict(value)
     for key in ("node_types", "task_types"):
         raw[key] = entries = value.get(key)
@@ -108,8 +114,8 @@ def _filled(
     _check_measured_types(raw, data)
     _fill_node_types(raw, data.measurements)
     _fill_nodes(raw, counts)
-    assumed = _fill_task_types(raw, data)
-    remarks = [*_for_nothing(raw, data), *_fill_degradation(raw, data, form), *assumed]
+    assumed = [*assumed, *_fill_task_types(raw, data)]
+    remarks = [*_for_nothing(raw, data), *_fill_degradation(raw, data, form, source), *assumed]
     _fill_tables(raw, data)
     if isinstance(own := raw.get("description", ""), str):
         raw["description"] = f"{own} {description_of(data.measurements, assumed)}".strip()
@@ -200,13 +206,13 @@ def _for_nothing(raw: Raw, data: MeasuredFacility) -> list[str]:
     ]
 
 
-def _fill_degradation(raw: Raw, data: MeasuredFacility, form: bags.Form | None) -> tuple[str, ...]:
+def _fill_degradation(raw: Raw, data: MeasuredFacility, form: bags.Form | None, source: str) -> tuple[str, ...]:
     if raw.get("degradation") is not None:
         return ()
     tasks = _named(raw, "task_types")
     here = [each for each in data.measurements if each.machine_type in _named(raw, "node_types")]
     joined = bags.joined_degradation(
-        "room",
+        source,
         here,
         applications=[each for each in data.applications if each in tasks],
         cores={each.machine_type: _cores_each(raw, each) for each in here},
@@ -271,65 +277,37 @@ def facility_of(
     they draw at full power; `degradation` is by memory class or in full, by default by class where all are known.
     """
     data = measured_facility(measurements, name=name)
-    joined = bags.joined_degradation(
-        name,
-        measurements,
-        applications=data.applications,
-        cores={each.machine_type: bags.places_of(each) for each in measurements},
-        form=degradation,
-    )
     usual = {each.machine_type: 1 for each in measurements}
     counts = bags.counts_for(name, nodes or {}, usual, "count", "a machine type")
     if sum(counts.values()) > MOST_NODES:
         found = f"{sum(counts.values()):,} nodes"
         raise bags.input_error(name, "count", found, f"at most {MOST_NODES:,}", "divide the facility")
-    full = {each.machine_type: _full_watts(name, each) for each in measurements}
+    watts = {each.machine_type: _full_watts(name, each) for each in measurements}
     per_kelvin = RISE_KELVIN * PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
-    kinds = tuple(
-        bags.valid_part(
-            name,
-            "node_types",
-            NodeType,
-            name=each.machine_type,
-            cores=bags.places_of(each),
-            overhead_watts=each.idle_watts or 0.0,
-            airflow_m3_per_second=full[each.machine_type] / per_kelvin,
-            redline_celsius=REDLINE_CELSIUS,
-            p_states=each.p_states,
-        )
-        for each in measurements
-    )
-    order = tuple(j for j, kind in enumerate(kinds) for _ in range(counts[kind.name]))
-    airflows = [kinds[j].airflow_m3_per_second for j in order]
-    moved = sum(airflows)
-    unit = CracUnit("crac", moved, OUTLET_CELSIUS)
+    airflows = {kind: full / per_kelvin for kind, full in watts.items()}
+    order = [kind for kind, count in counts.items() for _ in range(count)]
+    moved = sum(airflows[kind] for kind in order)
     air = [[(len(order), 1.0)] for _ in order]  # from the unit to every node, and from there back
-    air.append([(node, flow / moved) for node, flow in enumerate(airflows)])
-    assumed = [ASSUMED_ROOM, ASSUMED_MARKET]
-    cap = power_cap_watts
+    air.append([(node, airflows[kind] / moved) for node, kind in enumerate(order)])
+    assumed, cap = [ASSUMED_ROOM], power_cap_watts
     if cap is None:
-        drawn = sum(full[kinds[j].name] for j in order)
-        cap = drawn * (1.0 + 1.0 / unit.performance(OUTLET_CELSIUS[1])) * HEADROOM
-        assumed.insert(1, ASSUMED_CAP)
-    cores = {kind.name: kind.cores * counts[kind.name] for kind in kinds}
-    facility = Facility(
-        name,
-        kinds,
-        order,
-        (unit,),
-        tuple(
-            ArrivingType(each, *_market(measurements, cores, each), None, joined.class_of[each])
-            for each in data.applications
-        ),
-        data.speeds,
-        data.watts,
-        Mixing("inlet_mix", SparseMatrix.of(air, len(order) + 1)),
-        cap,
-        joined.classes,
-        joined.table,
-        description=description_of(measurements, assumed),
-    )
-    return bags.Joined(facility, (*data.remarks, *joined.remarks, *assumed))
+        warmest = CracUnit("crac", 1.0, OUTLET_CELSIUS).performance(OUTLET_CELSIUS[1])
+        cap = sum(watts[kind] for kind in order) * (1.0 + 1.0 / warmest) * HEADROOM
+        assumed.append(ASSUMED_CAP)
+    room: Raw = {
+        "format": Facility.FORMAT,
+        "name": name,
+        "node_types": [
+            {"name": kind, "airflow_m3_per_second": flow, "redline_celsius": REDLINE_CELSIUS}
+            for kind, flow in airflows.items()
+        ],
+        "nodes": order,
+        "crac_units": [{"name": "crac", "airflow_m3_per_second": moved, "outlet_celsius": OUTLET_CELSIUS}],
+        "mixing": Mixing("inlet_mix", SparseMatrix.of(air, len(order) + 1)),
+        "power_cap_watts": cap,
+    }
+    raw, remarks = _filled(room, data, {}, degradation, assumed, source=name)
+    return bags.Joined(Facility.read(raw, name), (*data.remarks, *remarks))
 
 
 def measured_facility(measurements: Sequence[Measurements], *, name: str) -> MeasuredFacility:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -302,11 +301,11 @@ class Measurements(Instance):
         )
 
 
-# Names of memory-intensity classes, from calm (I) to intensive, and of groups by the classes in them.
+# Names of memory-intensity classes, from calm (I) to intensive.
 #
 #     bounds u_1 < ... < u_n     below u_1 is class I; from u_k up and below u_{k+1} is class k + 1
 #
-# A value equal to a bound belongs to the upper class. Groups are named as in tables 8.3 and 8.4 of the thesis.
+# A value equal to a bound belongs to the upper class.
 NUMERALS: Final = {"C": 100, "XC": 90, "L": 50, "XL": 40, "X": 10, "IX": 9, "V": 5, "IV": 4, "I": 1}
 MOST_CLASSES: Final = 399  # what these numerals can write
 
@@ -335,18 +334,3 @@ def class_rank(name: str) -> int:
     if not all(numbers):
         return 0
     return sum(-own if own < after else own for own, after in zip_longest(numbers, numbers[1:], fillvalue=0))
-
-
-def group_name(classes: Iterable[str]) -> str:
-    """Name applications that run together by how many there are of each class, the most intensive first.
-
-    >>> group_name(["III", "III"]), group_name(["II", "III"])
-    ('2 Intensity III', '1 Intensity III and 1 Intensity II')
-    >>> group_name(["I", "III", "I", "II"])
-    '1 Intensity III, 1 Intensity II, and 2 Intensity I'
-    """
-    found = sorted(Counter(classes).items(), key=lambda each: (-class_rank(each[0]), each[0]))
-    names = [f"{count} Intensity {name}" for name, count in found]
-    if len(names) > 2:  # noqa: PLR2004 - a list with commas
-        return ", ".join(names[:-1]) + f", and {names[-1]}"
-    return " and ".join(names)

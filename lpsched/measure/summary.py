@@ -7,7 +7,7 @@ from math import fsum, hypot
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.measure.evidence import PROBES, AdditiveCheck, Failed, Measured, Saving, Setting, Spread
+from lpsched.measure.evidence import PROBES, AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
 from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of, class_rank
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.measure.bench import Bench, Repeats
-    from lpsched.measure.evidence import Sample
     from lpsched.measure.measurements import Degradation, MeasuredMachine, Meters
 
 

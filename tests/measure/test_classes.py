@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.measure.bench import CLASS_BOUNDS, Repeats
-from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, class_of, class_rank, group_name
+from lpsched.measure.bench import Repeats
+from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, class_of, class_rank
 from lpsched.model.provenance import student
 from tests.measure.known_runs import OWN, C, M, bench_of, beside_companions, runs, summed_up
 
@@ -29,24 +29,6 @@ def test_table_8_2_comes_out_of_its_misses_per_instruction():
     }
     assert {each.classified_by for each in found.values()} == {BY_MISSES}
     assert {name: each.intensity for name, each in found.items()} == pytest.approx(TABLE_8_2)
-
-
-@pytest.mark.parametrize(
-    ("crowd", "name"),
-    [
-        # tables 8.3 and 8.4
-        (["canneal", "streamcluster"], "2 Intensity III"),
-        (["canneal", "blackscholes"], "1 Intensity III and 1 Intensity II"),
-        (["canneal", "bodytrack"], "1 Intensity III and 1 Intensity I"),
-        (["canneal", "canneal", "streamcluster", "streamcluster"], "4 Intensity III"),
-        (["canneal", "blackscholes", "bodytrack", "bodytrack"], "1 Intensity III, 1 Intensity II, and 2 Intensity I"),
-        (["canneal", "streamcluster", "bodytrack", "bodytrack"], "2 Intensity III and 2 Intensity I"),
-    ],
-)
-def test_groups_are_named_as_in_tables_8_3_and_8_4(crowd, name):
-    classes = [class_of(TABLE_8_2[each], CLASS_BOUNDS) for each in crowd]
-    assert group_name(classes) == name
-    assert group_name(reversed(classes)) == name
 
 
 @pytest.mark.parametrize(
@@ -74,10 +56,6 @@ def test_as_many_bounds_as_wanted_make_classes_and_none_makes_one():
 @given(number=st.integers(1, 399))
 def test_a_class_ranks_by_its_number(number):
     assert class_rank(class_of(number, range(2, 400))) == number
-
-
-def test_groups_of_classes_that_are_no_numbers_have_a_name_too():
-    assert group_name(["calm", "II", "brisk"]) == "1 Intensity II, 1 Intensity brisk, and 1 Intensity calm"
 
 
 def test_misses_are_the_mean_over_clocks_of_runs_alone():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, front_entry, reference_of
-from lpsched.evolve.nsga2 import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
+from lpsched.evolve.nsga2 import NO_SEEDS, NSGA2, STOPPED, EvolvedFront, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path, unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.model.risk import Risk, RiskOptions, risk_of_samples
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.evolve.genes import GeneSamples, Scorer
-    from lpsched.evolve.nsga2 import EvolvedFront
 
 
 # There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are as in

@@ -20,7 +20,7 @@ from lpsched.online.nodes.reservations import ReservationTable, Run
 from lpsched.online.nodes.state import Checker, ClusterPolicy, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.engine import Engine, Grid, SimulationTrace, TaskOutcome
-from lpsched.online.simulate.options import cluster_filter_of, earned_at
+from lpsched.online.simulate.options import ClusterOptions, cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
-    from lpsched.online.simulate.options import ClusterOptions
 
 
 def simulate_clusters(
