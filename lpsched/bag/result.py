@@ -316,6 +316,8 @@ class Result(JsonObject):
         gap = "(proved)" if self.gap is None else f"(gap {gap_text(self.gap)}, proved)"
         reached = self.gap is not None and self.gap <= ROUNDING
         value, bound = self.texts()
+        if reached:  # no bound stands beside it
+            value = writer_of(self.objective)(self.value)
         if self.regime is None:
             bound = "the least possible" if reached else f"at least {bound} needed"
             return f"{'Done in' if self.objective == 'makespan' else 'Takes'} {value}, {bound} {gap}."

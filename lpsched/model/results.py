@@ -386,12 +386,13 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         _, bound, gap = known[0][1]
         what = "" if self._UNIT else f"{self.quantity.partition(',')[0]} "
         best, limit = self.amount_text(values[0][1]), ""
-        if bound is not None:
+        reached = gap is not None and gap <= ROUNDING
+        if bound is not None and not reached:
             best, limit = paired(values[0][1], bound, upper=self.is_upper, write=self.amount_text)
         text, limit = f"{best_of(values, self._WHO)}{what}{best}{self.unit_text}", f"{limit}{self.unit_text}"
         if bound is None:
             return f"{text}."
-        if gap is not None and gap <= ROUNDING:
+        if reached:
             return f"{text}; optimal{self._TERMS} ({self.proof})."
         terms = f"at most {limit} possible" if self.is_upper else f"at least {limit} in any schedule"
         return f"{text}; {terms}{self._TERMS} ({gap_words(gap)}{self.proof})."

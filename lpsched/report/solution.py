@@ -358,8 +358,8 @@ MOST_SEGMENTS: Final = 12  # rows of tables in a terminal
 MOST_VERTICES: Final = 24
 MOST_TASKS: Final = 12
 GAP: Final = (
-    "Above the LP vertex: in energy or makespan, whichever is more. That is no gap of one criterion alone: what is "
-    "proved of that (above) may be more than at the vertices, and is what solve compares with."
+    "Above the LP vertex: in energy or makespan, whichever is more. This is not the gap of 'lpsched solve': what is "
+    "proved of one criterion alone may be more than the vertices show."
 )
 SEGMENTS: Final = (
     "bound: no schedule earns more at the first price of the segment (proved); value: a verified schedule earns it"

@@ -58,7 +58,7 @@ def test_value_and_bound_are_rounded_so_that_they_stay_true():
     close = replace(result, bound=20.8912 * (1 + 3e-9), gap=3e-9)
     assert close.headline() == "Earns 20.8912 EUR/h, at most 20.8913 possible (gap under 0.001 %, proved)."
     reached = replace(solve(half_full(), objective="makespan"), value=10_739.4, bound=10_739.4, gap=0.0)
-    assert reached.headline() == "Done in 2 h 58 min 59 s, the least possible (gap 0 %, proved)."
+    assert reached.headline() == "Done in 2 h 59 min, the least possible (gap 0 %, proved)."
     assert [row[1] for row in reached.facts()[:3]] == ["2 h 58 min 59 s", "2 h 58 min 59 s", "0 %"]
     loses = replace(result, value=-2.0008, bound=-1.9996, gap=0.0007, regime=Regime.LOSS)
     assert loses.headline().startswith("Loses 2.0008 EUR/h, at least 1.9996 is lost in any case (gap 0.07 %")

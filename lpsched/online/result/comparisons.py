@@ -237,8 +237,8 @@ _COUNTS = (
 NO_WAIT_BOUND: Final = "bound, any energy"
 NO_WAIT_NOTE: Final = (
     "Gap: to the proved bound on the utility of any schedule with the same energy if no task ever waited; "
-    "'certify' and 'simulate --bound' also count waiting, and may prove less. The kWh of 'bound, any energy' are those "
-    "from which on more energy does not raise the bound."
+    "'certify' and 'simulate --bound' count waiting, and may prove a lower one. The kWh of 'bound, any energy' are "
+    "those from which on more energy does not raise the bound."
 )
 
 
