@@ -8,7 +8,7 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import run_time, short_unit, without_empty
+from lpsched.model.results import gap_words, run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
 from lpsched.units import DIGITS, ENERGIES, TIMES, bound_text, counted, duration, energy_text, gap_text, number
@@ -38,8 +38,9 @@ def run_tables(summary: StudySummary) -> list[ConsoleRenderable]:
     if summary.reasons:
         reasons = [(f"{runs:,}", reason) for reason, runs in summary.reasons]
         tables.append(table(("failed runs", "reason"), reasons, numbers=(0,)))
-    resume = "'lpsched study run' with --resume makes the others; " if summary.left else ""
-    return [*tables, fitted(f"Next: {resume}'lpsched study report {summary.lines}' shows the results.")]
+    steps = ["'lpsched study run' with --resume makes the others"] if summary.left else []
+    steps += [f"'lpsched study report {summary.lines}' shows the results"] if done else []
+    return [*tables, fitted(f"Next: {'; '.join(steps)}.")]
 
 
 def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
@@ -76,7 +77,7 @@ def headline(report: StudyReport) -> str:
     for objective, by_name in gaps.items():
         means = {name: fmean(each) for name, each in by_name.items()}
         best = min(means, key=means.__getitem__)
-        mean = f"{gap_text(means[best])} over {counted(len(by_name[best]), 'run')}"
+        mean = f"{shown(GAP, means[best])} over {counted(len(by_name[best]), 'run')}"
         if len(means) > 1:
             words.append(f"for {objective} {best} ({mean})" if len(gaps) > 1 else f"{best}, {mean}")
     return f"{text}. Smallest mean gap: {', '.join(words)}." if words else f"{text}."
@@ -181,7 +182,7 @@ def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
     upper = unit not in TO_MINIMISE if quantity == BOUND and unit is not None else None
     measure = _measure(quantity, unit)
     if quantity == GAP:
-        return gap_text(value)
+        return gap_words(value).removeprefix("gap ").removesuffix(", ") or "-"
     if measure:
         return (duration if measure == "seconds" else energy_text)(value, upper=upper)
     if upper is not None:

@@ -103,8 +103,8 @@ def test_the_table_of_all_methods(lpsched):
     lines = out.splitlines()
     assert lines[0].startswith("Best of 8 schedulers: lp, 1.2 reward/s; at most 1.201 reward/s possible (gap 0.04")
     assert lines[2] == "facility-tiny: allocations; cap 280 W, seed 0"
-    rows = [re.split(" {2,}", line) for line in lines[4:14]]
-    assert rows[0][:3] == ["method", "reward/s", "gap"]
+    rows = [re.split(" {2,}", line) for line in lines[5:15]]
+    assert rows[0][:4] == ["scheduler", "reward/s", "gap", "co-location"]
     assert {row[0] for row in rows[1:]} == {"bound", *NAMES}
     earned = [float(row[1]) for row in rows[2:]]
     assert earned == sorted(earned, reverse=True)  # of all methods the best is first
