@@ -27,8 +27,8 @@ def test_it_prints_everything_that_an_owner_asks_for(lpsched):
         "of the cap of 280 W; 80 W of it for cooling",
         "node 0, at its redline of 25.5 °C",
         "CRAC unit  outlet, °C",
-        "power cap, kW",
-        "redlines, K",
+        "1 kW more power",
+        "1 K higher redlines",
         "node type",
         "task type",
     ):
