@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
 from lpsched.facility.parts import CoreAllocation, CoreFraction
@@ -35,7 +34,7 @@ class Measures:
     heat_removed_watts: tuple[float, ...]
 
 
-def small_room() -> tuple[Facility, Any, CoreAllocation]:
+def small_room() -> tuple[Facility, Measures, CoreAllocation]:
     """Return a quad and two duals; `scan` harms the others most, then `join`, then `count`."""
     kinds = (NodeType("dual", 2, 10.0, 0.1, 24.0), NodeType("quad", 4, 20.0, 0.1, 25.0))
     tasks = (
@@ -70,7 +69,7 @@ def small_room() -> tuple[Facility, Any, CoreAllocation]:
 
 def plain_room(
     *, nodes: int = 1, units: int = 1, tasks: int = 1, cores: int = 1, kinds: int = 1
-) -> tuple[Facility, Any, CoreAllocation]:
+) -> tuple[Facility, Measures, CoreAllocation]:
     """Return a room of a given size without degradation; core k of a node runs task type k half of its time."""
     facility = Facility(
         "plain room",
@@ -92,7 +91,7 @@ def plain_room(
     )
 
 
-def awkward_room() -> tuple[Facility, Any, CoreAllocation]:
+def awkward_room() -> tuple[Facility, Measures, CoreAllocation]:
     """Return a room whose every name tries to be something else."""
     count = len(AWKWARD_NAMES)
     facility, measures, cores = plain_room(nodes=count, units=4, tasks=count, cores=count, kinds=count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation, CoreFraction
-    from lpsched.facility.verify import Measurement
     from lpsched.model.provenance import Estimate
 
 
@@ -338,7 +337,22 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
 #
 # The numbers are those of the verifier. Bars begin at 0; temperatures do not, for 0 celsius means nothing
 # here.
-def room_figure(facility: Facility, measured: Measurement, cores: CoreAllocation) -> Figure:
+class Measured(Protocol):
+    """What the verifier measures; see `lpsched.facility.verify.Measurement`."""
+
+    @property
+    def node_watts(self) -> Sequence[float]: ...  # noqa: D102 - the verifier says what they are
+    @property
+    def node_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def cooling_watts(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def crac_inlets_celsius(self) -> Sequence[float]: ...  # noqa: D102
+    @property
+    def heat_removed_watts(self) -> Sequence[float]: ...  # noqa: D102
+
+
+def room_figure(facility: Facility, measured: Measured, cores: CoreAllocation) -> Figure:
     """Draw the room of an allocation core by core; its outlet temperatures are those of the room."""
     with drawing_style():
         marks, nodes = style.task_marks(facility), shown_nodes(facility, cores)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.facility.model import Facility
-    from lpsched.facility.verify import Measurement
+    from lpsched.report.figures.facility import Measured
 
 
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
@@ -82,7 +82,7 @@ CAPTION: Final = (
 UNITS: Final = ("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power")
 
 
-def room_section(facility: Facility, measured: Measurement, cores: CoreAllocation) -> Section:
+def room_section(facility: Facility, measured: Measured, cores: CoreAllocation) -> Section:
     """Show the room."""
     figure = PageFigure(room_figure(facility, measured, cores), room_in_words(facility, measured), CAPTION)
     columns = cores.outlets_celsius, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
@@ -93,7 +93,7 @@ def room_section(facility: Facility, measured: Measurement, cores: CoreAllocatio
     return Section("The room", (figure, Table(UNITS, rows, numbers=True)))
 
 
-def room_in_words(facility: Facility, measured: Measurement) -> str:
+def room_in_words(facility: Facility, measured: Measured) -> str:
     """Describe the figure of the room for readers who do not see it."""
     cooling = math.fsum(measured.cooling_watts)
     total = math.fsum(measured.node_watts) + cooling
