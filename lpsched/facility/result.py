@@ -10,7 +10,7 @@ from lpsched.model.results import Column, Compared, Comparison, JsonObject, Scor
 from lpsched.units import gap_text, html_table, number, percent, power_text, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.facility.certificate.boxes import FacilityCertificate
     from lpsched.facility.model import Facility
@@ -123,7 +123,8 @@ def core_time(facility: Facility, allocation: GangAllocation | CoreAllocation) -
     """Return the core time of each pair that has any, by node types and task types in the order of the facility."""
     own = [0] * len(facility.node_types)
     cores: dict[tuple[int, str], float] = {}
-    for j, node in zip(facility.nodes, allocation.nodes, strict=True):
+    nodes: Sequence[Sequence[PatternShare | tuple[CoreFraction, ...]]] = allocation.nodes
+    for j, node in zip(facility.nodes, nodes, strict=True):
         own[j] += facility.node_types[j].cores
         for name, amount in _core_times(node):
             cores[j, name] = cores.get((j, name), 0.0) + amount
