@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -208,15 +209,18 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     solver = solver if solver is not None else default_solver()
     cancel, tried = cancel or CancelToken(time_limit), effort_named(effort)
     terms = Terms(objective, price, profit_ratio, power_cap, deadline)
-    if marginals == "lp":
-        problem = build_problem(bag, terms, solver)
-        return solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
-    from lpsched.bag.pricing import one_more  # noqa: PLC0415 - it solves again, with functions of this module
-
-    one_more.marginals_named(marginals)
+    one_more = None
+    if marginals != "lp":
+        one_more = pkgutil.resolve_name("lpsched.bag.pricing.one_more")  # above this module: it solves again
+        one_more.marginals_named(marginals)
     problem = build_problem(bag, terms, solver)
     result = solve_problem(problem, solver, gap=gap, cancel=cancel, effort=tried, seed=seed, risk=risk)
-    return one_more.with_marginals(bag, result, terms, marginals=marginals, cancel=cancel, seed=seed, solver=solver)
+    if one_more is None:
+        return result
+    more: Result = one_more.with_marginals(
+        bag, result, terms, marginals=marginals, cancel=cancel, seed=seed, solver=solver
+    )
+    return more
 
 
 def solve_problem(  # noqa: PLR0913 - the options of `solve`

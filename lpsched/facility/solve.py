@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
@@ -226,9 +227,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     instance = Facility.given(instance)
     _check_options(scheduler, outlets=outlets, prove=prove or None, generations=generations, start=start)
     if scheduler != METHOD:
-        from lpsched.facility.compare import allocate  # noqa: PLC0415 - it needs the bound of this module
-
-        return allocate(
+        allocate = pkgutil.resolve_name("lpsched.facility.compare:allocate")  # above this module: it needs the bound
+        found_by: MethodResult = allocate(
             instance,
             method=scheduler,
             colocation=colocation,
@@ -241,6 +241,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
             cancel=cancel,
             solver=solver,
         )
+        return found_by
     require_cap(instance)
     solver = solver if solver is not None else default_solver()
     cancel, timings = cancel or CancelToken(time_limit), dict[str, float]()
