@@ -188,7 +188,7 @@ UNKNOWN_COMMAND: Final = re.compile(r"(?:No such command '(.*?)'|Missing command
 def _usage_message(error: typer.TyperException) -> str:
     """Translate a usage error of Typer: where, what was got, what is expected, and a hint.
 
-    Typer has public names for few of the exceptions of its copy of click, so they are told apart by their own names.
+    Typer has public names for few of the exceptions of its copy of click, so they are distinguished by their own names.
     """
     context: Any = getattr(error, "ctx", None)
     param: Any = getattr(error, "param", None)

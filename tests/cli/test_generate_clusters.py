@@ -95,7 +95,7 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
         (["--core-steps", "4,256"], "--core-steps: got (4, 256), expected three rising numbers"),
         (["--tasks", "0"], "--tasks: got 0, expected 1 to 1e+07"),
         (["--seed", "-1"], "--seed: got '-1', expected a whole number of at least 0; correct it"),
-        (["--single-core", "x"], "--single-core: got 'x', expected a number; write a plain number"),
+        (["--single-core", "x"], "--single-core: got 'x', expected one of home, mean; choose one"),
     ],
 )
 def test_what_cannot_be_made_is_refused_and_nothing_is_written(lpsched, tmp_path, options, message):

@@ -178,7 +178,9 @@ def _changed(bag: Bag, terms: Terms, changes: Mapping[str, Any]) -> tuple[Bag, T
                 terms = replace(terms, **{term: None})
             other = _with_setting(other, target, amount)
         except InstanceError as error:
-            issues += (replace(each, path=("changes", name)) for each in error.issues)
+            for each in error.issues:  # of all prices that a percentage changes, name the one
+                one = str(each.path[0])
+                issues.append(replace(each, path=("changes", one if one.startswith("price.") else name)))
     if issues:
         raise InstanceError("", tuple(issues))
     try:
