@@ -8,7 +8,9 @@ No solver is loaded, and of the slices only that of the instance.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,9 +25,6 @@ from lpsched.model.results import brief, json_of, short_unit
 from lpsched.units import counted, duration, energy_text, html_table, number, plain_text, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
     from lpsched.bag.model import Bag
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility

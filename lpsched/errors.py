@@ -23,12 +23,10 @@ all messages read alike.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 LONGEST_NAME: Final = 200
 LONGEST_QUOTE: Final = 60

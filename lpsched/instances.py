@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
@@ -19,8 +20,6 @@ from lpsched.model.provenance import version_of_lpsched
 from lpsched.model.risk import PERCENTILES, Cov, Risk, RiskOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.model import Bag

@@ -11,9 +11,10 @@ types by the names of their modules: what another version left on disk may not b
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from lpsched.errors import MissingExtraError
 
@@ -22,8 +23,6 @@ try:
 except ImportError:  # an optional package, checked on use
     numba = None  # type: ignore[assignment]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 

@@ -6,14 +6,12 @@ What installed packages announce is loaded when it is asked for; one that cannot
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+from typing import Any, Final, Generic, TypeVar, cast, overload
 
 from lpsched.errors import InputIssue, InstanceError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 RESERVED: Final = ("all", "lp", "lp-dense", "nsga2", "none")  # of `lpsched validate` and `front`

@@ -19,15 +19,13 @@ import signal
 import threading
 import traceback
 from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from lpsched.cancellation import CancelToken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 LOOK_SECONDS: Final = 0.1  # how often the token is looked at while nothing ends
 STOP: Final = b""  # the message that the token has expired; any other is a piece

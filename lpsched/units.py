@@ -21,12 +21,10 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Literal, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import Final, Literal, Protocol
 
 KILO: Final = 1_000  # whole numbers, so that sums of fractions stay exact
 MEGA: Final = 1_000_000

@@ -12,6 +12,7 @@ import io
 import shutil
 import sys
 import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate, islice
 from pathlib import Path
@@ -47,8 +48,6 @@ from lpsched.model.results import json_of, plain
 from lpsched.model.table import Axes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.io.documents import Document
 
 

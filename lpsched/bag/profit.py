@@ -30,6 +30,7 @@ heterogeneous computing systems, 2014.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -41,8 +42,6 @@ from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.table import Floats
 
 NAME: Final = "profit"

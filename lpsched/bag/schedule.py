@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 from lpsched.bag.model import Bag
 from lpsched.model.answers import AnswerPart, AnyName, AnyWhole
 from lpsched.model.fields import Several, column_numbers
 from lpsched.model.results import frame_of
 from lpsched.units import counted, html_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 MOST_ROWS = 40  # of a schedule in a notebook
 

@@ -5,6 +5,7 @@ A proof is JSON: its boxes with their prices, written in the shortest form that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -30,8 +31,6 @@ from lpsched.model.results import json_of, plain
 from lpsched.model.table import Axes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.io.documents import Document
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,9 +17,6 @@ from lpsched.jit import compiled
 from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation

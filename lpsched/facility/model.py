@@ -18,8 +18,9 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 from pydantic import Field, field_serializer
 
@@ -32,9 +33,6 @@ from lpsched.model.base import Entries, Instance, Part, Rule
 from lpsched.model.fields import Name, Several, Text, little_endian
 from lpsched.model.problems import MOST_ADVISED, repeats
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["FORMAT", "Air", "ArrivingType", "CracUnit", "Facility", "Mixing", "MixingForm", "NodeType", "SparseMatrix"]
 

@@ -7,6 +7,7 @@ program with wider ones would be solved to noise.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
@@ -30,8 +31,6 @@ from lpsched.model.fields import (
 from lpsched.model.results import brief, frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lpsched.model.table import SparseMatrix
 
 COLDEST: Final = -50.0  # celsius

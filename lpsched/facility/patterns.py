@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
@@ -12,8 +13,6 @@ from lpsched.lp.program import Columns, Indices, LinearProgram, LpBuilder
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.facility.air import FacilityArrays
     from lpsched.model.table import Floats, Integers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +12,6 @@ from lpsched.facility.air import facility_arrays, heat_map, largest_share, no_id
 from lpsched.facility.parts import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.model import Facility
     from lpsched.facility.patterns import FacilityRelaxation, NodePattern

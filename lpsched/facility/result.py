@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
@@ -20,8 +21,6 @@ from lpsched.model.results import (
 from lpsched.units import gap_text, html_table, number, paired, percent, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from lpsched.facility.certificate.boxes import FacilityCertificate
     from lpsched.facility.model import Facility
     from lpsched.facility.parts import CoreAllocation, CoreFraction, GangAllocation

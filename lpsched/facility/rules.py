@@ -7,6 +7,7 @@ are idle. This module is plain Python: the verifier reads facilities without Num
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import lt
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
@@ -16,8 +17,6 @@ from lpsched.facility.parts import MIXING_KEYS, Air, CracUnit, Mixing, NodeType
 from lpsched.model.fields import SMALLEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.model.table import SparseMatrix, Table
 
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so

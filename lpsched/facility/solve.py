@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
@@ -26,9 +28,6 @@ from lpsched.model.provenance import Status, provenance_of, relative_gap
 from lpsched.units import KILO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from lpsched.facility.parts import CoreAllocation, GangAllocation
     from lpsched.facility.result import MethodResult
     from lpsched.lp.program import Solver

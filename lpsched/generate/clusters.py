@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,6 @@ from lpsched.online.parts import Cluster, Levels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.generate.arrivals import Rates
     from lpsched.model.table import Floats, Integers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_origin
 
 import numpy as np
@@ -18,8 +19,6 @@ from lpsched.online.parts import MOST_TASKS, DayMachineType, DayTaskType
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from lpsched.bag.model import Bag
     from lpsched.generate.arrivals import Rates
     from lpsched.model.table import Floats, Integers, Mask, Table

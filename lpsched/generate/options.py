@@ -7,6 +7,7 @@ clusters note them in their files. Nothing heavy is loaded here: help texts are 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import NoneType
@@ -19,10 +20,6 @@ from lpsched.errors import InputIssue, InstanceError, nearest
 from lpsched.model.fields import MOST, describe, numbered, rejection
 from lpsched.online.parts import COMPLETED, MOST_TASKS, PRORATED, Cluster, Period
 from lpsched.units import GIGA, SECONDS_PER_HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 SOURCE: Final = ""  # of errors: they are about options
 CHANGE: Final = "change the option"

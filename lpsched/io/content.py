@@ -11,8 +11,10 @@ import json
 import os
 import secrets
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
 from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError, quote
 from lpsched.model.fields import describe
@@ -21,10 +23,6 @@ try:
     import fcntl
 except ImportError:  # no such locks on Windows: there two processes may disturb each other
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 
 # Reading a file's bytes or text with bounded size, and the error for one that cannot be read.

@@ -6,16 +6,13 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
 from lpsched.errors import MOST_ISSUES, InputIssue, Place, quote
 from lpsched.io.content import as_text, one_issue, read_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # What a YAML or JSON file says, whichever it was.
 DEEPEST: Final = 12  # levels of nesting; our formats need five

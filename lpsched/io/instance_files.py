@@ -7,6 +7,7 @@ import math
 import re
 import textwrap
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -23,8 +24,6 @@ from lpsched.model.problems import in_file_order
 from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from lpsched.model.fields import Amount
 
 

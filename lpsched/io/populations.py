@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -18,7 +19,6 @@ from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
     import zipfile
-    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -16,11 +18,6 @@ from lpsched.io.documents import SUFFIXES as DOCUMENTS
 from lpsched.io.documents import resolve
 from lpsched.model.problems import problems_of
 from lpsched.model.violation import Violation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 # Tables of many rows in files of their own, `.csv` or `.parquet`, read piece by piece.
 #

@@ -25,8 +25,10 @@ import io
 import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -49,9 +51,6 @@ from lpsched.model.problems import MOST_ADVISED
 from lpsched.model.table import Axes, SparseMatrix, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from lpsched.model.table import Floats, Integers

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from lpsched.bag.model import Bag
 from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements, class_rank
 from lpsched.model.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 # Joining measurements of several machines, to a bag or to a facility: a machine type is a file, and its name must be
 # unique. A task type is an application that has a time somewhere; applications of one name are taken for the same, with

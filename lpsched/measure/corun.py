@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from lpsched.errors import MeasureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from lpsched.cancellation import CancelToken
     from lpsched.measure.supervisor import Job
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, TypeAdapter
 from pydantic import model_validator as validator
@@ -19,10 +20,6 @@ from lpsched.model import fields
 from lpsched.model.base import OpenPart
 from lpsched.model.fields import Amount, Count, Message, Name, Seconds, Several, Text, Watts, Whole, describe, rejection
 from lpsched.model.problems import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MEMORY_PROBE: Final = "memory-companion"
 COMPUTE_PROBE: Final = "compute-companion"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lpsched.errors import OutputError, quote
 from lpsched.io.content import AddedLines, LineContent, LineKind, one_issue, read_lines, write_files
@@ -14,9 +15,6 @@ from lpsched.measure.bench import Bench
 from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.measurements import USUAL_CONFIDENCE, MeasuredMachine, Measurements, Meters
 from lpsched.model.fields import LARGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 read_bench: Final = Bench.from_file
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import tempfile
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,8 +22,6 @@ from lpsched.measure.meters.energy import EnergyMeter, Troubles, idle_watts
 from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from lpsched.cancellation import CancelToken
     from lpsched.measure.bench import Bench, EnergyChoice
 

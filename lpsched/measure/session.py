@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain, combinations_with_replacement
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,9 +23,6 @@ from lpsched.measure.files import SampleLines, head_of
 from lpsched.measure.machine import MachineTestBed, issues_here, require_linux
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from lpsched.cancellation import CancelToken
     from lpsched.measure.measurements import Measurements
 

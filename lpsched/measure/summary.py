@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, hypot
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,8 +14,6 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.measure.bench import Bench, Repeats
     from lpsched.measure.measurements import Degradation, MeasuredMachine, Meters
 

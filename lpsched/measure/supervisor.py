@@ -28,10 +28,8 @@ import os
 import select
 import signal
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypedDict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple, NoReturn, TypedDict
 
 # End every process below this one, whatever it does to get away.
 #

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ import numpy as np
 from lpsched.online.utility import Curves, UtilityArrays, UtilityFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day

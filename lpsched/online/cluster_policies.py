@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack, cast, overload
 
@@ -15,8 +16,6 @@ from lpsched.online.simulate.options import resources
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from lpsched.model.table import Floats, Integers
     from lpsched.online.arrays import ClusterArrays
 

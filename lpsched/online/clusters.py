@@ -19,9 +19,10 @@ Heterogeneous Environment" (2016), section II.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from pydantic import Field, field_serializer
 
@@ -34,10 +35,6 @@ from lpsched.online.arriving_rows import Rows
 from lpsched.online.curves import Curves, NodeCurves, written_curves
 from lpsched.online.parts import WHOLE, Cluster, DayTaskType, ParallelTasks, Period
 from lpsched.online.utility import WaitingCost, waiting_has_what_its_measure_needs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 __all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks", "clusters_from_dict"]
 

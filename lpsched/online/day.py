@@ -13,9 +13,10 @@ Source: Friese, thesis of 2015, chapters 2 and 5.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field, field_serializer
 
@@ -26,9 +27,6 @@ from lpsched.model.table import Axes, Cells, Table, labels_differ, rows_of
 from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.parts import ArrivingTasks, DayMachineType, DayTaskType, Levels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["FORMAT", "ArrivingTasks", "Day", "DayMachineType", "DayTaskType", "Levels", "day_from_dict"]
 

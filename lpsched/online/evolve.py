@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,8 +24,6 @@ from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.utility import Curves, Interval, UtilityFunction, compiled_utility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.model.table import Floats, Integers
 
 utility = compiled_utility()

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -62,8 +63,6 @@ from lpsched.online.schedule import (
 from lpsched.online.utility import written_function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from lpsched.io.documents import Document
     from lpsched.online.arriving import ArrivingInstance
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
@@ -14,8 +15,6 @@ from lpsched.online.utility import utilities
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.model.table import Floats, Integers
     from lpsched.online.day import Day
 

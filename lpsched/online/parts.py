@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import le, ne
@@ -30,10 +31,6 @@ from lpsched.model.fields import (
 from lpsched.model.problems import too_many
 from lpsched.model.results import brief
 from lpsched.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
 
 MOST_TASKS: Final = 10_000_000
 MOST_JOB: Final = 2**63 - 1

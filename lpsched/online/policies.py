@@ -8,6 +8,7 @@ else the sources leave open.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, overload
@@ -23,8 +24,6 @@ from lpsched.online.utility import utilities
 from lpsched.plugins import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.bound.offers import ArrivalPrices
 

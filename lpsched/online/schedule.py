@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
@@ -13,8 +14,6 @@ from lpsched.model.fields import Checked, Message, describe
 from lpsched.model.results import brief, placed_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lpsched.online.day import Day
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +30,6 @@ from lpsched.report.tables import cut_table, fitted, hash_table, table
 from lpsched.units import counted, duration, energy_text, number, percent, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import ConsoleRenderable
     from rich.table import Table
     from rich.text import Text

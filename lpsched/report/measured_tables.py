@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
@@ -17,8 +18,6 @@ from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, fitte
 from lpsched.units import DIGITS, SECONDS_PER_HOUR, counted, number, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import ConsoleRenderable
 
     from lpsched.measure.measurements import Degradation, Measurements

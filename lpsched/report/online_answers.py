@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lpsched.online.result.comparisons import GAPS, HEADERS, NO_WAIT_NOTE
@@ -11,8 +12,6 @@ from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_
 from lpsched.units import counted, energy_text, number, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import ConsoleRenderable
 
     from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation

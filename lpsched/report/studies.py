@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +15,6 @@ from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyR
 from lpsched.units import DIGITS, ENERGIES, TIMES, bound_text, counted, duration, energy_text, gap_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import ConsoleRenderable
 
     from lpsched.studies.study import StudySummary

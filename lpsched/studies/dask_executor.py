@@ -10,6 +10,7 @@ import time
 import uuid
 import warnings
 from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -21,8 +22,6 @@ from lpsched.pool import LOOK_SECONDS
 from lpsched.studies.executors import Packages, Task, installed, lost_run, require_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
     from lpsched.cancellation import CancelToken
     from lpsched.studies.study import StudyRun
 

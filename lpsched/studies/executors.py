@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
@@ -16,8 +17,6 @@ from lpsched.pool import ProcessDiedError, each_ended
 from lpsched.studies.study import StudyRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
     from lpsched.cancellation import CancelToken
     from lpsched.model.fields import FrozenDict
 

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from pydantic_core import PydanticCustomError
@@ -40,10 +41,6 @@ from lpsched.online.day import Day
 from lpsched.studies.executors import Task
 from lpsched.studies.methods import Method, find_method, method_names
 from lpsched.studies.study import MOST_RUNS, InstanceSource, MethodChoice, Study
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.
 #

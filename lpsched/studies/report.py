@@ -8,17 +8,14 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from lpsched.errors import InputIssue, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
 from lpsched.model.results import JsonObject, brief, json_of
 from lpsched.studies.study import StudyRun, read_runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # What the lines of a study say together: groups of runs that differ only by chance, and their numbers.
 #

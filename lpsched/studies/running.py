@@ -9,9 +9,10 @@ import platform
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lpsched.cancellation import CancelToken
 from lpsched.errors import InputIssue, LpschedWarning, OutputError
@@ -24,10 +25,6 @@ from lpsched.studies.executors import Executor, Task, run_of
 from lpsched.studies.methods import Order, find_method
 from lpsched.studies.plan import FROM, GENERATORS, Gathered, Instance, gather, issues_of, plan
 from lpsched.studies.study import RunLines, Study, StudyRun, StudySummary, lines_of, read_runs, read_study
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
 
 # One run: make the instance, run the method, write down what came out, or why nothing did.
 _LAST: Final[dict[tuple[object, int], Instance]] = {}  # made last in this process: its runs follow each other

@@ -11,10 +11,10 @@ Every combination of them is one run. What a method or a generator takes is know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, cast
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import core_schema
@@ -28,10 +28,6 @@ from lpsched.model.fields import Accepted, Amount, FrozenDict, Name, Several, Te
 from lpsched.model.problems import part_from
 from lpsched.model.provenance import LARGEST_SEED, frozen_note, version_of_lpsched
 from lpsched.model.results import json_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MOST_RUNS: Final = 1_000_000
 LONGEST_TEXT: Final = 4_000

@@ -17,7 +17,8 @@ import re
 import zlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from lpsched.bag.model import FORMAT, Bag, bag_from_dict
 from lpsched.errors import InputIssue, InstanceError, quote
@@ -25,9 +26,6 @@ from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_bytes
 from lpsched.io.documents import resolve
 from lpsched.io.tables import csv_lines, ragged
 from lpsched.model.fields import numbered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME_HEADERS: Final = ("task", "name", "id", "type", "job")  # how the header of a column of names begins
 _HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")

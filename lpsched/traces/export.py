@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, islice
 from pathlib import Path
@@ -19,8 +20,6 @@ from lpsched.online.verify.day import DayAccount
 from lpsched.traces.swf import FIELDS, MISSING, write_lines, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from lpsched.model.table import Column
     from lpsched.online.clusters import Clusters
     from lpsched.online.schedule import Nodes

@@ -7,6 +7,7 @@ import math
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -23,8 +24,6 @@ from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of, with_powers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from lpsched.online.clusters import Clusters
 
 

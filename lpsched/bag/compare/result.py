@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.result import Effort, FrontResult, Point, Result, writer_of
@@ -12,8 +13,6 @@ from lpsched.model.results import Column, Compared, Comparison, JsonObject, Scor
 from lpsched.units import duration, energy_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, ScheduleSegment, Sensitivity
     from lpsched.bag.schedule import Schedule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -22,8 +23,6 @@ from lpsched.model.fields import FrozenDict
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.model.table import Floats
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
@@ -30,8 +31,6 @@ from lpsched.units import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.bag.breakdown import Breakdown
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.schedule import Schedule

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lpsched.bag.cost import cost_model, has_price
@@ -35,9 +37,6 @@ from lpsched.model.fields import MOST, FrozenDict, check_money, check_power, che
 from lpsched.units import TYPED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 

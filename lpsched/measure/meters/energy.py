@@ -7,13 +7,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.cancellation import CancelToken
 
 # A meter runs while the bench does. Of any past interval it reports the energy, in joules, of everything that it

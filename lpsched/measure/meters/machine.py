@@ -9,15 +9,13 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from lpsched.measure.meters.energy import Troubles, text_of
 from lpsched.measure.meters.power import Answer, ask
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
 
 # What machine this is: its processor, its system, and which logical processors share a core.
 PROCESSORS: Final = Path("/sys/devices/system/cpu")

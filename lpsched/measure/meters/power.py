@@ -12,16 +12,14 @@ import threading
 import time
 from abc import abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from lpsched.measure.corun import end_group, how_it_ended
 from lpsched.measure.meters.energy import EnergyMeter, Troubles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Run a small program and read what it prints. Whatever it does, the answer comes within the time limit and in bounded
 # memory: it has a session of its own, which is killed when it has ended, printed too much, or taken too long.

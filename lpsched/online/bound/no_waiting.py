@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
@@ -18,8 +19,6 @@ from lpsched.lp.soft_prices import descend
 from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.bound.offers import Offers
     from lpsched.online.day import Day

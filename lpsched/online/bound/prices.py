@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,8 +18,6 @@ from lpsched.online.bound.choices import look
 from lpsched.online.bound.offers import ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.model.table import Floats, Integers
     from lpsched.online.bound.offers import ChoiceTable, Offers
 

@@ -6,6 +6,7 @@ import math
 import pkgutil
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar, cast
@@ -38,8 +39,6 @@ from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.online.simulate.engine import SimulationTrace
     from lpsched.online.verify.accounts import Account, UtilityTotals
     from lpsched.plugins import Named

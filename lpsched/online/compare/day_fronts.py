@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,8 +27,6 @@ from lpsched.online.schedule import DaySchedule
 from lpsched.online.verify.day import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from lpsched.evolve.genes import GeneSamples, Scorer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,8 +29,6 @@ from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 from lpsched.pool import ProcessDiedError, each_ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from lpsched.online.clusters import Clusters
     from lpsched.online.compare.backend import SimulationBackend
     from lpsched.online.nodes.state import ClusterPolicy, Place

@@ -10,6 +10,7 @@ Source: Machovec et al. (2016), sections III.A to III.C and III.G.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -23,8 +24,6 @@ from lpsched.online.simulate.engine import Engine, Grid, SimulationTrace, TaskOu
 from lpsched.online.simulate.options import ClusterOptions, cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters

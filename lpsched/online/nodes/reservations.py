@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from bisect import insort
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,8 +15,6 @@ from lpsched.online.nodes import free_slots
 from lpsched.online.simulate.machines import Accounts, accounts_of, charge, has_energy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lpsched.model.table import Integers
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.parts import Period

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -14,8 +15,6 @@ from lpsched.online.simulate.state import abbreviated, call_policy
 from lpsched.online.utility import utility_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.model.table import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
@@ -14,8 +15,6 @@ from lpsched.online.verify.clusters import ClustersMeasurement
 from lpsched.units import DIGITS, JOULES_PER_KWH, bound_text, duration, gap_text, number, share_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.model.provenance import Estimate
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.verify.day import DayMeasurement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +15,6 @@ from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half
 from lpsched.units import are_equal, finer_by, html_table, paired, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from lpsched.model.provenance import Estimate, Provenance
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -16,8 +17,6 @@ from lpsched.online.simulate.options import POLLED, SimulationOptions, earned_at
 from lpsched.online.simulate.state import Assignments, Policy, State, System, answer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.day import Day

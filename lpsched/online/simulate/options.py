@@ -7,6 +7,7 @@ to III.C, III.G and IV.C.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
@@ -21,8 +22,6 @@ from lpsched.online.simulate.state import Assignments, System
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lpsched.model.table import Floats, Integers, Mask
     from lpsched.online.arrays import ClusterArrays, DayArrays
     from lpsched.online.nodes.reservations import ReservationTable

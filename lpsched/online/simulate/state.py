@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -13,8 +14,6 @@ from lpsched.jit import compiled
 from lpsched.online.utility import UtilityArrays, utility_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lpsched.model.table import Floats, Integers, Mask
 
 

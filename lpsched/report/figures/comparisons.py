@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +19,6 @@ from lpsched.studies.report import GAP, Group, StudyReport
 from lpsched.units import gap_text, number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

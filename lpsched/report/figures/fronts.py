@@ -10,6 +10,7 @@ Source: Friese, thesis of 2015, figures 6.2 and 6.3, without the exact front.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -22,8 +23,6 @@ from lpsched.report.figures.style import Tooltip
 from lpsched.units import duration, energy_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

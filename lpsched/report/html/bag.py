@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
@@ -49,8 +50,6 @@ from lpsched.report.solution import (
 from lpsched.units import SECONDS_PER_HOUR, counted, duration, energy_text, number, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from lpsched.bag.breakdown import Breakdown
     from lpsched.bag.compare.result import Overview
     from lpsched.bag.model import Bag

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,6 @@ from lpsched.studies.report import GAP, SECONDS, StudyReport
 from lpsched.units import JOULES_PER_KWH, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.bag.model import Bag
     from lpsched.online.clusters import Clusters
     from lpsched.online.result.simulation import Simulation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from lpsched.report.html.page import PageFigure, Part, Section, Table, from_term
 from lpsched.units import counted, number, power_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from matplotlib.figure import Figure
     from rich.console import ConsoleRenderable
 

@@ -15,6 +15,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,8 +30,6 @@ from lpsched.report.tables import WIDEST, CountTable, FoldingTable
 from lpsched.units import DIGITS, gap_text, number, percent, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jinja2 import Template
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
