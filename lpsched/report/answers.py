@@ -9,26 +9,22 @@ from rich.text import Text
 
 from lpsched.auditing import claim_text
 from lpsched.bag.arrays import Heterogeneity, heterogeneity
-from lpsched.report.tables import MOST_ROWS, CountTable, FoldingTable, compared_tables, cut, hash_table, table
+from lpsched.model.results import without_empty
+from lpsched.report.tables import FoldingTable, compared_tables, hash_table, table
 from lpsched.units import counted, duration, number, power_text
 
 if TYPE_CHECKING:
     from typing import Any
 
     from rich.console import ConsoleRenderable
-    from rich.table import Table
 
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import Validation
     from lpsched.bag.model import Bag
-    from lpsched.bag.parts import MachineType
-
-    Shown = Table | Text | FoldingTable | CountTable
 
 
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
 MOST_TYPES: Final = 12  # task types of a bag that are shown
-ALWAYS: Final = 3  # columns of its machine types that are always shown; the others only where a type has them
 ONE_MACHINE_TYPE: Final = "fewer than two machine types can run any task"
 NO_AFFINITY: Final = "fewer than two machine types can run all task types, or there is one task type"
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
@@ -49,7 +45,7 @@ def certificate_line(certificate: Certificate, path: str) -> str:
 
 
 # What is in a bag, for `lpsched show`.
-def bag_shown(bag: Bag) -> tuple[dict[str, Any], list[Shown]]:
+def bag_shown(bag: Bag) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
     """Return what is in a bag, and how heterogeneous it is, as JSON and in tables."""
     measures = heterogeneity(bag)
     content = {
@@ -66,13 +62,19 @@ def bag_shown(bag: Bag) -> tuple[dict[str, Any], list[Shown]]:
     return content, bag_tables(bag, measures)
 
 
-def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
+def bag_tables(bag: Bag, measures: Heterogeneity) -> list[ConsoleRenderable]:
     """Return what is in a bag: size, prices and limits, machine and task types, how heterogeneous it is, its hash."""
     tasks = f"{counted(bag.tasks, 'task')} of {counted(len(bag.task_types), 'type')}"
     machines = f"{counted(bag.machines, 'machine')} of {counted(len(bag.machine_types), 'type')}"
-    types = [_machine_row(machine) for machine in bag.machine_types]
-    heads = ["machine type", "count", "idle power, W", *_cost_heads(bag), "P-states"]
-    kept = [place for place in range(len(heads)) if place < ALWAYS or any(row[place] != "-" for row in types)]
+    always, currency, types = ("machine type", "count", "idle power, W"), bag.prices.currency, []
+    for machine in bag.machine_types:
+        costs = (machine.wear_per_busy_hour, machine.purchase_price, machine.mean_hours_to_failure)
+        about = (machine.name, f"{machine.count:,}", number(machine.idle_watts))
+        types.append(
+            (*about, *(number(each) if each else "-" for each in costs), ", ".join(machine.p_states or ()) or "-")
+        )
+    heads = (f"wear, {currency}\nper busy hour", f"purchase\nprice, {currency}", "life,\nhours", "P-states")
+    headers, cells = without_empty((*always, *heads), types, always)
     spreads = ("task types", measures.across_task_types), ("machine types", measures.across_machine_types)
     rows = [(f"across {name}", *map(number, astuple(each))) for name, each in spreads]
     others = [
@@ -84,10 +86,7 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
     return [
         Text(f"{bag.name}: {tasks} on {machines}"),
         table(("", ""), _terms(bag)),
-        FoldingTable(
-            tuple(heads[place] for place in kept), tuple(tuple(row[p] for p in kept) for row in types[:MOST_ROWS])
-        ),
-        *cut(types),
+        *FoldingTable(headers, tuple(cells)).shortened(),
         *_task_types(bag),
         table(("times", "variation", "skewness", "kurtosis"), rows, numbers=(1, 2, 3)),
         table(("", "", ""), reasons, numbers=(1,)),
@@ -95,25 +94,7 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Shown]:
     ]
 
 
-def _cost_heads(bag: Bag) -> list[str]:
-    currency = bag.prices.currency
-    return [f"wear, {currency}\nper busy hour", f"purchase\nprice, {currency}", "life,\nhours"]
-
-
-def _machine_row(machine: MachineType) -> list[str]:
-    """Return what a machine type draws and costs; `-` where the bag does not say it."""
-    costs = (machine.wear_per_busy_hour, machine.purchase_price, machine.mean_hours_to_failure)
-    states = ", ".join(machine.p_states or ()) or "-"
-    return [
-        machine.name,
-        f"{machine.count:,}",
-        number(machine.idle_watts),
-        *(number(each) if each else "-" for each in costs),
-        states,
-    ]
-
-
-def _task_types(bag: Bag) -> list[Shown]:
+def _task_types(bag: Bag) -> list[ConsoleRenderable]:
     """Return the largest task types: how many tasks, where one is fastest and how long it takes, what it sells for."""
     tasks = sorted(range(len(bag.task_types)), key=lambda i: -bag.task_types[i].count)
     rows, prices = [], bag.prices

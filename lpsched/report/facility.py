@@ -13,15 +13,17 @@ from rich.text import Text
 from lpsched.facility.result import PER_SECOND, FacilityMarginalValues, FacilityResult, FacilityValidation, MethodResult
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import Bench, BenchSize, size_of
-from lpsched.model.results import without_empty
-from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, hash_table, table
+from lpsched.report.tables import UNFINISHED, compared_tables, cut_table, fitted, full_columns, hash_table, table
 from lpsched.units import counted, duration, number, percent, power_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import ConsoleRenderable
     from rich.table import Table
 
     from lpsched.facility.model import Facility
+    from lpsched.report.figures.facility import Measured
 
 
 # What is in a facility, for `lpsched show`.
@@ -60,15 +62,15 @@ def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[ConsoleRend
     of_nodes = ("node type", "nodes", "cores", "overhead", "airflow,\nm³/s", "redline,\n°C", "P-states")
     of_units = ("CRAC units", "number", "airflow, m³/s", "outlet, °C", "redline, °C")
     of_tasks = ("task type", "arrivals/s", "reward", "deadline", "fastest", "class")
-    several = ((of_nodes, nodes), (of_units, _file_units(facility)), (of_tasks, tasks))
-    heading = f"{facility.name}: {sizes}, {counted(len(facility.task_types), 'task type')}"
-    made: list[ConsoleRenderable] = [fitted(heading), table(("", ""), rows)]
-    for headers, cells in several:
-        kept, full = without_empty(headers, cells)
-        made += cut_table(kept, full, numbers=range(1, len(kept)))
-    if facility.description:
-        made.append(fitted(facility.description))
-    return facts, [*made, hash_table(facility)]
+    return facts, [
+        fitted(f"{facility.name}: {sizes}, {counted(len(facility.task_types), 'task type')}"),
+        table(("", ""), rows),
+        *full_columns(of_nodes, nodes),
+        *full_columns(of_units, _file_units(facility)),
+        *full_columns(of_tasks, tasks),
+        *([fitted(facility.description)] if facility.description else []),
+        hash_table(facility),
+    ]
 
 
 def _facility_facts(facility: Facility) -> dict[str, Any]:
@@ -204,6 +206,7 @@ def _shown(command: tuple[str, ...]) -> str:
 # The result for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
 MOST_PAIRS: Final = 12  # of task type and node type, by core time
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
+UNITS: Final = ("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power")
 MARGINAL: Final = "marginal value (LP), "  # and its unit
 SMALL_CHANGES: Final = (
     f"Marginal value (LP): derivative of the linear program's bound, in {PER_SECOND} per kW of the cap, K of all node "
@@ -223,7 +226,7 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
         fitted(result.headline()),
         Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
-        _units(result),
+        _units(instance, result),
         *limits,
         *_nodes(instance, result, worth),
         *_tasks(instance, result, worth),
@@ -249,23 +252,22 @@ SEARCHES: Final = {"with its bound": "found with the bound", "one core at a time
 WITHOUT: Final = f"Without co-location: {PER_SECOND} of the same allocation if cores did not slow each other."
 
 
-def _units(result: FacilityResult | MethodResult) -> Table | Text:
-    measured, outlets = result.measured, result.allocation.outlets_celsius
+def _units(instance: Facility, result: FacilityResult | MethodResult) -> Table | Text:
+    outlets = result.allocation.outlets_celsius
     if len(outlets) > MOST_UNITS:
         span = f"{number(min(outlets))} to {number(max(outlets))} °C"
         return Text(f"{len(outlets)} CRAC units: outlets {span} (--json has all)")
+    return units_table(instance, result.measured, outlets)
+
+
+def units_table(instance: Facility, measured: Measured, outlets: Sequence[float]) -> Table:
+    """Return the CRAC units: temperatures, the heat that they remove, and their power."""
+    columns = outlets, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
     rows = [
-        (name, number(outlet), number(inlet), power_text(heat), power_text(watts))
-        for name, outlet, inlet, heat, watts in zip(
-            result.unit_names,
-            outlets,
-            measured.crac_inlets_celsius,
-            measured.heat_removed_watts,
-            measured.cooling_watts,
-            strict=True,
-        )
+        (unit.name, number(outlet), number(inlet), power_text(heat), power_text(watts))
+        for unit, outlet, inlet, heat, watts in zip(instance.crac_units, *columns, strict=True)
     ]
-    return table(("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power"), rows, numbers=range(1, 5))
+    return table(UNITS, rows, numbers=range(1, 5))
 
 
 def _nodes(
@@ -277,8 +279,7 @@ def _nodes(
         mean = power_text(sum(own) / len(own) if own else None)
         marginal = "" if worth is None else number(worth.node_types.get(kind.name))
         rows.append((kind.name, f"{len(own):,}", power_text(kind.overhead_watts), mean, marginal))
-    headers, kept = without_empty(("node type", "nodes", "overhead", "mean power", MARGINAL + PER_SECOND), rows)
-    return cut_table(headers, kept, numbers=range(1, 5))
+    return full_columns(("node type", "nodes", "overhead", "mean power", MARGINAL + PER_SECOND), rows)
 
 
 def _core_time(result: FacilityResult | MethodResult) -> list[Table | Text]:
@@ -296,5 +297,4 @@ def _tasks(
     for task, rate in zip(instance.task_types, result.rates, strict=True):
         marginal = "" if worth is None else number(worth.task_types[task.name])
         rows.append((task.name, *map(number, (task.arrivals_per_second, rate, task.reward)), marginal))
-    headers, kept = without_empty(("task type", "arrivals/s", "done/s", "reward", MARGINAL + "reward"), rows)
-    return cut_table(headers, kept, numbers=range(1, 5))
+    return full_columns(("task type", "arrivals/s", "done/s", "reward", MARGINAL + "reward"), rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +11,8 @@ from rich.text import Text
 
 from lpsched.measure.evidence import Saving, Setting, Spread
 from lpsched.measure.files import as_dict
-from lpsched.model.results import without_empty as columns_with_content
-from lpsched.report.html.page import Table
-from lpsched.report.tables import MOST_ROWS, FoldingTable, cut, cut_table, fitted, hash_table, table
+from lpsched.model.results import without_empty
+from lpsched.report.tables import FoldingTable, cut_table, fitted, hash_table, table
 from lpsched.units import DIGITS, SECONDS_PER_HOUR, counted, number, power_text
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def with_half(spread: Spread | None, digits: int = DIGITS, size: float = 1.0) ->
 SUFFERS: Final = "takes longer beside"  # the corner of a degradation matrix: rows are slowed down
 
 
-def times_table(measurements: Measurements) -> Table:
+def times_table(measurements: Measurements) -> FoldingTable:
     """Return the columns ETC and APC: a row for each application, and each clock where there are some."""
     found = {each.setting: each for each in measurements.measured}
     clocks = measurements.frequencies_mhz or (None,)
@@ -105,31 +103,31 @@ def times_table(measurements: Measurements) -> Table:
                 runs, took = f"{measured.seconds.count:,}", with_half(measured.seconds)
             about = name, application.memory_class or NOTHING, number(mhz)
             rows.append((*about, runs, took, number(watts[place] if watts else None)))
-    return without_empty(("application", "class", "MHz", "runs", "seconds", "watts"), rows, kept=("seconds",))
+    return _full(("application", "class", "MHz", "runs", "seconds", "watts"), rows, kept=("seconds",))
 
 
-def classes_table(measurements: Measurements) -> Table:
+def classes_table(measurements: Measurements) -> FoldingTable:
     """Return the measured memory intensity of each application; no rows where nothing was measured."""
     rows = []
     for each in measurements.applications:
         words = each.name, each.memory_class or NOTHING, each.classified_by or NOTHING
         rows.append((*words, number(each.intensity, 3), share_text(each.suffers), share_text(each.causes)))
     headers = ("application", "class", "classified by", "misses per instruction", "suffers", "causes")
-    made = without_empty(headers, rows)
-    return replace(made, rows=()) if set(made.headers) <= {"application", "class"} else made
+    made = _full(headers, rows)
+    return FoldingTable(made.headers, ()) if set(made.headers) <= {"application", "class"} else made
 
 
-def degradation_table(measurements: Measurements) -> Table:
+def degradation_table(measurements: Measurements) -> FoldingTable:
     """Return how much longer each application takes for each core that runs another one."""
     return _matrix(measurements.degradation_in_full, [each.name for each in measurements.applications], "")
 
 
-def class_degradation_table(measurements: Measurements) -> Table:
+def class_degradation_table(measurements: Measurements) -> FoldingTable:
     """Return the same by memory class."""
     return _matrix(measurements.degradation, (), "class ")
 
 
-def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
+def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> FoldingTable:
     """Return a matrix; rows and columns without any number are left out."""
     beside = {name for row in degradation.values() for name in row}
     order = list(dict.fromkeys((*first, *degradation, *sorted(beside))))
@@ -137,10 +135,10 @@ def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
     rows = tuple(
         (f"{word}{name}", *(share_text(degradation[name].get(other)) for other in running)) for name in suffering
     )
-    return Table((SUFFERS, *(f"{word}{name}" for name in running)), rows, numbers=True)
+    return FoldingTable((SUFFERS, *(f"{word}{name}" for name in running)), rows)
 
 
-def savings_table(measurements: Measurements) -> Table:
+def savings_table(measurements: Measurements) -> FoldingTable:
     """Return the energy of applications one after another and all at once, by falling saving."""
     rows = [
         (
@@ -153,7 +151,7 @@ def savings_table(measurements: Measurements) -> Table:
         for each in sorted(measurements.savings, key=lambda saving: -saving.share_saved)
     ]
     headers = ("energy of", "apart, Wh", "together, Wh", "saved, Wh", "saved", "predicted, Wh", "error")
-    return without_empty(headers, rows)
+    return _full(headers, rows)
 
 
 def _watt_hours(joules: float | None) -> str:
@@ -167,13 +165,13 @@ def prediction_error(saving: Saving) -> float | None:
     return saving.joules_predicted / saving.joules_together - 1
 
 
-def additive_table(measurements: Measurements) -> Table:
+def additive_table(measurements: Measurements) -> FoldingTable:
     """Return measured times of larger groups beside sums of pairs, as multiples of those alone; largest error first."""
     rows = [
         (in_words(each.setting), number(each.measured), number(each.predicted), share_text(each.error))
         for each in sorted(measurements.additive, key=lambda check: -abs(check.error))
     ]
-    return Table(("times the time alone", "measured", "predicted", "error"), tuple(rows), numbers=True)
+    return FoldingTable(("times the time alone", "measured", "predicted", "error"), tuple(rows))
 
 
 def additive_in_words(measurements: Measurements) -> str:
@@ -187,13 +185,13 @@ def additive_in_words(measurements: Measurements) -> str:
     )
 
 
-def failures_table(measurements: Measurements) -> Table:
+def failures_table(measurements: Measurements) -> FoldingTable:
     """Return what could not be measured."""
     rows = tuple((in_words(each.setting), each.reason) for each in measurements.failed)
-    return Table(("not measured", "because"), rows)
+    return FoldingTable(("not measured", "because"), rows, has_numbers=False)
 
 
-def meters_table(measurements: Measurements) -> Table:
+def meters_table(measurements: Measurements) -> FoldingTable:
     """Return what was measured, and with what."""
     machine, meters = measurements.machine, measurements.meters
     energy = meters.energy
@@ -213,23 +211,22 @@ def meters_table(measurements: Measurements) -> Table:
     if measurements.idle_watts is not None:
         rows.append(("idle power", _idle(measurements)))
     rows.append(("taken", measurements.taken))
-    return Table(("", ""), tuple(row for row in rows if row[1]))
+    return FoldingTable(("what", "how"), tuple(row for row in rows if row[1]), has_numbers=False)
 
 
-def settings_table(measurements: Measurements) -> Table:
+def settings_table(measurements: Measurements) -> FoldingTable:
     """Return every setting that was measured."""
     rows = []
     for each in measurements.measured:
         energy = with_half(each.joules, size=SECONDS_PER_HOUR)
         numbers = with_half(each.seconds), energy, with_half(each.misses_per_instruction)
         rows.append((in_words(each.setting), f"{each.seconds.count:,}", *numbers))
-    return without_empty(("setting", "runs", "seconds", "Wh", "misses per instruction"), rows)
+    return _full(("setting", "runs", "seconds", "Wh", "misses per instruction"), rows)
 
 
-def without_empty(headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()) -> Table:
-    """Return the table without columns that only have dashes, but for those `kept`."""
-    names, full = columns_with_content(headers, rows, kept)
-    return Table(names, tuple(full), numbers=True)
+def _full(headers: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str] = ()) -> FoldingTable:
+    names, full = without_empty(headers, rows, kept)
+    return FoldingTable(names, tuple(full))
 
 
 def _idle(measurements: Measurements) -> str:
@@ -273,8 +270,8 @@ def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
         *_listed(times_table(measurements)),
         *_listed(classes_table(measurements)),
         *_degradation(measurements),
-        *_folded(savings_table(measurements), MOST_GROUPS),
-        *_folded(additive_table(measurements), MOST_GROUPS),
+        *savings_table(measurements).shortened(MOST_GROUPS),
+        *additive_table(measurements).shortened(MOST_GROUPS),
         *([Text(additive_in_words(measurements))] if measurements.additive else []),
         *_listed(failures_table(measurements)),
         table(("", ""), meters_table(measurements).rows),
@@ -288,25 +285,20 @@ def _headline(measurements: Measurements) -> str:
     return f"{measurements.machine_type}: {what}{failed}."
 
 
-def _listed(rows: Table) -> list[ConsoleRenderable]:
+def _listed(rows: FoldingTable) -> list[ConsoleRenderable]:
     """Return a table of as many rows as a screen or two take."""
     if not rows.rows:
         return []
     numbers = [place for place, header in enumerate(rows.headers) if place and header not in WORDS]
-    return [*cut_table(rows.headers, rows.rows, numbers=numbers if rows.numbers else ())]
-
-
-def _folded(rows: Table, most: int) -> list[ConsoleRenderable]:
-    """Return a table of numbers that folds where it is too wide."""
-    return [FoldingTable(rows.headers, rows.rows[:most]), *cut(rows.rows, most)] if rows.rows else []
+    return [*cut_table(rows.headers, rows.rows, numbers=numbers if rows.has_numbers else ())]
 
 
 def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
     """Return both matrices; the one in full only of few applications."""
     full = degradation_table(measurements)
-    tables = _folded(full, MOST_ROWS)
+    tables = full.shortened()
     if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
         pairs = sum(len(row) for row in measurements.degradation_in_full.values())
         tables = [Text(f"slowdowns of {counted(pairs, 'pair')} (--json and --report have all)")]
-    tables += _folded(class_degradation_table(measurements), MOST_ROWS)
+    tables += class_degradation_table(measurements).shortened()
     return [Text(ABOVE), *tables] if tables else []

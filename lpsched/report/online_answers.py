@@ -59,10 +59,11 @@ def day_front_tables(result: DayFront) -> list[ConsoleRenderable]:
 def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
     """Return the headline, how the simulation was run, each policy with its gap, and why some have no result."""
     answer = FoldingTable(result.headers, tuple(result.rows()))
-    reasons, rows = reason_rows(result), result.worth_rows()
+    reasons = [(entry.name, f"{trial}", why) for entry in result.policies for trial, why in entry.reasons]
+    rows = result.worth_rows()
     few = [*rows[:MOST_ROWS], *rows[MOST_ROWS:][-1:]]
     return [
-        fitted(lead_of(result)),
+        fitted(result.headline()),
         fitted(f"{result.provenance.instance_name}: {in_words(result)}"),
         fitted(answer),
         *map(fitted, notes(result)),
@@ -78,8 +79,8 @@ def worth_headers(result: Simulation) -> tuple[str, str]:
 
 def in_words(result: Simulation) -> str:
     """Return how the simulation was run, in one line; every option that differs from its default is named."""
-    options = result.options
-    words = [trials_in_words(result), f"seed {result.seed}"]
+    options, done, trials = result.options, len(result.trials), counted(result.asked_trials, _trial_word(result))
+    words = [f"{done:,} of {trials}" if done < result.asked_trials else trials, f"seed {result.seed}"]
     if result.judged is Judged.DAY:
         arrivals, every = options["every_arrivals"], []
         if options["every_seconds"] is not None:
@@ -121,13 +122,6 @@ def cost_words(waiting: Mapping[str, Any]) -> str:
     return f"cost: {names[measure]}{times}"
 
 
-def trials_in_words(result: Simulation) -> str:
-    """Return the number of trials."""
-    done, requested, what = len(result.trials), result.asked_trials, _trial_word(result)
-    of = f"{done:,} of " if done < requested else ""
-    return f"{of}{counted(requested, what)}"
-
-
 def _trial_word(result: Simulation) -> str:
     """Return what a trial is: clusters may be simulated for months."""
     return "day" if result.judged is Judged.DAY else "trial"
@@ -144,13 +138,3 @@ def notes(result: Simulation) -> list[str]:
     seconds = [trial.bound_seconds for trial in result.trials if trial.bound_seconds is not None]
     took = f"\nThe bound was found in {number(sum(seconds) / len(seconds), 3)} s." if seconds else ""
     return [" ".join(words) + took]
-
-
-def reason_rows(result: Simulation) -> list[tuple[str, str, str]]:
-    """Return the policies without a result: name, trial, why."""
-    return [(entry.name, f"{trial}", why) for entry in result.policies for trial, why in entry.reasons]
-
-
-def lead_of(result: Simulation) -> str:
-    """Return the result in one sentence."""
-    return result.headline()

@@ -26,12 +26,10 @@ from lpsched.report.tables import (
     UNFINISHED,
     CountTable,
     FoldingTable,
-    cut,
     cut_table,
     fitted,
     front_warnings,
     named,
-    risk_tables,
     table,
 )
 from lpsched.units import DIGITS, LARGE, NOISE, counted, duration, energy_text, lower_text, number, power_text
@@ -183,10 +181,11 @@ def _taken(result: Result, bag: Bag, found: Breakdown) -> list[tuple[str, str]]:
 
 def _risk(result: Result) -> list[ConsoleRenderable]:
     """Return how the schedule fares if times and powers scatter, where that was asked for."""
-    if result.risk is None:
+    risk = result.risk
+    if risk is None:
         return []
-    heading, _, *others = risk_tables(result.risk)
-    return [heading, FoldingTable(result.risk.headers(), tuple(result.risk.rows())), *others]
+    chances = [table(("", "", ""), risk.chance_rows())] if risk.chances else []
+    return [Text(risk.heading()), FoldingTable(risk.headers(), tuple(risk.rows())), *chances]
 
 
 def _limits(result: Result, bag: Bag, found: Breakdown) -> str:
@@ -214,27 +213,24 @@ def _limits(result: Result, bag: Bag, found: Breakdown) -> str:
 
 def _machines(result: Result, found: Breakdown, most: int) -> list[ConsoleRenderable]:
     """Return the machine types: what they do, what they cost, and the value of one more."""
-    worth, steps, unit = result.worth, result.one_more, short_unit(result.unit)
-    headers = ["machine type", "count", "used", "busy", "tasks"]
-    rows = [
-        [name, f"{use.count:,}", f"{use.used:,}", f"{number(100 * use.busy_share, 3)} %", f"{use.tasks:,}"]
-        for name, use in found.machine_types.items()
-    ]
-    currency = "" if result.bag is None else result.bag.prices.currency
-    if any(use.cost_per_hour for use in found.machine_types.values()):
-        headers.append(f"fixed cost,\n{currency}/h")
-        for row, use in zip(rows, found.machine_types.values(), strict=True):
-            row.append(number(use.cost_per_hour))
+    worth, steps, unit, types = result.worth, result.one_more, short_unit(result.unit), found.machine_types
+    columns = {
+        "machine type": [*types],
+        "count": [f"{use.count:,}" for use in types.values()],
+        "used": [f"{use.used:,}" for use in types.values()],
+        "busy": [f"{number(100 * use.busy_share, 3)} %" for use in types.values()],
+        "tasks": [f"{use.tasks:,}" for use in types.values()],
+    }
+    if any(use.cost_per_hour for use in types.values()):
+        currency = "" if result.bag is None else result.bag.prices.currency
+        columns[f"fixed cost,\n{currency}/h"] = [number(use.cost_per_hour) for use in types.values()]
     if worth is not None:
-        headers.append(f"marginal value\n(LP), {unit}")
-        for row in rows:
-            row.append(worth.machine_text(row[0]))
+        columns[f"marginal value\n(LP), {unit}"] = [worth.machine_text(name) for name in types]
     if steps is not None and steps.machine_types:
-        what = "gain" if steps.sells else "change"
-        headers.append(f"{what} of one more\n(proved), {unit}")
-        for row in rows:
-            step = steps.machine_types.get(row[0])
-            row.append("" if step is None else step.text())
+        proved = [steps.machine_types.get(name) for name in types]
+        header = f"{'gain' if steps.sells else 'change'} of one more\n(proved), {unit}"
+        columns[header] = ["" if step is None else step.text() for step in proved]
+    rows = list(zip(*columns.values(), strict=True))
     if len(rows) > most:
         rows.sort(key=lambda row: row[2] == "0")
     states = [
@@ -243,8 +239,7 @@ def _machines(result: Result, found: Breakdown, most: int) -> list[ConsoleRender
         if used
     ]
     notes = [fitted(f"tasks by P-state: {few(states, '; ')}")] if states else []
-    shown = tuple(tuple(row) for row in rows[:most])
-    return [FoldingTable(tuple(headers), shown), *cut(rows, most), *notes]
+    return [*FoldingTable(tuple(columns), tuple(rows)).shortened(most), *notes]
 
 
 def _allocation(result: Result, bag: Bag, found: Breakdown, most: int) -> list[ConsoleRenderable]:
@@ -256,25 +251,17 @@ def _allocation(result: Result, bag: Bag, found: Breakdown, most: int) -> list[C
     chosen = {task.name for task in tasks[:most]}
     shown = [task for task in bag.task_types if task.name in chosen]
     machines = [name for name, use in found.machine_types.items() if any(name in found.allocation[t] for t in chosen)]
-    headers, currency = ["task type", "tasks", *machines], bag.prices.currency
-    rows = []
-    for task in shown:
-        counts = found.allocation[task.name]
-        rows.append([task.name, f"{task.count:,}", *(f"{counts[m]:,}" if m in counts else "-" for m in machines)])
+    counts, names = [found.allocation[task.name] for task in shown], [task.name for task in shown]
+    columns = [("task type", names), ("tasks", [f"{task.count:,}" for task in shown])]
+    columns += [(name, [f"{each[name]:,}" if name in each else "-" for each in counts]) for name in machines]
     if worth is not None:
-        headers.append(f"min. price\n(LP), {currency}")
-        for row in rows:
-            row.append(worth.task_text(row[0]))
+        columns.append((f"min. price\n(LP), {bag.prices.currency}", [worth.task_text(name) for name in names]))
     if prices is not None:
-        headers.append(f"charged,\n{currency}")
-        for row in rows:
-            row.append(number(prices[row[0]]["charged"]))
+        columns.append((f"charged,\n{bag.prices.currency}", [number(prices[name]["charged"]) for name in names]))
         if any(each["below_cost"] for each in prices.values()):
-            headers.append("")
-            for row in rows:
-                row.append(BELOW_MINIMUM if prices[row[0]]["below_cost"] else "")
-    counted_rows = tuple(tuple(row) for row in rows)
-    made = CountTable(tuple(headers), counted_rows, (2, 2 + len(machines)), "runs on")
+            columns.append(("", [BELOW_MINIMUM if prices[name]["below_cost"] else "" for name in names]))
+    headers, cells = zip(*columns, strict=True)
+    made = CountTable(headers, tuple(zip(*cells, strict=True)), (2, 2 + len(machines)), "runs on")
     return [made, *_others(found, tasks[most:], prices)]
 
 
@@ -299,22 +286,16 @@ def _task_steps(result: Result, most: int) -> list[ConsoleRenderable]:
     steps = result.one_more
     if steps is None or not steps.task_types:
         return []
-    notes = [fitted(WHOLE_TASKS)] if steps.sells and _less_than_lp(result) else []
+    minima = {} if result.worth is None else result.worth.task_types
+    pairs = [(step.at_most, minima.get(name)) for name, step in steps.task_types.items()]
+    far = any(proved is not None and least is not None and proved < FAR_BELOW * least for proved, least in pairs)
+    notes = [fitted(WHOLE_TASKS)] if steps.sells and far else []
     if not steps.sells or len(steps.task_types) > FEW:
         headers, rows = steps.task_table()
         return [*cut_table(headers, rows, numbers=(1, 2), most=most), *notes]
     known = [f"{name} {step.text()}" for name, step in steps.task_types.items() if step.text() != "-"]
     text = f"break-even price of one more task (proved), {result.unit.removesuffix('/hour')}: {', '.join(known)}"
     return [fitted(text), *notes] if known else []
-
-
-def _less_than_lp(result: Result) -> bool:
-    """Return whether the proved break-even price of some task is far below its minimum price by the linear program."""
-    steps, worth = result.one_more, result.worth
-    if steps is None or worth is None:
-        return False
-    known = [(step.at_most, worth.task_types.get(name)) for name, step in steps.task_types.items()]
-    return any(most is not None and minimum is not None and most < FAR_BELOW * minimum for most, minimum in known)
 
 
 def advice(result: Result) -> list[str]:
@@ -415,16 +396,9 @@ def price_tables(curve: PriceCurve, needs: Sensitivity) -> list[ConsoleRenderabl
         fitted(SEGMENTS),
     ]
     if curve.points:
-        sampled = [
-            (number(each.price), number(each.ratio), *earned_texts(each.bound, each.value)) for each in curve.points
-        ]
-        tables.append(
-            table(
-                (f"price, {currency}/bag", "profit ratio", f"bound, {currency}/h", f"value, {currency}/h"),
-                sampled,
-                numbers=range(4),
-            )
-        )
+        heads = (f"price, {currency}/bag", "profit ratio", f"bound, {currency}/h", f"value, {currency}/h")
+        points = ((number(x.price), number(x.ratio), *earned_texts(x.bound, x.value)) for x in curve.points)
+        tables.append(table(heads, [*points], numbers=range(4)))
     return [*tables, *sensitivity_tables(needs)]
 
 
@@ -454,17 +428,17 @@ def machine_tables(result: Sensitivity, most: int = MOST_ROWS) -> list[ConsoleRe
     if not result.machines:
         return []
     answer: list[ConsoleRenderable] = [Text(f"One more machine of a type, {_at(result)}:")]
-    answer += _cut(result.one_more_table(), most)
+    answer += _folding(result.one_more_table(), most)
     answer += [Text(note) for note in (*result.machine_notes(), BY_PROGRAM)]
     if all(need.most_more == 0 for need in result.machines):
         return [*answer, Text(NOT_ONE)]
     answer.append(Text("How many more machines of a type are worthwhile:"))
-    return [*answer, *_cut(result.how_many_table(), most), Text(COUNTS_PROVED)]
+    return [*answer, *_folding(result.how_many_table(), most), Text(COUNTS_PROVED)]
 
 
-def _cut(texts: TableOfTexts, most: int) -> list[ConsoleRenderable]:
+def _folding(texts: TableOfTexts, most: int) -> list[ConsoleRenderable]:
     headers, rows = texts
-    return [FoldingTable(headers, tuple(rows[:most])), *cut(rows, most)]
+    return FoldingTable(headers, tuple(rows)).shortened(most)
 
 
 def _at(result: Sensitivity) -> str:

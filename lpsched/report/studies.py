@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
@@ -160,8 +159,7 @@ def plainly(name: str) -> str:
 
 def titled(report: StudyReport, quantity: str) -> str:
     """Return a quantity as a heading: with its unit, but for times and energies, whose cells have it."""
-    unit = report.units.get(quantity)
-    return quantity if unit is None or _measure(quantity, unit) else f"{quantity}, {short_unit(unit)}"
+    return quantity if _measure(quantity, report.units.get(quantity)) else titled_axis(report, quantity)
 
 
 def titled_axis(report: StudyReport, quantity: str) -> str:
@@ -229,9 +227,5 @@ def csv_text(report: StudyReport) -> str:
     for group in report.groups:
         for name, found in group.to_dict()["quantities"].items():
             numbers = [None if found is None else found[column] for column in columns]
-            writer.writerow((*_cells(group.by.values()), group.runs, group.failed, name, *_cells(numbers)))
+            writer.writerow((*group.by.values(), group.runs, group.failed, name, *numbers))
     return out.getvalue()
-
-
-def _cells(values: Sequence[Any] | Any) -> list[Any]:  # noqa: ANN401 - plain values of JSON
-    return ["" if value is None else value for value in values]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -121,6 +121,10 @@ class FoldingTable:
             used += wide
         return pieces
 
+    def shortened(self, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
+        """Return the table with its first rows, and how many are left out; nothing if it has none."""
+        return [replace(self, rows=self.rows[:most]), *cut(self.rows, most)] if self.rows else []
+
 
 def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
     """Return how wide the columns of a table are; the headers are its first row."""
@@ -138,7 +142,6 @@ class CountTable:
     rows: tuple[tuple[str, ...], ...]
     counts: tuple[int, int]  # the columns of counts: from, and up to without
     listed: str  # the header above the lists
-    nothing: str = "-"  # what cells say in which there is nothing
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """Yield the first layout that fits."""
@@ -154,19 +157,13 @@ class CountTable:
         """Return the table in which the counts of a row are a list, over as many lines as it takes."""
         first, last = self.counts
         others = [index for index in range(len(self.headers)) if not first <= index < last]
-        rows = [self.headers, *self.rows]
-        taken = widths_of([[row[index] for index in others] for row in rows])
+        taken = widths_of([[row[index] for index in others] for row in (self.headers, *self.rows)])
         left = max(30, width - sum(taken) - BETWEEN * len(others))
         cells = []
         for row in self.rows:
-            found = sorted(
-                (
-                    (name, count)
-                    for name, count in zip(self.headers[first:last], row[first:last], strict=True)
-                    if count != self.nothing
-                ),
-                key=lambda each: -int(each[1].replace(",", "")),
-            )
+            counts = zip(self.headers[first:last], row[first:last], strict=True)
+            found = [(name, count) for name, count in counts if count != "-"]
+            found.sort(key=lambda each: -int(each[1].replace(",", "")))
             cells.append([*(row[index] for index in others), "\n".join(lines_of(named(found), left))])
         headers = [*(self.headers[index] for index in others), self.listed]
         return table(headers, cells, numbers=range(1, len(others)))
@@ -210,18 +207,15 @@ def cut_table(
     return [table(headers, rows[:most], numbers=numbers), *cut(rows, most)]
 
 
+def full_columns(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = MOST_ROWS) -> list[Table | Text]:
+    """Return names with their numbers, cut, without columns that say nothing; nothing without rows."""
+    kept, full = without_empty(headers, rows)
+    return cut_table(kept, full, numbers=range(1, len(kept)), most=most) if rows else []
+
+
 def hash_table(instance: Any) -> Table:  # noqa: ANN401 - of any kind
     """Return the content hash of an instance, the last of what `lpsched show` prints."""
     return table(("", ""), [("hash", instance.content_hash)])
-
-
-def risk_tables(risk: Risk | None) -> list[Table | Text]:
-    """Return the distributions of what a schedule takes if times and powers scatter; nothing without samples."""
-    if risk is None:
-        return []
-    answer = table(risk.headers(), risk.rows(), numbers=range(1, len(risk.headers())))
-    chances = [table(("", "", ""), risk.chance_rows())] if risk.chances else []
-    return [Text(risk.heading()), answer, *chances]
 
 
 def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[ConsoleRenderable]:

@@ -32,7 +32,7 @@ from lpsched.report.figures.timeline import (
     times_figure,
 )
 from lpsched.report.html.comparisons import simulation_page
-from lpsched.report.online_answers import cost_words, in_words, lead_of, notes, simulation_tables
+from lpsched.report.online_answers import cost_words, in_words, notes, simulation_tables
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.report.html_reader import Reader
@@ -193,7 +193,7 @@ def test_worths_are_of_nodes_and_without_watts_of_no_energy(costs):
 
 
 def test_the_sentence_of_utilities_is_that_of_days(result):
-    assert lead_of(result).startswith(f"Best of 2 schedulers: {result.best.name}, mean utility ")
+    assert result.headline().startswith(f"Best of 2 schedulers: {result.best.name}, mean utility ")
 
 
 def test_every_run_is_a_rectangle_for_each_range_of_its_nodes():

@@ -29,7 +29,7 @@ from lpsched.report.figures.simulation import (
 )
 from lpsched.report.figures.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_figure, timeline_of
 from lpsched.report.html.comparisons import simulation_page
-from lpsched.report.online_answers import in_words, lead_of, simulation_tables
+from lpsched.report.online_answers import in_words, simulation_tables
 from tests.days import decaying, simple_day
 from tests.online.result.test_simulation import run, simulation
 from tests.report.html_reader import Reader
@@ -88,12 +88,14 @@ def test_the_sentence_names_the_best_and_the_bound():
         PolicyEntry("high", "policy", (run(0, 60.0, bound=80.0),)),
     )
     bounds = (TrialBounds(0, 100.0, 80.0),)
-    assert lead_of(simulation(*entries, bounds=bounds)) == (
+    assert simulation(*entries, bounds=bounds).headline() == (
         "Best of 2 schedulers: high, utility 60; at most 80 possible (gap 25 %, proved)."
     )
-    assert lead_of(simulation(entries[1], bounds=bounds)) == "high: utility 60; at most 80 possible (gap 25 %, proved)."
+    assert (
+        simulation(entries[1], bounds=bounds).headline() == "high: utility 60; at most 80 possible (gap 25 %, proved)."
+    )
     offline = PolicyEntry("offline", "offline", (run(0, 70.0, bound=80.0),))  # is no policy
-    assert lead_of(simulation(*entries, offline)).startswith("Best of 2 schedulers: high, mean utility 60")
+    assert simulation(*entries, offline).headline().startswith("Best of 2 schedulers: high, mean utility 60")
 
 
 @pytest.mark.parametrize(

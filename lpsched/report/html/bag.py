@@ -11,14 +11,9 @@ from lpsched.bag.breakdown import MoneySplit
 from lpsched.bag.compare.result import FrontComparison
 from lpsched.bag.pricing.result import PROFITABLE, STATUS
 from lpsched.bag.result import ROOM, Point, Result
+from lpsched.report import solution
+from lpsched.report.figures import prices
 from lpsched.report.figures.fronts import Frame, exact_of, front_figure, front_tooltips
-from lpsched.report.figures.prices import (
-    price_figure,
-    price_tooltips,
-    ratio_of,
-    sensitivity_figure,
-    sensitivity_tooltips,
-)
 from lpsched.report.figures.schedule import bag_loads, loads_figure, loads_tooltips, share_map, share_tooltips
 from lpsched.report.html.page import (
     FollowingTable,
@@ -34,18 +29,6 @@ from lpsched.report.html.page import (
     from_terminal,
     made_by,
     page,
-)
-from lpsched.report.solution import (
-    SEGMENTS,
-    advice,
-    comparison_tables,
-    decimals_of,
-    electricity_tables,
-    front_tables,
-    machine_tables,
-    price_sentences,
-    result_parts,
-    size_text,
 )
 from lpsched.units import SECONDS_PER_HOUR, counted, duration, energy_text, number, power_text
 
@@ -68,11 +51,11 @@ def solve_page(overview: Overview) -> str:
     """Return the page of an answer."""
     result = overview.result
     assert result is not None, "the answer is what the page is about"
-    parts = {name: from_terminal(each) for name, each in result_parts(result, most=MOST_TABLE_ROWS).items()}
-    answer = Section("The answer", (Paragraph(size_text(result)), *parts["answer"], *parts["risk"]))
+    parts = {name: from_terminal(each) for name, each in solution.result_parts(result, most=MOST_TABLE_ROWS).items()}
+    answer = Section("The answer", (Paragraph(solution.size_text(result)), *parts["answer"], *parts["risk"]))
     sections = [answer, *price_sections(overview)]
     sections += schedule_sections(overview.bag, result.schedule, parts)
-    return _page(" ".join([result.headline(), *advice(result)]), sections, result.provenance)
+    return _page(" ".join([result.headline(), *solution.advice(result)]), sections, result.provenance)
 
 
 def price_page(overview: Overview) -> str:
@@ -82,27 +65,28 @@ def price_page(overview: Overview) -> str:
     assert needs is not None
     own = own_segments(curve, overview.breakpoints)
     rows = Table(own.headers(needs.current), tuple(own.rows(needs.current, most=MOST_TABLE_ROWS)), numbers=True)
-    segments = Section(f"All {counted(len(own.pieces), 'segment')}", (Paragraph(f"{SEGMENTS}."), rows))
+    segments = Section(f"All {counted(len(own.pieces), 'segment')}", (Paragraph(f"{solution.SEGMENTS}."), rows))
     sections = [*price_sections(overview), *sensitivity_sections(needs), segments]
     sections += [Section(LEFT_OUT, tuple(map(Paragraph, needs.notes)))] if needs.notes else []
-    return _page(" ".join(price_sentences(curve, needs)), sections, curve.provenance)
+    return _page(" ".join(solution.price_sentences(curve, needs)), sections, curve.provenance)
 
 
 def own_segments(curve: PriceCurve, breakpoints: Collection[float]) -> PriceCurve:
     """Return the curve with segments that begin at its breakpoints alone, not wherever another schedule is best."""
     pieces = [each for each in curve.pieces if each.from_price in breakpoints]
-    prices = [*(each.from_price for each in pieces[1:]), curve.pieces[-1].to_price]
-    return replace(
-        curve, pieces=tuple(replace(piece, to_price=price) for piece, price in zip(pieces, prices, strict=True))
-    )
+    ends = [*(each.from_price for each in pieces[1:]), curve.pieces[-1].to_price]
+    joined = tuple(replace(piece, to_price=end) for piece, end in zip(pieces, ends, strict=True))
+    return replace(curve, pieces=joined)
 
 
 def front_page(overview: Overview) -> str:
     """Return the page of a front."""
     found = overview.front
     assert not isinstance(found, str), "the front is what the page is about"
-    most = MOST_TABLE_ROWS
-    shown = comparison_tables(found, most) if isinstance(found, FrontComparison) else front_tables(found, most)
+    if isinstance(found, FrontComparison):
+        shown = solution.comparison_tables(found, MOST_TABLE_ROWS)
+    else:
+        shown = solution.front_tables(found, MOST_TABLE_ROWS)
     vertices = Section("All vertices of the front", tuple(from_terminal(shown[1:])))
     sections = [*price_sections(overview, front_first=True), vertices]
     return _page(front_summary(found), sections, exact_of(found).provenance)
@@ -121,16 +105,13 @@ def front_summary(result: FrontResult | FrontComparison) -> str:
 
 def sensitivity_sections(found: Sensitivity) -> list[Section]:
     """Show what electricity may cost, and which machines are worthwhile."""
+    machines, sections = solution.machine_tables(found, MOST_TABLE_ROWS), []
     topics = {
-        "What may electricity cost?": (electricity_tables(found), replace(found, machines=())),
-        "How many more machines are worthwhile?": (
-            machine_tables(found, MOST_TABLE_ROWS),
-            replace(found, electricity=None),
-        ),
+        "What may electricity cost?": (solution.electricity_tables(found), replace(found, machines=())),
+        "How many more machines are worthwhile?": (machines, replace(found, electricity=None)),
     }
-    sections = []
     for heading, (tables, alone) in topics.items():
-        figure, tooltips = sensitivity_figure(alone), sensitivity_tooltips(alone)
+        figure, tooltips = prices.sensitivity_figure(alone), prices.sensitivity_tooltips(alone)
         drawn = [] if figure is None else [PageFigure(figure, f"{heading} The bound on profit.", tooltips=tooltips)]
         sections += [Section(heading, (*drawn, *from_terminal(tables)))] if tables else []
     return sections
@@ -186,11 +167,11 @@ def _curve(overview: Overview) -> PageFigure | Paragraph:
         return Paragraph(f"The price curve: {_lower(overview.curve)}")
     own = own_segments(overview.curve, overview.breakpoints)
     return PageFigure(
-        price_figure(overview.curve, overview.price, own),
+        prices.price_figure(overview.curve, overview.price, own),
         "The most profit at every price, and what verified schedules earn.",
         "" if isinstance(overview.stretches, str) else "The diamond follows the slider.",
         name=CURVE,
-        tooltips=price_tooltips(own, overview.price),
+        tooltips=prices.price_tooltips(own, overview.price),
     )
 
 
@@ -202,7 +183,7 @@ def _slider(overview: Overview) -> Slider | None:
         overview.stretches,
         current=overview.price,
         even=overview.curve.break_even_price,
-        gamma=ratio_of(overview.curve),
+        gamma=prices.ratio_of(overview.curve),
         frame=None if isinstance(overview.front, str) else Frame(overview.front, _room(overview)),
         breakpoints=overview.breakpoints,
     )
@@ -403,8 +384,8 @@ def _money(stretch: ScheduleSegment, words: Sequence[str]) -> tuple[tuple[Readin
             columns.append([_still("-")] * len(words))
             continue
         column = {word: (times * low, times * high) for word, (low, high) in zip(MONEY, amounts, strict=True)}
-        first = [low for low, _ in column.values()]
-        decimals = decimals_of([*first[:-1], max(map(abs, column[MONEY[-1]]))])  # a segment may begin at break-even
+        most = max(map(abs, column[MONEY[-1]]))  # a segment may begin at break-even
+        decimals = solution.decimals_of([*(column[word][0] for word in MONEY[:-1]), most])
         columns.append([Reading(*column[word], decimals=decimals) for word in words])
     return tuple(zip(*columns, strict=True))
 
@@ -464,8 +445,8 @@ def _marks(stretch: ScheduleSegment, frame: Frame | None) -> tuple[Mark, ...]:
     """Return where the schedule is among the points of the front, and where its price is on the curve."""
     marks = []
     if stretch.value_at_from is not None and stretch.value_at_to is not None:
-        prices, earns = (stretch.from_price, stretch.to_price), (stretch.value_at_from, stretch.value_at_to)
-        marks += [Mark(CURVE, prices, earns)]
+        earns = stretch.value_at_from, stretch.value_at_to
+        marks.append(Mark(CURVE, (stretch.from_price, stretch.to_price), earns))
     point = point_of(stretch)
     if frame is not None and point is not None:
         ((x, y),) = frame.dots([point])

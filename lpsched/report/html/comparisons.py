@@ -18,6 +18,7 @@ from lpsched.report.figures.day_fronts import day_front_figure, day_front_toolti
 from lpsched.report.html.bag import schedule_sections
 from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, from_terminal, made_by, page
 from lpsched.report.studies import FAILURE_HEADERS, detail, failure_rows, headline, overview, plainly, titled
+from lpsched.report.tables import FoldingTable
 from lpsched.studies.report import GAP, SECONDS, StudyReport
 from lpsched.units import JOULES_PER_KWH, lower_text, number, percent, upper_text
 
@@ -57,7 +58,7 @@ def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
         meanings.append((answers.worth_headers(result)[0], LOWERED if result.judged is Judged.WAITING else RAISED))
     sections.append(Section("What the columns mean", (Table(("column", "meaning"), tuple(meanings)),)))
     footer = made_by(result.provenance, "day" if result.judged is Judged.DAY else "clusters")
-    return page(result.provenance.instance_name, answers.lead_of(result), sections, footer=footer)
+    return page(result.provenance.instance_name, result.headline(), sections, footer=footer)
 
 
 def _over_time(result: Simulation) -> Section:
@@ -68,22 +69,17 @@ def _over_time(result: Simulation) -> Section:
     caption = f"{left} more policies, which {'cost more' if costs else 'earn less'}, are not drawn." if left else ""
     title = "Cost over time" if costs else "Utility and energy over the period"
     figure = PageFigure(simulation.traces_figure(result), f"{title}, of {_named(drawn)}.", caption)
-    return Section(title, (figure, _trace_table(drawn, costs=costs)))
+    traces = [(entry.name, entry.traces) for entry in drawn if entry.traces is not None]
+    steps = len(traces[0][1].seconds) if traces else 0
+    places, sign = range(EVERY, steps, EVERY), -1.0 if costs else 1.0
+    rows = tuple((name, *(number(sign * each.utility[place] + 0.0, 4) for place in places)) for name, each in traces)
+    headers = (f"{'cost' if costs else 'utility earned'} after", *(f"{100 * at / (steps - 1):.0f} %" for at in places))
+    return Section(title, (figure, Table(headers, rows, numbers=True)))
 
 
 def _named(entries: Sequence[PolicyEntry]) -> str:
     """Name the policies of a figure; the table below it has their numbers."""
     return ", ".join(entry.name for entry in entries)
-
-
-def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
-    """Return the utility that each policy had earned by some times, or the cost."""
-    traces = [(entry.name, entry.traces) for entry in drawn if entry.traces is not None]
-    steps = len(traces[0][1].seconds) if traces else 0
-    places, sign = range(EVERY, steps, EVERY), -1.0 if costs else 1.0
-    rows = tuple((name, *(number(sign * each.utility[place] + 0.0, 4) for place in places)) for name, each in traces)
-    shares = (f"{100 * place / (steps - 1):.0f} %" for place in places)
-    return Table((f"{'cost' if costs else 'utility earned'} after", *shares), rows, numbers=True)
 
 
 def _by_priority(result: Simulation) -> Section:
@@ -162,10 +158,8 @@ def _points(result: DayFront) -> Section:
     points = [(entry.name, each) for entry in result.entries for each in entry.points]
     rows = [(name, number(each.energy_joules / JOULES_PER_KWH), number(each.utility)) for name, each in points]
     rows += [(LINE, lower_text(x.energy_joules / JOULES_PER_KWH), upper_text(x.utility)) for x in result.envelope]
-    left = len(rows) - MOST_ROWS
-    more = (Paragraph(f"{left:,} more are not shown."),) if left > 0 else ()
-    table = Table(("method", "energy, kWh", "utility"), tuple(rows[:MOST_ROWS]), numbers=True)
-    return Section("All points", (table, *more))
+    table = FoldingTable(("method", "energy, kWh", "utility"), tuple(rows))
+    return Section("All points", tuple(from_terminal(table.shortened(MOST_ROWS))))
 
 
 # The page of a validation: schedulers against the bound, of a bag, of a day or of clusters.
@@ -202,6 +196,7 @@ ROWS: Final = (
     "over the middle half, the tick is the median, the diamond the mean."
 )
 LINES: Final = "Lines are means; the band about a line is the 95 % confidence interval of the mean."
+OVER: Final = "Over the runs of each group that have such a number."
 HALF: Final = "±, 95 %"
 MEANINGS: Final = (
     ("runs", "Runs of the group."),
@@ -218,7 +213,9 @@ def study_page(report: StudyReport) -> str:
     """Return the page of a study as HTML."""
     sections = [_drawn_groups(report)] if comparisons.drawn_groups(report) else []
     sections.append(Section("Groups of runs", (Table(*overview(report), numbers=True),)))
-    sections += [_detail(report, quantity) for quantity in report.quantities if quantity != SECONDS]
+    for quantity in (each for each in report.quantities if each != SECONDS):
+        parts = (Paragraph(OVER), Table(*detail(report, quantity), numbers=True))
+        sections.append(Section(f"{_title(report, quantity)}, in detail", parts))
     if report.failures:
         sections.append(Section("What failed, and why", (Table(FAILURE_HEADERS, failure_rows(report)),)))
     names = {"runs", *(["failed"] if report.failed else []), *report.quantities, HALF}
@@ -239,12 +236,6 @@ def _drawn_groups(report: StudyReport) -> Section:
     drawn, tooltips = comparisons.study_figure(report), comparisons.study_tooltips(report)
     figure = PageFigure(drawn, comparisons.described(report), caption, tooltips=tooltips)
     return Section(f"{_title(report, report.quantities[0])} {along}", (figure,))
-
-
-def _detail(report: StudyReport, quantity: str) -> Section:
-    table = Table(*detail(report, quantity), numbers=True)
-    note = Paragraph("Over the runs of each group that have such a number.")
-    return Section(f"{_title(report, quantity)}, in detail", (note, table))
 
 
 def _title(report: StudyReport, quantity: str) -> str:

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.facility.parts import CoreAllocation
 from lpsched.facility.result import FacilityResult, FacilityValidation, MethodResult
 from lpsched.model.provenance import Estimate
-from lpsched.report.facility import facility_tables, methods_tables
+from lpsched.report.facility import UNITS, facility_tables, methods_tables, units_table
 from lpsched.report.figures.facility import MethodReward, core_shares_figure, reward_bars_figure, room_figure
-from lpsched.report.html.page import PageFigure, Part, Section, Table, from_terminal, made_by, page
+from lpsched.report.html.page import PageFigure, Section, Table, from_terminal, made_by, page
 from lpsched.units import counted, number, power_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import ConsoleRenderable
 
     from lpsched.facility.model import Facility
     from lpsched.report.figures.facility import Measured
 
 
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
-FACTS: Final = ("quantity", "value", "source")  # headers of a table that has none in the terminal
 BARS: Final = "What each method earns with co-location (CRR) and would earn without (RR), below the bound."
 SHARES: Final = "How the cores of the same few nodes divide their time between task types, by each method."
-
-
-def _shown(tables: Iterable[ConsoleRenderable]) -> list[Part]:
-    """Return what the terminal prints; a table without headers gets some."""
-    return [
-        replace(part, headers=FACTS[: len(part.headers)]) if isinstance(part, Table) and not any(part.headers) else part
-        for part in from_terminal(tables)
-    ]
 
 
 def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure:
@@ -44,7 +32,7 @@ def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure
 
 def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> str:
     """Return the page of one answer: everything that the terminal shows, and the room."""
-    shown = _shown(facility_tables(instance, result)[1:])  # the first is the headline
+    shown = from_terminal(facility_tables(instance, result)[1:])  # the first is the headline
     answer = [part for part in shown if not isinstance(part, Table) or part.headers[0] != UNITS[0]]
     sections = [Section("The answer", tuple(answer)), room_section(instance, result.measured, _cores(result))]
     return page(instance.name, result.headline(), sections, footer=made_by(result.provenance, "facility"))
@@ -52,7 +40,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
     """Return the page of several methods: all that the terminal shows, rewards in bars, and how cores are shared."""
-    sections = [Section("Methods side by side", tuple(_shown(methods_tables(result)[1:])))]
+    sections = [Section("Methods side by side", tuple(from_terminal(methods_tables(result)[1:])))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
     rewards = [
         MethodReward(entry.name, *(Estimate(rate / possible) for rate in (found.reward_rate, found.plain_reward_rate)))
@@ -78,18 +66,12 @@ CAPTION: Final = (
     "Numbers in the bars are those of the legend, from the most memory-intensive task type to the least. "
     "Nodes are named by their place in the file, from 0."
 )
-UNITS: Final = ("CRAC unit", "outlet, °C", "inlet, °C", "heat removed", "power")
 
 
 def room_section(facility: Facility, measured: Measured, cores: CoreAllocation) -> Section:
     """Show the room."""
     figure = PageFigure(room_figure(facility, measured, cores), room_in_words(facility, measured), CAPTION)
-    columns = cores.outlets_celsius, measured.crac_inlets_celsius, measured.heat_removed_watts, measured.cooling_watts
-    rows = tuple(
-        (unit.name, number(outlet), number(inlet), power_text(heat), power_text(watts))
-        for unit, outlet, inlet, heat, watts in zip(facility.crac_units, *columns, strict=True)
-    )
-    return Section("The room", (figure, Table(UNITS, rows, numbers=True)))
+    return Section("The room", (figure, *from_terminal([units_table(facility, measured, cores.outlets_celsius)])))
 
 
 def room_in_words(facility: Facility, measured: Measured) -> str:

@@ -9,7 +9,8 @@ from lpsched.measure.evidence import Measured, Saving, Setting
 from lpsched.report import measured_tables as tables
 from lpsched.report.figures import degradation
 from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_figure, measure_tooltips
-from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, page
+from lpsched.report.html.page import PageFigure, Paragraph, Part, Section, Table, from_terminal, page
+from lpsched.report.tables import FoldingTable
 from lpsched.units import counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ SAVED: Final = (
 
 def measure_page(measurements: Measurements) -> str:
     """Return the page of measurements as HTML."""
-    times = (*_cut(tables.times_table(measurements)), *_cut(tables.classes_table(measurements)))
+    times = _cut(tables.times_table(measurements), tables.classes_table(measurements))
     sections = [Section("Times, powers and memory intensity", times)]
     sections += _together(measurements)
     sections += _degradation(measurements)
@@ -176,9 +177,8 @@ def _degradation(measurements: Measurements) -> list[Section]:
         drawn, tooltips = degradation.degradation_map(measurements), degradation.degradation_tooltips(measurements)
         parts.append(PageFigure(drawn, words, " ".join(notes), tooltips=tooltips))
     full = tables.degradation_table(measurements)
-    if len(full.headers) <= MOST_MATRIX + 1:
-        parts += _cut(full)
-    parts += _cut(tables.class_degradation_table(measurements))
+    matrices = [full] if len(full.headers) <= MOST_MATRIX + 1 else []
+    parts += _cut(*matrices, tables.class_degradation_table(measurements))
     return [Section("Slowdown beside others", tuple(parts))]
 
 
@@ -199,9 +199,9 @@ def _savings(measurements: Measurements) -> list[Section]:
 def _how(measurements: Measurements) -> Section:
     """Show machine, meters and commands."""
     about = (Paragraph(measurements.description),) if measurements.description else ()
-    meters = Table(("what", "how"), tables.meters_table(measurements).rows)
     commands = tuple((each.name, shlex.join(each.command)) for each in measurements.applications if each.command)
-    return Section("How it was measured", (*about, meters, *_cut(Table(("application", "command"), commands))))
+    programs = FoldingTable(("application", "command"), commands, has_numbers=False)
+    return Section("How it was measured", (*about, *_cut(tables.meters_table(measurements), programs)))
 
 
 def _sentence(words: str) -> str:
@@ -213,10 +213,6 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}." if words else ""
 
 
-def _cut(table: Table) -> tuple[Part, ...]:
-    """Return a table with as many rows as a page bears; nothing if it has none."""
-    left = len(table.rows) - MOST_ROWS
-    if left <= 0:
-        return (table,) if table.rows else ()
-    shown = Table(table.headers, table.rows[:MOST_ROWS], table.numbers)
-    return shown, Paragraph(f"{left:,} more rows are in the file.")
+def _cut(*several: FoldingTable) -> tuple[Part, ...]:
+    """Return tables with as many rows as a page bears; nothing of those that have none."""
+    return tuple(part for each in several for part in from_terminal(each.shortened(MOST_ROWS)))

@@ -83,9 +83,8 @@ class PageFigure:
 
 # A slider on a page: numbers that follow a position exactly, because they are lines between breakpoints.
 #
-# Between two breakpoints every number is constant, a line or a quotient of two lines, so it is given at both
-# ends of the segment and the page needs no solver: what it shows at a position is exact, not interpolated
-# between samples. From `start` to `stop`, at the position x, a line from a to b is
+# Between two breakpoints every number is constant, a line or a quotient of two lines, so it is given at both ends of
+# the segment: what the page shows is exact, without a solver. From `start` to `stop`, at x, a line from a to b is
 #
 #     a + (b - a) (x - start) / (stop - start)
 #
@@ -94,12 +93,10 @@ class PageFigure:
 class Reading:
     """A number along a segment: a line from `at_start` to `at_stop`; or a word, which does not change.
 
-    Numbers are written as `lpsched.units.number` writes them, with that many `digits`; where the unit is
-    "%" the number is a share, and is written as `percent` writes it; with `decimals` it has that many, as amounts of
-    money below each other have. With `over`, it is that line divided by
-    the line between these two, in percent: how far a value is from its bound is no line, but one
-    divided by another, and is written as `gap_text` writes it. Over 0 it is `-`, unless it is 0 itself. With
-    `upper` it is a bound from above, and is written as `bound_text` writes it.
+    Numbers are written as `lpsched.units.number` writes them, with that many `digits`; shares, whose unit is "%", as
+    `percent` does; with `decimals` they have that many, as amounts of money below each other have. With `over`, it is
+    that line divided by the line between these two, as the gap of a value is, written by `gap_text`: over 0 it is `-`,
+    unless it is 0 itself. With `upper` it is a bound from above, written by `bound_text`.
     """
 
     at_start: float | str | None
@@ -266,8 +263,10 @@ def from_terminal(shown: Iterable[ConsoleRenderable]) -> list[Part]:
                 parts += from_terminal([each.renderable])  # type: ignore[list-item]
             case CountTable() if each.counts[1] - each.counts[0] > MOST_COUNTED:
                 parts += from_terminal([each.lists(WIDEST)])
-            case CountTable() | FoldingTable():
+            case CountTable():
                 parts.append(Table(each.headers, each.rows, numbers=True))
+            case FoldingTable():
+                parts.append(Table(each.headers, each.rows, numbers=each.has_numbers))
             case RichTable():
                 headers = tuple(str(column.header).strip() for column in each.columns)
                 rows = zip(*(map(str, column.cells) for column in each.columns), strict=True)
@@ -362,14 +361,10 @@ def _table_view(table: Table) -> View:
             (*row[:1], *(cell.replace(" ", UNBROKEN) if len(cell) <= SHORT else cell for cell in row[1:]))
             for row in rows
         )
-    kinds = [
-        "table",
-        "numbers" if table.numbers else "" if any(table.headers) else "facts",
-        _names([row[0] for row in rows]),
-    ]
-    classes = " ".join(filter(None, [*kinds, "long" if len(rows) > MANY else ""]))
+    look = "numbers" if table.numbers else "" if any(table.headers) else "facts"
+    kinds = ("table", look, _names([row[0] for row in rows]), "long" if len(rows) > MANY else "")
     headers = [_two_lines(each) for each in table.headers] if any(table.headers) else []
-    return {"classes": classes, "headers": headers, "rows": rows}
+    return {"classes": " ".join(filter(None, kinds)), "headers": headers, "rows": rows}
 
 
 def _two_lines(header: str) -> str:

@@ -70,4 +70,4 @@ def test_long_tables_are_cut_and_say_how_much_is_left():
     failed = tuple(Failed.of(Setting(f"a{place}"), "crashed") for place in range(MOST_ROWS + 7))
     page = Reader(measure_page(changed(BARE, failed=failed)))
     assert page.of("td").count("crashed") == MOST_ROWS
-    assert "7 more rows are in the file." in page.of("p")
+    assert "... and 7 more (--json has all)" in page.of("p")
