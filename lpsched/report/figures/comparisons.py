@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # that breaks a rule has no mark but the word.
 MOST_ROWS: Final = 50
 ROW_INCHES, AROUND_INCHES = 0.24, 1.15
-FAR: Final = 30.0  # times the least; then the axis is logarithmic
 ROOM, WORDS_ROOM = 0.04, 0.34  # of the width, left and right of all marks
 MOST_TICKS: Final = 6
 UNITS: Final = {"seconds": style.SECONDS, "joules": style.ENERGIES}  # of which one fits the numbers
@@ -105,7 +104,7 @@ def _set_ends(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
     known = [x for each in rows for x in (each.value, each.bound) if each.value is not None and x is not None]
     known += [] if bound is None else [bound]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    if low > 0.0 and high > FAR * low:
+    if low > 0.0 and high > style.FAR * low:
         axes.set_xscale("log")
         span = high / low
         axes.set_xlim(low / span**ROOM, high * span ** (WORDS_ROOM / (1 - WORDS_ROOM)))
@@ -158,7 +157,6 @@ LONGEST: Final = 80  # letters of a group's name
 LINE_INCHES, GROUP_INCHES, AROUND_GROUPS_INCHES = 3.6, 0.32, 1.0
 COLOURS: Final = (style.BLUE, *(colour for colour, _ in style.MARKS[:5]), style.BROWN, style.INK)
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 QUARTERS: Final = 4
 SIGNS: Final = "dots: runs, thin line: least to most, bar: middle half, tick: median, diamond: mean"
 NOTHING: Final = "no run has a number to draw"
@@ -228,7 +226,7 @@ def _known(report: StudyReport) -> list[Group]:
 def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
     quantity = report.quantities[0]
     for place, (name, points) in enumerate(lines_of(report)[:MOST_LINES]):
-        at, colour, dashes = [x for x, _ in points], COLOURS[place], DASHES[place]
+        at, colour, dashes = [x for x, _ in points], COLOURS[place], style.DASHES[place % len(style.DASHES)]
         means = np.array([_scaled(quantity, each.mean) for _, each in points])
         halves = np.array([_scaled(quantity, each.half_width or 0.0) for _, each in points])
         if any(halves):

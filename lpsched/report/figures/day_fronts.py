@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.bag.compare.result import along
-from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.simulation import KWH
 from lpsched.report.figures.style import Tooltip
@@ -80,11 +79,9 @@ def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint] = ())
 
 def populations_figure(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
     """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled."""
-    with drawing_style():
-        columns = min(2, len(panels))
-        rows = -(-len(panels) // 2)
-        figure = style.blank_figure(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
-        grid = figure.subplots(rows, columns, squeeze=False)
+    rows = -(-len(panels) // 2)
+    with style.begun(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows) as figure:
+        grid = figure.subplots(rows, min(2, len(panels)), squeeze=False)
         points = [point for panel in panels for front in panel.fronts for point in front.points]
         unit = _unit(points, envelope)
         for axes, panel in zip(grid.flat, panels, strict=False):
@@ -102,8 +99,11 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
     axes.set_xlim(*style.room_about([point.energy_joules / unit.size for point in points]))
     above = [_height(envelope, point.energy_joules) for point in points] if envelope else []
     axes.set_ylim(*style.room_about([*(point.utility for point in points), *above]))
-    if envelope:
-        _draw_envelope(axes, envelope, unit)
+    if envelope:  # the chain and its level end; what is above is shaded
+        xs, ys = [point.energy_joules / unit.size for point in envelope], [point.utility for point in envelope]
+        xs, ys = [*xs, max(axes.get_xlim()[1], xs[-1])], [*ys, ys[-1]]
+        axes.fill_between(xs, ys, max(axes.get_ylim()[1], ys[-1]), color=style.FORBIDDEN, linewidth=0, zorder=0)
+        axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label=ENVELOPE)
     for place, front in enumerate(panel.fronts):
         if front.points:
             dots = [(point.energy_joules / unit.size, point.utility) for point in front.points]
@@ -114,16 +114,6 @@ def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit
         style.draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), ms=11, zorder=5, label=PEAK)
     axes.set(xlabel=f"energy, {unit.name}", ylabel="utility", title=panel.title)
     style.write_numbers(axes.xaxis, axes.yaxis)
-
-
-def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: style.Unit) -> None:
-    """Draw the chain and its level end, and shade what is above."""
-    (_, right), (_, top) = axes.get_xlim(), axes.get_ylim()
-    xs = [point.energy_joules / unit.size for point in envelope]
-    ys = [point.utility for point in envelope]
-    xs, ys = [*xs, max(right, xs[-1])], [*ys, ys[-1]]
-    axes.fill_between(xs, ys, max(top, ys[-1]), color=style.FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label=ENVELOPE)
 
 
 def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
@@ -138,8 +128,7 @@ def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
 
 def peak_figure(front: NamedFront) -> Figure:
     """Draw one front, and utility per energy over utility and over energy; its peak is in all three."""
-    with drawing_style():
-        figure = style.blank_figure(2.9)
+    with style.begun(2.9) as figure:
         unit = _unit(front.points)
         using = [point for point in front.points if point.energy_joules > 0]
         joules = [point.energy_joules / unit.size for point in using]
@@ -152,25 +141,17 @@ def peak_figure(front: NamedFront) -> Figure:
             ("B: over utility", utility, rate, "utility", rate_label),
             ("C: over energy", joules, rate, energy_label, rate_label),
         )
-        colour, mark = style.MARKS[0]
+        (colour, mark), look = style.MARKS[0], style.Look(color=style.INK, linewidth=0.8, zorder=1)
         for axes, (title, xs, ys, x_label, y_label) in zip(figure.subplots(1, 3), panels, strict=True):
             style.draw_dots(axes, zip(xs, ys, strict=True), mark, colour, ms=style.MARK_SIZE - 0.5)
             axes.set(title=title, xlabel=x_label, ylabel=y_label)
-            if peak is not None:
-                _mark_peak(axes, (xs[peak], ys[peak]), (joules[peak], utility[peak]), title[0])
+            if peak is not None:  # its energy is a dashed line, its utility a solid one, wherever they are an axis
+                style.draw_ring(axes, (xs[peak], ys[peak]), ms=11, zorder=5)
+                axes.axvline(xs[peak], linestyle="--" if xs is joules else "-", **look)
+                if ys is utility:
+                    axes.axhline(ys[peak], **look)
         figure.suptitle(style.lettered(front.name, LONGEST_TITLE), fontsize=9, x=0.01, ha="left")
         return figure
-
-
-def _mark_peak(axes: Axes, dot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
-    """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
-    joules, utility = peak
-    look: style.Look = {"color": style.INK, "linewidth": 0.8, "zorder": 1}
-    style.draw_ring(axes, dot, ms=11, zorder=5)
-    if panel in "AC":
-        axes.axvline(joules, linestyle="--", **look)
-    if panel in "AB":
-        (axes.axhline if panel == "A" else axes.axvline)(utility, **look)
 
 
 # Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.
@@ -186,12 +167,8 @@ def _mark_peak(axes: Axes, dot: tuple[float, float], peak: tuple[float, float], 
 # and PDF files, because 10,000 circles would make them huge.
 #
 # Source: Friese, thesis of 2015, section 7.4, figures 7.4 to 7.7.
-FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
-    (style.BLUE, "s", "o"),
-    (style.ORANGE, "D", "^"),
-    (style.GREEN, "P", "v"),
-    (style.PURPLE, "X", "s"),
-)
+COLOURS: Final = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)  # of fronts in turn
+FRONTS: Final = tuple(zip(COLOURS, "sDPX", "o^vs", strict=True))  # with the marks of their schedules and samples
 MOST_ELLIPSES: Final = 33
 NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
 LEAST_PERCENT: Final = 1e-6

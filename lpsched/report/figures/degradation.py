@@ -11,7 +11,7 @@ from lpsched.measure.evidence import Saving, Setting
 from lpsched.measure.measurements import MeasuredApplication, Measurements, class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
-from lpsched.report.figures.style import GREY, INK, MOST_TOOLTIPS, SMALL_LETTERS, STRIPE, WIDTH_INCHES, Tooltip
+from lpsched.report.figures.style import GREY, INK, SMALL_LETTERS, STRIPE, WIDTH_INCHES, Tooltip
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import SECONDS_PER_HOUR, energy_text, number
 
@@ -37,7 +37,6 @@ MAP_WIDTH_INCHES: Final = WIDTH_INCHES - 1.8
 LETTER_INCHES: Final = 0.062
 SHADES: Final = "Oranges"  # from white to dark, also in grey
 DARK: Final = 0.6  # of the scale, from which on numbers are white
-HATCH: Final = "//////"
 
 
 def degradation_map(measurements: Measurements) -> Figure:
@@ -54,17 +53,10 @@ def degradation_map(measurements: Measurements) -> Figure:
 def degradation_tooltips(measurements: Measurements) -> tuple[Tooltip, ...]:
     """Return the text at each pair; of many, at those with the largest slowdown."""
     shown = [each.name for each in mapped(measurements)]
-    cells = [
-        (share, i, j)
-        for i, name in enumerate(shown)
-        for j, other in enumerate(shown)
-        if (share := _share(measurements, name, other)) is not None
-    ]
-    largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_TOOLTIPS]
-    return tuple(
-        Tooltip(j + 0.5, i + 0.5, f"{shown[i]} beside {shown[j]}\n{share_text(share)} longer for each such core")
-        for share, i, j in sorted(largest, key=lambda cell: cell[1:])
-    )
+    pairs = [(_share(measurements, a, b), i, j) for i, a in enumerate(shown) for j, b in enumerate(shown)]
+    cells = [(share, i, j) for share, i, j in pairs if share is not None]
+    words = "{} beside {}\n{} longer for each such core"
+    return style.cell_tooltips(cells, lambda share, i, j: words.format(shown[i], shown[j], share_text(share)))
 
 
 def mapped(measurements: Measurements, most: int | None = MOST) -> tuple[MeasuredApplication, ...]:
@@ -99,7 +91,7 @@ def _draw_pairs(axes: Axes, percents: Floats) -> None:
     style.draw_cells(axes, percents, SHADES, top, many=many)
     for i, j in zip(*np.nonzero(np.isnan(percents)), strict=True):
         corners = [j, j + 1, j + 1, j], [i, i, i + 1, i + 1]
-        axes.fill(*corners, facecolor=STRIPE, edgecolor=GREY, hatch=None if many else HATCH, lw=0)
+        axes.fill(*corners, facecolor=STRIPE, edgecolor=GREY, hatch=None if many else style.HATCH, lw=0)
     for (i, j), percent in np.ndenumerate(percents):
         if not many and not np.isnan(percent):
             words, colour = number(round(percent, 2) + 0.0, 2), "white" if percent > DARK * top else INK

@@ -99,7 +99,7 @@ def core_shares_figure(
         for axes, (title, allocation) in zip(all_axes, allocations.items(), strict=True):
             draw_core_shares(axes, facility, allocation, nodes, marks)
             axes.set_title(style.lettered(title, 60))
-        style.draw_legend(figure, legend, _labels(legend), "outside lower center")
+        style.draw_legend(figure, list(legend.values()), list(legend), "outside lower center")
         return figure
 
 
@@ -154,42 +154,31 @@ def _draw_core(
 
 def shares_legend(
     allocations: Iterable[CoreAllocation], nodes: Sequence[int], marks: Mapping[str, style.TaskMark]
-) -> list[Patch]:
+) -> dict[str, Patch]:
     """Return the legend's signs: task types that the nodes run, the most memory-intensive first, and idle time."""
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
     shown = {
         name for allocation in allocations for v in nodes for name in shown_types(allocation.nodes[v][:MOST_CORES])
     }
-    handles = [
-        Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=style.INK, linewidth=0.5, label=mark.label)
+    signs = {
+        mark.label: Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=style.INK, linewidth=0.5)
         for name, mark in marks.items()
         if name in shown
-    ]
-    return [*handles, Patch(facecolor="none", edgecolor=style.GREY, linewidth=0.5, label="idle")]
+    }
+    return signs | {"idle": Patch(facecolor="none", edgecolor=style.GREY, linewidth=0.5)}
 
 
-def _labels(signs: Sequence[Patch]) -> list[str]:
-    return [str(each.get_label()) for each in signs]
-
-
-def _legend_inches(signs: Sequence[Patch]) -> float:
-    return LEGEND_ROW_INCHES * math.ceil(len(signs) / style.legend_columns(_labels(signs)))
+def _legend_inches(signs: Mapping[str, Patch]) -> float:
+    return LEGEND_ROW_INCHES * math.ceil(len(signs) / style.legend_columns(signs))
 
 
 # The air of a room: what every node draws in against its redline, and what the CRAC units blow out.
 #
 # Nodes stand in the order of the file, which is often that of the racks; each type has its own mark.
-MARKS: Final = (  # of node types in turn: marker and colour; where there are more, the last is for the rest
-    ("o", style.BLUE),
-    ("s", style.ORANGE),
-    ("^", style.GREEN),
-    ("D", style.PURPLE),
-    ("v", style.SKY),
-    ("P", style.YELLOW),
-    ("X", style.VERMILION),
-    ("*", style.GREY),
-)
+# Where there are more types than marks, the last is for the rest.
+COLOURS: Final = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.SKY, style.YELLOW, style.VERMILION)
+MARKS: Final = tuple(zip("os^DvPX*", (*COLOURS, style.GREY), strict=True))
 MOST_DOTS: Final = 1_000  # nodes; more are drawn as pixels, so that no file gets huge
 MOST_NAMED: Final = 4  # CRAC units whose names have room
 MOST_TICKS: Final = 10
@@ -265,11 +254,9 @@ def draw_outlets(axes: Axes, facility: Facility, outlets_celsius: Sequence[float
 
 
 # Where the power of a room goes: to node types, their overhead and their cores, and to the cooling.
-PARTS: Final = (  # of a bar: name, colour, hatch
-    ("overhead", style.SKY, "////"),
-    ("cores", style.BLUE, ""),
-    ("cooling", style.RULE, r"\\\\"),
-)
+#
+# Parts of a bar have a name, a colour and a hatch.
+PARTS: Final = (("overhead", style.SKY, "////"), ("cores", style.BLUE, ""), ("cooling", style.RULE, r"\\\\"))
 MOST_TYPES: Final = 8  # node types in rows of their own
 KILO: Final = 1e4  # watts, from which they are written in kilowatts
 
@@ -367,7 +354,7 @@ def room_figure(facility: Facility, measured: Measured, cores: CoreAllocation) -
         shares = figure.add_subplot(grid[2, :])
         draw_core_shares(shares, facility, cores, nodes, marks)
         shares.set_title("Which task types share which cores")
-        style.draw_legend(figure, legend, _labels(legend), "outside lower center")
+        style.draw_legend(figure, list(legend.values()), list(legend), "outside lower center")
         return figure
 
 

@@ -13,11 +13,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
 from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint, along
-from lpsched.io.figure_files import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.units import duration, energy_text
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 
 WORDS: Final = 0.12  # of the height, for the words below the front
-FAR: Final = 30.0  # times the least; then an axis is logarithmic
 Dots = list[tuple[float, float]]
 
 
@@ -57,7 +55,7 @@ class Frame:
         joules, seconds = zip(*self.all, strict=True)
         low, high = style.room_about(joules)
         axes.set_xlim(max(low, 0.0), high)
-        if max(seconds) > FAR * min(seconds):
+        if max(seconds) > style.FAR * min(seconds):
             axes.set_yscale("log")
             low, high = math.log(min(seconds)), math.log(max(seconds))
             axes.set_ylim(math.exp(low - WORDS * (high - low)), math.exp(high + style.ROOM * (high - low)))
@@ -90,19 +88,13 @@ def front_tooltips(result: FrontResult | FrontComparison, also: Sequence[Point] 
     named = [("vertex of the linear program", exact.vertices)]
     named.append(("our schedule", tuple(point for point in exact.measured if point is not None)))
     named += [(entry.name, entry.points) for entry in _others(result)]
-    return tuple(
-        Tooltip(
-            *frame.dots([points[place]])[0],
-            f"{name}: {_words(points[place], upper=False if points is exact.vertices else None)}",
-        )
-        for name, points in named
-        for place in along(len(points), max(2, style.MOST_TOOLTIPS // len(named)))
-    )
-
-
-def _words(point: Point, *, upper: bool | None) -> str:
-    """Return a point in words; one that bounds schedules from below is rounded down."""
-    return f"{energy_text(point.energy_joules, upper=upper)}, {duration(point.makespan_seconds, upper=upper)}"
+    tooltips = []
+    for name, points in named:
+        upper = False if points is exact.vertices else None  # what bounds schedules from below is rounded down
+        for point in (points[place] for place in along(len(points), max(2, style.MOST_TOOLTIPS // len(named)))):
+            words = f"{energy_text(point.energy_joules, upper=upper)}, {duration(point.makespan_seconds, upper=upper)}"
+            tooltips.append(Tooltip(*frame.dots([point])[0], f"{name}: {words}"))
+    return tuple(tooltips)
 
 
 def exact_of(result: FrontResult | FrontComparison) -> FrontResult:
@@ -162,18 +154,18 @@ class MachineRow:
         """How many there are."""
         return sum(count for count, _ in self.amounts)
 
-    def bars(self) -> tuple[list[float], list[float], float]:
-        """Return where the bar of each machine begins, its number, and how broad all bars are."""
-        each = self.room / self.machines
-        numbers = [number for count, number in self.amounts for _ in range(count)]
-        starts = [self.start + each * (place + (1 - BAR) / 2) for place in range(len(numbers))]
-        return starts, numbers, each * BAR
-
-    def steps(self) -> tuple[list[float], list[float]]:
-        """Return the edges of the steps, and the number of each."""
-        each, thinned = self.room / self.machines, self._thinned()
-        edges = accumulate((each * count for count, _ in thinned), initial=self.start)
-        return list(edges), [amount for _, amount in thinned]
+    def draw(self, axes: Axes, colour: str, *, bars: bool, across: bool = False, label: str | None = None) -> None:
+        """Draw a bar for each machine, or steps; upwards, or across from the left."""
+        each, look = self.room / self.machines, style.Look(color=colour, linewidth=0, label=label)
+        if bars:
+            numbers = [number for count, number in self.amounts for _ in range(count)]
+            starts = [self.start + each * (place + (1 - BAR) / 2) for place in range(len(numbers))]
+            (axes.barh if across else axes.bar)(starts, numbers, each * BAR, align="edge", **look)
+        else:
+            thinned = self._thinned()
+            edges = list(accumulate((each * count for count, _ in thinned), initial=self.start))
+            way: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
+            axes.stairs([amount for _, amount in thinned], edges, orientation=way, fill=True, **look)
 
     def _thinned(self) -> list[tuple[float, float]]:
         """Return not too many steps: how many machines each stands for, and their number."""
@@ -224,8 +216,7 @@ def machine_figure(
     result: FrontResult | FrontComparison, points: Sequence[MachinePoint], *, falling: bool = False
 ) -> Figure:
     """Draw the loads of all machines at points of a front, by machine type or all in falling order."""
-    with drawing_style():
-        figure = style.blank_figure(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
+    with style.begun(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES) as figure:
         heights = [FRONT_INCHES / ROW_INCHES, *(1.0 for _ in points)]
         grid = figure.add_gridspec(len(points) + 1, 2, height_ratios=heights)
         top = figure.add_subplot(grid[0, :])
@@ -248,12 +239,12 @@ def machine_figure(
 
 def _kinds(points: Sequence[MachinePoint]) -> tuple[_Kind, _Kind]:
     """Return completion time and energy, in units that fit."""
-    one = style.Unit("", 1.0)
-    seconds = _Kind("completion time of each machine", style.BLUE, one, lambda load: load.completion_seconds)
-    joules = _Kind("energy of each machine", style.ORANGE, one, lambda load: load.energy_joules or 0.0)
+    loads = [load for point in points for load in point.loads]
+    seconds = style.fitting(style.SECONDS, max(load.completion_seconds for load in loads))
+    joules = style.fitting(style.ENERGIES, max(load.energy_joules or 0.0 for load in loads))
     return (
-        replace(seconds, unit=style.fitting(style.SECONDS, seconds.highest(points))),
-        replace(joules, unit=style.fitting(style.ENERGIES, joules.highest(points))),
+        _Kind("completion time of each machine", style.BLUE, seconds, lambda load: load.completion_seconds),
+        _Kind("energy of each machine", style.ORANGE, joules, lambda load: load.energy_joules or 0.0),
     )
 
 
@@ -266,16 +257,10 @@ def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) ->
     for place, loads in enumerate(of_type.values()):
         if place % 2:
             axes.axvspan(place, place + 1, color=style.STRIPE, linewidth=0, zorder=0)
-        row = MachineRow(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT)
-        _draw_row(axes, row, kind.colour, bars=bars)
+        MachineRow(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT).draw(axes, kind.colour, bars=bars)
     axes.set_xlim(0.0, len(of_type))
-    _name_types(axes, list(of_type) if named else [])
-
-
-def _name_types(axes: Axes, names: Sequence[str]) -> None:
-    """Write machine types below their places, aslant, as many as there is room for."""
-    shown = range(0, len(names), -(-len(names) // MOST_NAMES) or 1)
-    texts = style.shortened(names)
+    texts = style.shortened(list(of_type)) if named else []
+    shown = range(0, len(texts), -(-len(texts) // MOST_NAMES) or 1)  # as many names as there is room for
     axes.set_xticks([place + 0.5 for place in shown], [texts[place] for place in shown])
     axes.tick_params(axis="x", length=0)
     style.slant(axes, "right")
@@ -285,23 +270,12 @@ def _draw_falling(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) 
     """Draw all machines together, those with most to the left."""
     amounts = sorted(kind.amounts(point.loads), key=lambda each: -each[1])
     machines = sum(count for count, _ in amounts)
-    row = MachineRow(amounts, 0.0, float(machines))
-    _draw_row(axes, row, kind.colour, bars=machines <= MOST_BARS)
+    MachineRow(amounts, 0.0, float(machines)).draw(axes, kind.colour, bars=machines <= MOST_BARS)
     axes.set_xlim(0.0, machines)
     if named:
         axes.set_xlabel("machines, in falling order")
     else:
         axes.set_xticks([])
-
-
-def _draw_row(axes: Axes, row: MachineRow, colour: str, *, bars: bool) -> None:
-    """Draw a bar for each machine, or steps."""
-    if bars:
-        lefts, heights, width = row.bars()
-        axes.bar(lefts, heights, width, align="edge", color=colour, linewidth=0)
-    else:
-        edges, heights = row.steps()
-        axes.stairs(heights, edges, fill=True, color=colour, linewidth=0)
 
 
 def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:

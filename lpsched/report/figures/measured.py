@@ -141,11 +141,9 @@ def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:
 # Panels of measured applications: one quantity of one application, along clocks or as bars.
 LEVELS: Final = (style.VERMILION, style.GREEN, style.BLUE)  # one, two, more at once
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
-DASHES: Final = ("-", "--", "-.", ":")
 ROW_INCHES, LEGEND_INCHES = 1.7, 0.6
 BAR_INCHES, AROUND_INCHES = 0.17, 0.6  # the second of a row of bars: its name and numbers
 FEW_CLOCKS: Final = 5  # then each has a tick
-FAR: Final = 30.0  # times the least; then an axis is logarithmic
 LONGEST: Final = 40  # letters of an application or its co-runners
 APART: Final = 0.35  # of the distance between clocks, for the marks of one
 
@@ -203,7 +201,7 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
         own = [(panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series]
         means, lows, highs = np.array([(point.mean, point.low, point.high) for _, point in own]).reshape(-1, 3).T
         place = marks[series.label]
-        look: style.Look = {"marker": MARKS[place % len(MARKS)], "linestyle": DASHES[place % len(DASHES)]}
+        look: style.Look = {"marker": MARKS[place % len(MARKS)], "linestyle": style.DASHES[place % len(style.DASHES)]}
         look |= {"linewidth": style.CURVE_LINE / 1.4, "markersize": 4, "capsize": 2, "elinewidth": 0.8}
         look |= {"color": _colour(series), "label": style.lettered(series.label, LONGEST)}
         axes.errorbar([x for x, _ in own], means, yerr=(means - lows, highs - means), **look)
@@ -211,7 +209,7 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
     if len(clocks) <= FEW_CLOCKS:
         axes.set_xticks(clocks, [number(each, 3) for each in clocks])
     every = [point.low for _, _, point in points]
-    if every and min(every) > 0 and max(every) > FAR * min(every):
+    if every and min(every) > 0 and max(every) > style.FAR * min(every):
         axes.set_yscale("log")
     else:
         style.write_numbers(axes.yaxis)

@@ -37,12 +37,12 @@ BANDS: Final = {"do-not-run": ("#fae3d6", "//"), "loss": ("#fdf3cf", ""), "profi
 UPRIGHT, FLAT = 0.035, 0.28  # of the width, from which on a band has words, and from which on they lie flat
 
 
-def draw_bands(axes: Axes, segments: Iterable[tuple[str, float, float]]) -> None:
-    """Draw bands behind what is drawn: each regime, where it begins and where it ends, from left to right."""
+def draw_bands(axes: Axes, segments: Iterable[tuple[str, float, float | None]]) -> None:
+    """Draw bands behind what is drawn: each regime, where it begins and where it ends if it does, left to right."""
     left, right = axes.get_xlim()
     joined: dict[str, list[float]] = {}
-    for regime, *ends in segments:
-        joined.setdefault(regime, []).extend(ends)
+    for regime, begin, end in segments:
+        joined.setdefault(regime, []).extend((begin, math.inf if end is None else end))
     for regime, ends in joined.items():
         start, stop = max(left, ends[0]), min(right, ends[-1])
         if stop > start:
@@ -72,7 +72,7 @@ NARROW: Final = 0.25  # of the width: below it the changes get a panel of their 
 AROUND: Final = 0.35  # of the break-even price, drawn on both sides of the changes
 MARGIN: Final = 0.15  # of the current price, drawn on both sides of it
 ROOM: Final = 0.05  # of the height, below and above
-Line = tuple[list[float], list[float]]
+Dots = list[tuple[float, float]]
 
 
 def ratio_of(curve: PriceCurve) -> float | None:
@@ -164,16 +164,17 @@ def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], current: flo
     ]
     pieces = [seen[place] for place in along(len(seen), MOST_PIECES)]
     bound, value = _bound_line(curve, pieces), _value_line(curve, pieces)
-    axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
+    look: style.Look = {"color": style.BLUE, "linewidth": style.CURVE_LINE, "zorder": 3}
+    axes.plot(*zip(*bound, strict=True), label="no schedule earns more, proved", **look)
     dots = [(each.from_price, each.bound_at_from) for each in own.pieces if max(low, 0) < each.from_price <= high]
     dots = [dots[place] for place in along(len(dots), MOST_DOTS)]
     if dots:
         style.draw_dots(axes, dots, "o", style.BLUE, ms=2.6, zorder=3, label="breakpoint")
-    axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="verified schedules")
+    look = {"color": style.VERMILION, "linewidth": 1.0, "linestyle": (0, (4, 2)), "zorder": 4}
+    axes.plot(*zip(*value, strict=True), label="verified schedules", **look)
     _set_ends(axes, ends, [bound, value])
     _draw_changes(axes, curve, current)
-    stops = [math.inf if piece.to_price is None else piece.to_price for piece in curve.pieces]
-    draw_bands(axes, [(each.regime, each.from_price, stop) for each, stop in zip(curve.pieces, stops, strict=True)])
+    draw_bands(axes, ((each.regime, each.from_price, each.to_price) for each in curve.pieces))
     style.write_numbers(axes.xaxis, axes.yaxis, grid="y")
     axes.set(
         xlabel=f"price, {style.lettered(curve.currency)}", ylabel=f"profit, {style.lettered(short_unit(curve.unit))}"
@@ -183,7 +184,7 @@ def _draw(axes: Axes, curve: PriceCurve, ends: tuple[float, float], current: flo
         _add_ratios(axes, gamma)
 
 
-def _bound_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
+def _bound_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Dots:
     """Return the bound: convex, so that the line between any two of its points bounds what is between."""
     dots = [(piece.from_price, piece.bound_at_from) for piece in pieces]
     last = pieces[-1]
@@ -191,21 +192,19 @@ def _bound_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
         dots.append((last.to_price, last.bound_at_to))
     else:
         dots += [(point.price, point.bound) for point in curve.points if point.price > last.from_price]
-    return [price for price, _ in dots], [money for _, money in dots]
+    return dots
 
 
-def _value_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Line:
+def _value_line(curve: PriceCurve, pieces: Sequence[PriceCurveSegment]) -> Dots:
     """Return what the schedules earn: a stroke for each segment, with a gap between two."""
-    places: list[float] = []
-    money: list[float] = []
+    dots: Dots = []
     for piece in pieces:
         ends = [(piece.from_price, piece.value_at_from), (piece.to_price, piece.value_at_to)]
         if piece.to_price is None:
             ends += [(point.price, point.value) for point in curve.points if point.price > piece.from_price]
-        known = [(price, value) for price, value in ends if price is not None and value is not None]
-        places += [*(price for price, _ in known), math.nan]
-        money += [*(value for _, value in known), math.nan]
-    return places, money
+        dots += [(price, value) for price, value in ends if price is not None and value is not None]
+        dots.append((math.nan, math.nan))
+    return dots
 
 
 def _draw_changes(axes: Axes, curve: PriceCurve, current: float | None) -> None:
@@ -223,21 +222,20 @@ def _draw_changes(axes: Axes, curve: PriceCurve, current: float | None) -> None:
             axes.axvline(price, linewidth=1.0, zorder=2, label=label, **look)
 
 
-def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> None:
+def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Dots]) -> None:
     """Let the axes end where the panel does, with some room below and above what is seen."""
     low, high = ends
     seen = [_height(line, place) for line in lines for place in ends]
-    seen += [y for xs, ys in lines for x, y in zip(xs, ys, strict=True) if low <= x <= high]
+    seen += [y for line in lines for x, y in line if low <= x <= high]
     known = [y for y in seen if y is not None and math.isfinite(y)] or [0.0]
     bottom, top = min(*known, 0.0), max(*known, 0.0)
     room = ROOM * (top - bottom) or 1.0
     axes.set(xlim=(low, high), ylim=(bottom - room, top + room))
 
 
-def _height(line: Line, place: float) -> float | None:
+def _height(line: Dots, place: float) -> float | None:
     """Return a line's height at a place, or none where it is not."""
-    dots = list(zip(*line, strict=True))
-    for (left, low), (right, high) in itertools.pairwise(dots):
+    for (left, low), (right, high) in itertools.pairwise(line):
         if left <= place <= right:
             return low if right == left else low + (high - low) * (place - left) / (right - left)
     return None
@@ -252,7 +250,6 @@ def _add_ratios(axes: Axes, gamma: float) -> None:
     style.write_numbers(top.xaxis)
 
 
-# Sensitivities, alone and below the price curve.
 # What the most profit depends on: the price of electricity, and the number of machines of each type.
 #
 #     electricity   the bound over the price of a kilowatt-hour: it falls, straight between breakpoints; bands
@@ -269,7 +266,6 @@ FAR: Final = 3.0  # times the last breakpoint: beyond, the price as it is would 
 MOST_TICKS: Final = 6
 HEIGHT_ROOM: Final = 0.1  # of the height, below and above
 LONGEST_NAME: Final = 28  # letters of a machine type
-Dots = list[tuple[float, float]]
 
 
 def electricity_line(need: ElectricityBreakEven, bound: float | None) -> Dots:
@@ -357,8 +353,7 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityBre
         style.draw_ring(axes, (need.price_per_kwh, sensitivity.bound), ms=7, zorder=4, label="current")
     axes.set_xlim(0.0, BEYOND * last or 1.0)
     axes.locator_params(axis="x", nbins=MOST_TICKS)
-    ends = [math.inf if (to := piece.to_price_per_kwh) is None else to for piece in need.pieces]
-    draw_bands(axes, [(p.regime, p.from_price_per_kwh, end) for p, end in zip(need.pieces, ends, strict=True)])
+    draw_bands(axes, ((each.regime, each.from_price_per_kwh, each.to_price_per_kwh) for each in need.pieces))
     axes.set_xlabel(f"electricity, {style.lettered(sensitivity.currency)}/kWh")
     unit = style.lettered(short_unit(sensitivity.unit))
     axes.set(ylabel=f"profit, {unit}", title="If electricity costs more or less")

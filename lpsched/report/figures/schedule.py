@@ -146,8 +146,7 @@ def loads_tooltips(bag: Bag, schedule: Schedule) -> tuple[Tooltip, ...]:
     found = []
     for row, each in enumerate(drawn.types):
         words = each.words()
-        last = each.loads[0].completion_seconds / drawn.seconds.size
-        found.append(Tooltip(last, row, words))
+        found.append(Tooltip(each.loads[0].completion_seconds / drawn.seconds.size, row, words))
         if each.busy_joules is not None and each.idle_joules is not None:
             found.append(Tooltip((each.busy_joules + each.idle_joules) / drawn.joules.size, row, words, 1))
     return tuple(found)
@@ -159,12 +158,8 @@ def _draw_times(axes: Axes, drawn: BagLoads) -> None:
         amounts = [(load.machines, load.completion_seconds / drawn.seconds.size) for load in each.loads]
         machines = MachineRow(amounts, row - SLOT / 2, SLOT)
         label = "a machine works" if row == 0 else None
-        if machines.machines <= MOST_BARS and len(drawn.types) <= MOST_BARRED:
-            starts, lengths, height = machines.bars()
-            axes.barh(starts, lengths, height, align="edge", color=style.BLUE, linewidth=0, label=label)
-        else:
-            edges, lengths = machines.steps()
-            axes.stairs(lengths, edges, orientation="horizontal", fill=True, color=style.BLUE, linewidth=0, label=label)
+        bars = machines.machines <= MOST_BARS and len(drawn.types) <= MOST_BARRED
+        machines.draw(axes, style.BLUE, bars=bars, across=True, label=label)
     if drawn.makespan_seconds > 0.0:
         end = drawn.makespan_seconds / drawn.seconds.size
         label = f"makespan: {duration(drawn.makespan_seconds)}"
@@ -204,7 +199,6 @@ def _name_types(axes: Axes, drawn: BagLoads) -> None:
     axes.set_ylabel(f"machine type (machines){left}")
 
 
-# Figures of which tasks run where.
 # Which tasks run where: a map of task types by machine types, shaded by how many of a type run there.
 #
 #     share of (i, j)  =  tasks of type i that machine type j runs, in any P-state, of all tasks of type i
@@ -225,7 +219,6 @@ LETTER_INCHES: Final = 0.075
 LONGEST_NAME: Final = 18  # letters of a machine type
 SHADES: Final = "Blues"  # from white to dark, also in grey
 DARK: Final = 0.55  # a share from which on numbers are white
-HATCH: Final = "//////"
 LEAST_SHARE: Final = 0.005  # less is written as "<1"
 
 
@@ -322,10 +315,7 @@ def share_tooltips(bag: Bag, schedule: Schedule) -> tuple[Tooltip, ...]:
     """Return the text at the cells that run something; of many, at those that run the most tasks."""
     shares = shares_of(bag, schedule)
     cells = [(count, i, j) for i, row in enumerate(shares.counts) for j, count in enumerate(row) if count]
-    largest = sorted(cells, key=lambda cell: -cell[0])[: style.MOST_TOOLTIPS]
-    return tuple(
-        Tooltip(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:])
-    )
+    return style.cell_tooltips(cells, lambda _, i, j: shares.words(i, j))
 
 
 def _draw_absent(axes: Axes, shares: Shares) -> None:
@@ -337,7 +327,7 @@ def _draw_absent(axes: Axes, shares: Shares) -> None:
         for left, right in _absent_ranges(row):
             corners += [(left, i), (right, i), (right, i + 1), (left, i + 1), (left, i)]
     if corners:
-        hatch = None if shares.many else HATCH  # in a pixel it would be noise
+        hatch = None if shares.many else style.HATCH  # in a pixel it would be noise
         shade = style.FORBIDDEN if shares.many else style.STRIPE
         shape = PathPatch(style.outline(corners), facecolor=shade, edgecolor=style.GREY, hatch=hatch, linewidth=0.0)
         shape.set(zorder=2, label="cannot run")

@@ -30,8 +30,9 @@ def lanes_of(result: Simulation) -> list[PolicyEntry]:
     return [entry for entry in result.policies if entry.answers][:MOST_LANES]
 
 
-def _draw_lanes(axes: Axes, entries: list[PolicyEntry], series: Sequence[_Series]) -> None:
-    """Draw the marks of each series, and name the lanes, with a line between each two."""
+def _draw_lanes(figure: Figure | SubFigure, entries: list[PolicyEntry], series: Sequence[_Series]) -> Axes:
+    """Draw the marks of each series, and name the lanes, with a line between each two; return the axes."""
+    axes = figure.subplots()
     for place, (label, mark, colour, values) in enumerate(series):
         lane = LANES * ((place + 0.5) / len(series) - 0.5)  # each a little lower, so that none hides another
         dots = [(value, row + lane) for row, value in enumerate(values) if value is not None]
@@ -41,6 +42,9 @@ def _draw_lanes(axes: Axes, entries: list[PolicyEntry], series: Sequence[_Series
     axes.set_yticks(range(len(entries)), [style.lettered(entry.name) for entry in entries])
     axes.set_ylim(max(1, len(entries)) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
+    style.draw_grid(axes, "x")
+    style.legend_above(figure, axes)
+    return axes
 
 
 # How much each policy earned of what the tasks of each priority would earn if none waited.
@@ -70,17 +74,15 @@ def inches(result: Simulation, least: int = 4) -> float:
 
 def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a figure or a part of one."""
-    entries, axes, names = lanes_of(result), figure.subplots(), priorities_of(result)
+    entries, names = lanes_of(result), priorities_of(result)
     series: list[_Series] = []
     for name, mark in zip(names, style.priority_marks(len(names)), strict=True):
         shares = [next((each.share for each in entry.earned if each.name == name), None) for entry in entries]
         percents = [None if share is None else 100.0 * share for share in shares]
         series.append((style.lettered(name), mark.shape, mark.colour, percents))
-    _draw_lanes(axes, entries, series)
+    axes = _draw_lanes(figure, entries, series)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
-    style.draw_grid(axes, "x")
-    style.legend_above(figure, axes)
 
 
 def priority_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -120,22 +122,19 @@ def waits_figure(result: Simulation) -> Figure:
 
 def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a figure or a part of one."""
-    entries, axes = lanes_of(result), figure.subplots()
+    entries = lanes_of(result)
     series: list[_Series] = []
     for (kind, label), (colour, mark) in zip(KINDS, style.MARKS, strict=False):
         means = [entry.mean(f"wait_seconds.{kind}") for entry in entries]
         series.append((label, mark, colour, [None if mean is None else mean.mean for mean in means]))
-    _draw_lanes(axes, entries, series)
+    axes = _draw_lanes(figure, entries, series)
     longest = max((value for *_, values in series for value in values if value is not None), default=0.0)
     end = max(1.3 * longest, MINUTE)
     axes.set_xscale("symlog", linthresh=MINUTE)
     axes.set_xlim(0.0, end)
-    ticks = [(at, label) for at, label in TICKS if at <= end]
-    axes.set_xticks([at for at, _ in ticks], [label for _, label in ticks])
+    axes.set_xticks(*zip(*((at, label) for at, label in TICKS if at <= end), strict=True))
     axes.minorticks_off()
     axes.set_xlabel("wait from arrival to start")
-    style.draw_grid(axes, "x")
-    style.legend_above(figure, axes)
 
 
 def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

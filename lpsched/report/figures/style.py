@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lpsched.model.table import Floats
 
 
-# What all figures share: their width, their colours, and how numbers and names get into them.
-#
 # A figure is a Matplotlib `Figure` of its own: no window, no current figure, no settings that
 # stay. It is as wide as a page of paper between its margins. Letters, lines and spines are in `STYLE` of
 # `io/figure_files.py`. The colours are those of Okabe and Ito, which all readers can distinguish; but colour never
@@ -76,6 +74,16 @@ class Tooltip:
     axes: int = 0
 
 
+def cell_tooltips(
+    cells: Iterable[tuple[float, int, int]], words: Callable[[float, int, int], str]
+) -> tuple[Tooltip, ...]:
+    """Return the text at cells of a map, each given by a number, its row and its column; of many, at the largest."""
+    largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_TOOLTIPS]
+    return tuple(
+        Tooltip(cell[2] + 0.5, cell[1] + 0.5, words(*cell)) for cell in sorted(largest, key=lambda cell: cell[1:])
+    )
+
+
 def blank_figure(height_inches: float) -> Figure:
     """Return an empty figure whose parts arrange themselves."""
     load_matplotlib()
@@ -85,19 +93,24 @@ def blank_figure(height_inches: float) -> Figure:
 
 
 @contextmanager
-def one_panel(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
-    """Begin a figure of one panel, and draw it in our style."""
+def begun(height_inches: float) -> Iterator[Figure]:
+    """Begin a figure, and draw it in our style."""
     with drawing_style():
-        figure = blank_figure(height_inches)
+        yield blank_figure(height_inches)
+
+
+@contextmanager
+def one_panel(height_inches: float) -> Iterator[tuple[Figure, Axes]]:
+    """Begin a figure of one panel."""
+    with begun(height_inches) as figure:
         yield figure, figure.subplots()
 
 
 def stacked(*parts: tuple[float, Callable[[Figure | SubFigure], object]]) -> Figure:
     """Return a figure of parts one below the other: how many inches high each is (0: left out), and what draws it."""
-    with drawing_style():
-        shown = [part for part in parts if part[0]]
-        heights = [inches for inches, _ in shown]
-        figure = blank_figure(sum(heights))
+    shown = [part for part in parts if part[0]]
+    heights = [inches for inches, _ in shown]
+    with begun(sum(heights)) as figure:
         several = len(shown) > 1
         places = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0] if several else [figure]
         for place, (_, draw) in zip(places, shown, strict=True):
@@ -195,16 +208,11 @@ def _letters() -> frozenset[int]:
 
 
 # What figures of fronts share: units that fit the numbers, and a colour and a mark for each method.
-MARKS: Final = (  # colour and mark of each method in turn; all readers can distinguish the colours
-    (VERMILION, "s"),
-    (GREEN, "^"),
-    (PURPLE, "D"),
-    (ORANGE, "v"),
-    (SKY, "P"),
-    (INK, "X"),
-    (BROWN, "<"),
-    (GREY, "*"),
-)
+SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
+MARKS: Final = tuple(zip((VERMILION, GREEN, PURPLE, ORANGE, SKY, INK, BROWN, GREY), SHAPES, strict=True))  # in turn
+DASHES: Final = ("-", "--", "-.", ":")
+HATCH: Final = "//////"  # of cells of a map that have no number
+FAR: Final = 30.0  # times the least; then an axis is logarithmic
 OURS: Final = BLUE
 STYLES: Final = ((OURS, "o"), *MARKS)  # where ours is one of them
 MARK_SIZE: Final = 3.5
@@ -346,7 +354,6 @@ def room_about(values: Iterable[float], share: float = ROOM) -> tuple[float, flo
 # How priorities are distinguished in figures: a colour, a shape and a height; dark and tall are the highest.
 MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, too
 TALLEST, LOWEST = 0.92, 0.32  # heights, as shares of the room
-SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,14 +367,10 @@ class PriorityMark:
 
 def priority_marks(count: int) -> tuple[PriorityMark, ...]:
     """Return the marks of `count` priorities, from the highest."""
-    load_matplotlib()
-    from matplotlib import colormaps  # noqa: PLC0415 - optional
-    from matplotlib.colors import to_hex  # noqa: PLC0415 - optional
-
     shares = [place / max(1, count - 1) for place in range(count)]
     return tuple(
         PriorityMark(
-            to_hex(colormaps[MAP](PRIORITY_DARK + (LIGHT - PRIORITY_DARK) * share)),
+            shade(MAP, PRIORITY_DARK + (LIGHT - PRIORITY_DARK) * share),
             SHAPES[place % len(SHAPES)],
             TALLEST - (TALLEST - LOWEST) * share,
         )
@@ -412,23 +415,23 @@ def by_memory_intensity(facility: Facility) -> tuple[int, ...]:
 
 def task_marks(facility: Facility) -> dict[str, TaskMark]:
     """Return the mark of each task type, the most memory-intensive first."""
-    order = by_memory_intensity(facility)
-    return {facility.task_types[i].name: _mark(facility, i, place, len(order)) for place, i in enumerate(order)}
+    tasks, marks = [facility.task_types[i] for i in by_memory_intensity(facility)], {}
+    for place, task in enumerate(tasks):
+        colour = shade("RdYlBu", place / max(1, len(tasks) - 1))
+        kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.memory_classes else ""
+        label = f"{place + 1}  {lettered(task.name)}{kind}"
+        hatch = HATCHES[place % len(HATCHES)] if len(tasks) > PLAIN else ""
+        marks[task.name] = TaskMark(place + 1, label, colour, hatch, letters_upon(colour))
+    return marks
 
 
-def _mark(facility: Facility, i: int, place: int, count: int) -> TaskMark:
-    load_matplotlib()
-    from matplotlib import colormaps  # noqa: PLC0415 - optional
-    from matplotlib.colors import to_hex  # noqa: PLC0415
-
-    rgb = colormaps["RdYlBu"](place / max(1, count - 1))[:3]
-    task = facility.task_types[i]
-    kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.memory_classes else ""
-    label, hatch = f"{place + 1}  {lettered(task.name)}{kind}", HATCHES[place % len(HATCHES)] if count > PLAIN else ""
-    return TaskMark(place + 1, label, to_hex(rgb), hatch, letters_upon(rgb))
+def shade(scale: str, share: float) -> str:
+    """Return the colour at a share of one of Matplotlib's scales."""
+    matplotlib = load_matplotlib()
+    return str(matplotlib.colors.to_hex(matplotlib.colormaps[scale](share)))
 
 
-def letters_upon(rgb: Sequence[float]) -> str:
+def letters_upon(colour: str) -> str:
     """Return the colour of letters and hatches upon another: white upon dark ones, ink upon light ones."""
-    red, green, blue = rgb
+    red, green, blue = load_matplotlib().colors.to_rgb(colour)
     return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else INK

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from lpsched.bag.compare.result import along
-from lpsched.io.figure_files import drawing_style
 from lpsched.model.fields import column_numbers
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
@@ -163,8 +162,7 @@ def node_times(clusters: Clusters, schedule: ClustersSchedule) -> NodeTimes:
         own = [each._replace(start=max(begin, each.start), end=min(end, each.end)) for each in seen]
         drawn = own if is_exact else list(_cells(own, nodes, begin, end))
         made.append(ClusterTimes(name, nodes, tuple(drawn), _busy(own, nodes, begin, end)))
-    period = clusters.period
-    own_edges = [] if period.is_whole else [period.begins_at, period.ends_at]
+    own_edges = [] if clusters.period.is_whole else [clusters.period.begins_at, clusters.period.ends_at]
     edges = tuple(edge for edge in own_edges if begin <= edge <= end)
     return NodeTimes(tuple(made), looks, begin, end, edges, is_exact)
 
@@ -259,16 +257,14 @@ HATCHES: Final = (*style.HATCHES, "||||")
 LINE: Final = 0.3
 LARGE: Final = 0.004  # of all time, and of all nodes
 MOST_LINES: Final = len(style.MARKS)
-DASHES: Final = ("-", "--", "-.", ":")
 
 
 def node_figure(times: NodeTimes, name: str) -> Figure:
     """Draw what the nodes run under a policy."""
-    with drawing_style():
-        roots = [cluster.nodes**0.5 for cluster in times.clusters]
-        inches = min(MOST_INCHES, FIRST_INCHES + MORE_INCHES * (len(roots) - 1))
-        heights = [*(max(LEAST_INCHES, inches * root / sum(roots)) for root in roots), BUSY_INCHES]
-        figure = style.blank_figure(AROUND_INCHES + sum(heights))
+    roots = [cluster.nodes**0.5 for cluster in times.clusters]
+    inches = min(MOST_INCHES, FIRST_INCHES + MORE_INCHES * (len(roots) - 1))
+    heights = [*(max(LEAST_INCHES, inches * root / sum(roots)) for root in roots), BUSY_INCHES]
+    with style.begun(AROUND_INCHES + sum(heights)) as figure:
         several = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         unit = style.fitting(style.SECONDS, times.end)
         for axes, cluster in zip(several[:-1], times.clusters, strict=True):
@@ -287,17 +283,23 @@ def node_figure(times: NodeTimes, name: str) -> Figure:
 
 
 def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit) -> None:
-    """Draw the rectangles of a cluster, each look as one outline."""
+    """Draw the rectangles of a cluster, each look as one outline, filled, then hatched; the thinnest is a line."""
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
 
     for look, colour in enumerate(_colours(times)):
         own = [each for each in cluster.rectangles if each.look == look]
         if own:
-            _draw_look(axes, _outline(own, unit), colour, HATCHES[look], is_exact=times.is_exact)
+            outline, ink = _outline(own, unit.size), style.letters_upon(colour)
+            width = LINE if times.is_exact else 0.0  # and no smooth edges, or light lines would show between cells
+            filled: style.Look = {"color": colour, "linewidth": width, "antialiased": times.is_exact}
+            hatched: style.Look = {"fill": False, "hatch": HATCHES[look], "edgecolor": ink, "linewidth": 0.0}
+            for shape in [filled, hatched] if HATCHES[look] else [filled]:
+                # As a patch its outline would be measured, rectangle by rectangle.
+                axes.add_artist(PathPatch(outline, rasterized=not times.is_exact, **shape))
     wide, high = LARGE * (times.end - times.begin), LARGE * sum(each.nodes for each in times.clusters)
     large = [each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high]
     if times.is_exact and large:  # white lines about those, so that neighbours can be distinguished
-        axes.add_artist(PathPatch(_outline(large, unit), fill=False, edgecolor="white", linewidth=LINE))
+        axes.add_artist(PathPatch(_outline(large, unit.size), fill=False, edgecolor="white", linewidth=LINE))
     axes.set_title(
         f"{style.lettered(cluster.name)}, {counted(cluster.nodes, 'node')}", fontweight="normal", fontsize=8, pad=2
     )
@@ -312,37 +314,23 @@ def _colours(times: NodeTimes) -> list[str]:
     return colours[::-1] if times.looks.light_first else colours
 
 
-def _outline(rectangles: Sequence[Rectangle], unit: Unit) -> Path:
-    """Return rectangles as one path."""
+def _outline(rectangles: Sequence[Rectangle], size: float = 1.0) -> Path:
+    """Return rectangles as one path, their seconds in a unit of that size."""
     corners: list[tuple[float, float]] = []
     for _, low, high, start, end in rectangles:
-        left, right = start / unit.size, end / unit.size
+        left, right = start / size, end / size
         corners += [(left, low), (left, high), (right, high), (right, low), (left, low)]
     return style.outline(corners)
 
 
-def _draw_look(axes: Axes, outline: Path, colour: str, hatch: str, *, is_exact: bool) -> None:
-    """Draw all rectangles of one look, filled, then hatched; the thinnest is a line."""
-    from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
-
-    width = LINE if is_exact else 0.0  # and no smooth edges, or light lines would show between cells
-    filled = PathPatch(outline, facecolor=colour, edgecolor=colour, linewidth=width, antialiased=is_exact)
-    hatched = PathPatch(outline, fill=False, hatch=hatch, edgecolor=style.letters_upon(to_rgb(colour)), linewidth=0.0)
-    for patch in [filled, *([hatched] if hatch else [])]:
-        patch.set_rasterized(not is_exact)
-        axes.add_artist(patch)  # as a patch its outline would be measured, rectangle by rectangle
-
-
 def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
     """Draw how busy all nodes were, and those of each cluster."""
-    count = len(times.busy)
-    edges = (np.linspace(times.begin, times.end, count + 1) / unit.size).tolist()
+    edges = (np.linspace(times.begin, times.end, BUSY_COLUMNS + 1) / unit.size).tolist()
     axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=style.RULE, label="all nodes")
     if 1 < len(times.clusters) <= MOST_LINES:
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
         for place, cluster in enumerate(times.clusters):
-            shares, look = [100.0 * share for share in cluster.busy], DASHES[place % len(DASHES)]
+            shares, look = [100.0 * share for share in cluster.busy], style.DASHES[place % len(style.DASHES)]
             label = style.lettered(cluster.name)
             axes.plot(middles, shares, color=style.MARKS[place][0], linestyle=look, linewidth=1.0, label=label)
     axes.set(ylim=(0.0, 100.0), ylabel="busy nodes, %")
@@ -351,13 +339,12 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
 
 def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
     """Say what looks mean above, and which line is which below."""
-    from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
-    labels, looks = [style.lettered(look) for look in times.looks.names], zip(_colours(times), HATCHES, strict=False)
+    labels = [style.lettered(look) for look in times.looks.names]
     if labels:
-        edges = {colour: style.letters_upon(to_rgb(colour)) for colour in _colours(times)}
-        marks = [Patch(facecolor=each, edgecolor=edges[each], linewidth=0.0, hatch=hatch) for each, hatch in looks]
+        looks = [(each, style.letters_upon(each), hatch) for each, hatch in zip(_colours(times), HATCHES, strict=False)]
+        marks = [Patch(facecolor=face, edgecolor=ink, linewidth=0.0, hatch=hatch) for face, ink, hatch in looks]
         title = f"{times.looks.meaning}:"
         style.draw_legend(figure, marks, labels, "outside upper left", title=title, alignment="left")
     handles, names = busy.get_legend_handles_labels()
@@ -370,9 +357,9 @@ def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
 # The higher the priority, the darker the bar and the taller: colour does not carry the meaning alone. The
 # period is cut into a thousand columns; each shows the priority that takes most of it, or nothing where the
 # machine is idle for most of it. So a day of a hundred machines stays a small file, and nothing is drawn that
-# is too thin to be seen. Of more machines than there is room for, some of each type are drawn.
+# is too thin to be seen. Of more machines than there is room for, some of each type are drawn; of many
+# priorities, the lowest as one.
 MOST_MACHINES: Final = 120
-MOST_KINDS: Final = 6  # those of lower priority are drawn as one
 MOST_BARS: Final = 3000  # as outlines; more are painted as points, which take less room in a file
 ROW_INCHES, LEAST_ROWS_INCHES, MOST_ROWS_INCHES, LABEL_INCHES, AROUND_ROWS_INCHES = 0.17, 1.4, 8.2, 0.13, 1.0
 
@@ -391,13 +378,13 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
     """Return what the machines run, column by column."""
     machines = _shown_machines(day)
     row_of = {machine: row for row, machine in enumerate(machines)}
-    kinds, kind_of_declared = _kinds(day)
+    kinds = _named(kinds_by_worth(day), kinds_of(day), "priority")
     column_of = {(day.machine_types[j].name, day.p_state(column)): column for column, (j, _) in enumerate(day.modes)}
     types, declared, begin = day.arriving.type_numbers, day.arriving.utility_numbers, day.period.begins_at
     runs = [
         (
             row_of[placed.machine_type, placed.machine],
-            kind_of_declared[declared[placed.task]],
+            kinds.numbers[declared[placed.task]],
             placed.start_seconds - begin,
             day.seconds[types[placed.task], column_of[placed.machine_type, placed.p_state]] or 0.0,
         )
@@ -411,8 +398,8 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
         Rectangle(kind, row, row + 1, max(0.0, start) / width, min(span, start + seconds) / width)
         for row, kind, start, seconds in runs
     )
-    bars = _joined_cells(places, len(machines), max(1, len(kinds))) if width else ()
-    return Timeline(machines, kinds, tuple(bars), span)
+    bars = _joined_cells(places, len(machines), max(1, len(kinds.names))) if width else ()
+    return Timeline(machines, kinds.names, tuple(bars), span)
 
 
 def _shown_machines(day: Day) -> tuple[tuple[str, int], ...]:
@@ -424,14 +411,6 @@ def _shown_machines(day: Day) -> tuple[tuple[str, int], ...]:
     room = {each.name: (each.count, 1 + left * (each.count - 1) // max(1, others)) for each in types}
     some = {name: along(count, most) if most > 1 else [0] for name, (count, most) in room.items()}
     return tuple((name, at + 1) for name, several in some.items() for at in several)
-
-
-def _kinds(day: Day) -> tuple[tuple[str, ...], list[int]]:
-    """Return the kinds of tasks that are distinguished, and the kind of each utility."""
-    names = kinds_by_worth(day)
-    shown = names if len(names) <= MOST_KINDS else (*names[: MOST_KINDS - 1], OTHERS)
-    place = {name: min(at, len(shown) - 1) for at, name in enumerate(names)}
-    return shown, [place[kind] for kind in kinds_of(day)]
 
 
 def timeline_figure(timeline: Timeline, name: str) -> Figure:
@@ -459,16 +438,11 @@ def _draw_kind(axes: Axes, timeline: Timeline, kind: int, mark: PriorityMark, un
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
 
     width = timeline.span_seconds / COLUMNS / unit.size
-    corners: list[tuple[float, float]] = []
-    for bar in timeline.bars:
-        if bar.kind == kind:
-            left, right, foot = bar.first * width, bar.end * width, bar.row + style.TALLEST
-            top = foot - mark.height
-            corners += [(left, foot), (left, top), (right, top), (right, foot), (left, foot)]
-    if corners:
-        patch = PathPatch(style.outline(corners), facecolor=mark.colour, linewidth=0)
-        patch.set_rasterized(len(timeline.bars) > MOST_BARS)
-        axes.add_artist(patch)  # as a patch its outline would be measured, bar by bar
+    own = [(bar.row + style.TALLEST, bar.first * width, bar.end * width) for bar in timeline.bars if bar.kind == kind]
+    if own:
+        outline = _outline([Rectangle(kind, foot, foot - mark.height, *ends) for foot, *ends in own])
+        look: style.Look = {"facecolor": mark.colour, "linewidth": 0, "rasterized": len(timeline.bars) > MOST_BARS}
+        axes.add_artist(PathPatch(outline, **look))  # as a patch it would be measured, bar by bar
 
 
 def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) -> None:
