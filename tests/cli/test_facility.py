@@ -91,7 +91,7 @@ def test_what_it_writes_is_accepted_by_verify(lpsched, tmp_path):
     assert answer["files"][0]["reward_rate"] == pytest.approx(1.2, rel=5e-3)
     assert answer["files"][0]["power_watts"] <= 280.0
     _, out, _ = lpsched("verify", TINY, gang, proof)
-    assert "accepted  reward 1.2" in out
+    assert "accepted  reward at most 1.201 reward/s  at most 1.201 reward/s" in out
     assert "reward/s, 280 W" in out
     assert "facility-tiny: 2 of 2 files accepted." in out
 

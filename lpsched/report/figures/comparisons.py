@@ -56,8 +56,8 @@ def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
         failure, more = getattr(each, "failure", None), f" and {len(codes) - 1:,} more" if len(codes) > 1 else ""
         words = f"invalid: {codes[0]}{more}" if codes else "no answer" + (f": {failure}" if failure else "")
         if value is not None:
-            words = result.amount_text(value) + ("" if gap is None else f", gap {gap_text(gap)}")
-        limit = "" if bound is None else result.amount_text(bound, upper=result.is_upper)
+            words = result.amount_text(value) + result.unit_text + ("" if gap is None else f", gap {gap_text(gap)}")
+        limit = "" if bound is None else result.amount_text(bound, upper=result.is_upper) + result.unit_text
         scaled = tuple(None if x is None else x / size for x in (value, bound))
         rows.append(Verdict(each.name, scaled[0], scaled[1], words, limit))
     return tuple(rows)

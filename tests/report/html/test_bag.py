@@ -30,7 +30,7 @@ from lpsched.report.html.bag import (
 )
 from lpsched.report.html.page import Paragraph, from_terminal
 from lpsched.report.solution import advice, result_parts
-from lpsched.units import duration, energy_text
+from lpsched.units import energy_text
 from tests.report.html_reader import Reader
 from tests.support import simple_bag
 
@@ -205,10 +205,10 @@ def test_the_page_of_prices_answers_what_the_profit_depends_on():
     page = price_page(overview(TINY, curve=price_curve(TINY), sensitivity=sensitivity(TINY)))
     assert summary_of(page) == (
         # 0.0066, rounded down; of 0.02, 33 %
-        "Break-even at 0.0066 USD (proved: below it no schedule earns; verified: a schedule earns from there): 33 % of "
-        "current prices. At the current price of 0.02 USD a verified schedule earns 3.48 USD/h, at most 3.48 USD/h "
+        "Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns from there): 33 % of "
+        "current prices. At the current price of 0.02 USD per bag a verified schedule earns 3.48 USD/h, at most 3.48 USD/h "
         "possible (proved), gap 0 %; prices may fall by 67 % before break-even (verified). "
-        "Best not to run up to 0.0054 USD (proved)."
+        "Best not to run up to 0.0054 USD per bag (proved)."
     )
     assert headings(page) == [
         "At every price",
@@ -254,10 +254,10 @@ def test_a_vertex_that_whole_tasks_do_not_reach_is_not_called_a_schedule():
     assert vertex.energy_joules < found.least_joules <= point.energy_joules
     assert vertex.makespan_seconds < found.least_seconds <= point.makespan_seconds
     summary, least = front_summary(found), f"less than {energy_text(found.least_joules, upper=False)}"
-    ours = f"{energy_text(point.energy_joules)} in {duration(point.makespan_seconds)}"
+    ours = f"{energy_text(point.energy_joules)} in 2 min {point.makespan_seconds - 120:.1f} s"
     assert summary.startswith(f"A verified schedule of {ours}, along 1 vertex of the linear program (LP).")
     assert (
-        f"Proved: no schedule lies below the front; no schedule takes {least}, and none less than 2 min 5 s" in summary
+        f"Proved: no schedule lies below the front; no schedule takes {least}, and none less than 2 min 5." in summary
     )
     assert summary.endswith("whole tasks may not reach its vertices.")
     assert front_summary(replace(found, measured=(None,))).startswith("No schedule was found, along 1 vertex")

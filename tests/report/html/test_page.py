@@ -13,7 +13,7 @@ from lpsched.report.figures.facility import room_figure
 from lpsched.report.figures.style import blank_figure
 from lpsched.report.html.facility import facility_page, room_in_words, room_section
 from lpsched.report.html.page import PageFigure, Paragraph, Section, Table, page, style
-from lpsched.units import number, upper_text
+from lpsched.units import number
 from tests.report.html_reader import Reader
 from tests.report.rooms import AWKWARD_NAMES, awkward_room, small_room
 
@@ -215,7 +215,7 @@ def test_the_page_of_a_facility_has_what_the_terminal_has():
     assert number(result.worth.kilowatt) in cells
     assert number(result.worth.redline_kelvin) in cells
     summary = read.of("p")[0]
-    assert f"at most {upper_text(result.bound)} reward/s possible (gap" in summary
+    assert "at most 1.2007 reward/s possible (gap" in summary
     assert "Limits reached: the power cap (280 W) and the redline of node 0." in summary
     assert result.facts()[0][0] in cells
     fixed = facility_page(tiny, replace(result, fixed_outlets=True))

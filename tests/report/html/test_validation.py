@@ -86,7 +86,7 @@ def test_clusters_are_judged_by_utility_or_by_waiting(waiting, monkeypatch):
     both = ClustersSchedule((PlacedOnNodes(0, "c0", ((1, 1),), 0.0), PlacedOnNodes(1, "c0", ((1, 1),), 10.0)))
     summary, headings, figures = parts(validation_page(validate_clusters(clusters, {"mine": both})))
     assert summary == (
-        "mine: cost of waiting 3; at least 1.5 in any schedule (gap 100 %, proved)."
+        "mine: cost of waiting 3.0; at least 1.5 in any schedule (gap 100 %, proved)."
         if waiting
         else "mine: utility 8; at most 16 possible (gap 50 %, proved)."
     )
