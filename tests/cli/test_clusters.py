@@ -138,7 +138,7 @@ def test_schema_clusters_prints_the_schema(lpsched):
     ("command", "message"),
     [
         (("solve",), "got the text 'lpsched-clusters/1', expected 'lpsched-bag/1'"),
-        (("front",), "is clusters; expected a bag or a day"),
+        (("front",), "got the text 'lpsched-clusters/1', expected 'lpsched-bag/1' or 'lpsched-day/1'"),
     ],
 )
 def test_commands_for_other_kinds_say_what_clusters_are(lpsched, clusters, command, message):

@@ -178,7 +178,7 @@ def test_a_day_is_held_against_its_envelope(lpsched, day, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "a day has no exact front; name schedulers"),
+        ((), "--scheduler: got none, expected schedulers to compare with the envelope of a day"),
         (("--compare", "max-utility", "--deadline", "9"), "got the option for a day, expected a bag; leave it out"),
         (("--compare", "sufferage"), "sufferage"),
     ],

@@ -324,7 +324,8 @@ def test_progress_is_told_with_the_judges_gap_and_the_population_is_kept(monkeyp
 
     found = evolved(generations=3, cancel=CancelToken(listener=told.append), keep=kept.append, judge=judge)
     assert [progress.gap for progress in told] == [0.25] * 3
-    assert told[-1].stage == f"generation 3, hypervolume {found.history[-1][2]:.6g}"
+    grown = found.history[-1][2] / found.history[0][2] - 1.0
+    assert told[-1].stage == f"generation 3, hypervolume +{100 * grown:.1f} %"
     assert tuple(map(tuple, judged[-1].tolist())) == found.points
     assert [population.generations for population in kept] == [1, 2, 3, 3]
     assert kept[-1] is found.population

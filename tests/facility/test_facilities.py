@@ -169,7 +169,7 @@ def test_lpsched_reads_and_writes_what_the_format_says(tmp_path):
 @pytest.mark.parametrize(
     ("format_", "message"),
     [
-        ("lpsched-days/1", "got the text 'lpsched-days/1', expected 'lpsched-bag/1' or 'lpsched-facility/1' or 'lpsched-day/1' or 'lpsched-clusters/1'; check which file this is"),
+        ("lpsched-days/1", "got the text 'lpsched-days/1', expected 'lpsched-bag/1' or 'lpsched-facility/1' or 'lpsched-day/1' or 'lpsched-clusters/1' or 'lpsched-study/1' or 'lpsched-bench/1' or 'lpsched-measurements/1'; check which file this is"),
         ("lpsched-facility/2", "got the text 'lpsched-facility/2', expected 'lpsched-facility/1'; install a newer lpsched"),
         (3, "got 3, expected 'format: lpsched-bag/1'; write it as the first key"),
     ],

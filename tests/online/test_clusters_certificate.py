@@ -77,7 +77,7 @@ def test_joules_are_those_of_all_nodes_together():
         (certificate(machine_prices=FrozenDict()), "it has no prices for cluster 'c0'"),
         (
             certificate(machine_prices=FrozenDict({"c0": (Fraction(0),), "c1": (Fraction(0),)})),
-            "it prices cluster 'c1', which the clusters have not",
+            "it prices cluster 'c1', which the clusters do not have",
         ),
         (certificate(machine_prices=FrozenDict({"c0": (Fraction(-1),)})), "a price for cluster 'c0' is negative"),
         (certificate(per_joule=Fraction(1)), "it has a price of a joule, but energy is not limited"),

@@ -26,8 +26,8 @@ MUTATIONS = {
     ),
     "another default of a generator": ("warm_up_hours: WarmUp = 4.0", "warm_up_hours: WarmUp = 4.5", "help"),
     "another default of solve": (
-        "seed: int = 0,\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:",
-        "seed: int = 1,\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:",
+        'seed: int = 0,\n    marginals: str = "lp",\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:',
+        'seed: int = 1,\n    marginals: str = "lp",\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:',
         "names",
     ),
     "a line of a picture in another blue": ('BLUE: Final = "#0072b2"', 'BLUE: Final = "#0072b3"', "prices"),

@@ -108,7 +108,7 @@ def test_certificates_and_schedules_are_audited_together(files):
     assert (proof.kind, proof.objective, proof.unit) == ("certificate", "profit", "USD/hour")
     assert proof.claimed == proof.proved == pytest.approx(3.48)
     assert best.measured.makespan_seconds == 12.0
-    assert slow.row()[1:] == ("schedule", "accepted", "-", "30 s, 1.833 Wh")
+    assert slow.row()[1:] == ("schedule", "accepted", "-", "1.608 USD/h, 30 s, 1.833 Wh")
     assert "<td>accepted</td>" in result._repr_html_()
     assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own
 
@@ -140,7 +140,7 @@ def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(file
     known = {name: getattr(verdict, name) for name in type(verdict).__slots__}
     # 2^-30 is 9.3e-10, 2^-26 is 1.5e-8; both are rounded up, and alike up to eight digits.
     near = type(verdict)(**known | {"claimed": 3.5 + 2.0**-30, "proved": 3.5 + 2.0**-26})
-    assert near.row()[3:] == ("profit 3.50000001 USD/h", "3.50000002 USD/h")
+    assert near.row()[3:] == ("profit at most 3.50000001 USD/h", "at most 3.50000002 USD/h")
 
 
 def test_a_makespan_can_be_certified_without_watts_though_electricity_has_a_price(tmp_path):
