@@ -88,8 +88,8 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
     for group in report.groups:
         estimates = ((name, group.mean(name)) for name in report.quantities)
         means = {name: _with_unit(report, group, name, mean.mean if mean else None) for name, mean in estimates}
-        if means.get(GAP) == gap_text(0.0):  # equal numbers are not rounded to different sides
-            means |= {BOUND: means[VALUE]} if {VALUE, BOUND} <= means.keys() else {}
+        if means.get(GAP) == gap_text(0.0):  # equal numbers are not rounded to different sides; the bound stays true
+            means |= {VALUE: means[BOUND]} if {VALUE, BOUND} <= means.keys() else {}
         failed = f"{group.failed:,}" if report.failed else ""
         rows.append((*labels(report, group), f"{group.runs:,}", failed, *means.values()))
     kept, full = without_empty(headers, rows, kept=report.by)

@@ -48,6 +48,14 @@ def lines(tmp_path):
     return write
 
 
+def test_a_bound_that_is_reached_is_not_rounded_beyond_itself(lines):
+    # 3,155,677.90995 J are 876.577... Wh: no schedule takes less than 876.5 Wh, but one takes less than 876.6 Wh
+    reached = a_run(0, "lp", 0.0, unit="joules", objective="energy")
+    outcome = FrozenDict(dict(reached.outcome) | {"value": 3_155_677.90995, "bound": 3_155_677.90995})
+    report = study_report(lines(replace(reached, outcome=outcome)))
+    assert overview(report)[1][0][-3:-1] == ("876.5 Wh", "876.5 Wh")
+
+
 def test_runs_are_grouped_by_what_differs_and_seeds_are_chance(lines):
     path = lines(a_run(0, "lp", 0.1), a_run(1, "lp", 0.3), a_run(2, "met", 0.5), a_run(3, "met"))
     report = study_report(path)
