@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.model.results import gap_words, run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
-from lpsched.units import DIGITS, ENERGIES, TIMES, bound_text, counted, duration, energy_text, gap_text, number
+from lpsched.units import DIGITS, ENERGIES, TIMES, are_equal, bound_text, counted, duration, energy_text, number
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -88,8 +88,9 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
     for group in report.groups:
         estimates = ((name, group.mean(name)) for name in report.quantities)
         means = {name: _with_unit(report, group, name, mean.mean if mean else None) for name, mean in estimates}
-        if means.get(GAP) == gap_text(0.0):  # equal numbers are not rounded to different sides; the bound stays true
-            means |= {VALUE: means[BOUND]} if {VALUE, BOUND} <= means.keys() else {}
+        value, bound = (group.mean(name) if name in means else None for name in (VALUE, BOUND))
+        if value and bound and are_equal(value.mean, bound.mean):  # one text, on the side on which the bound stays true
+            means |= {VALUE: means[BOUND]}
         failed = f"{group.failed:,}" if report.failed else ""
         rows.append((*labels(report, group), f"{group.runs:,}", failed, *means.values()))
     kept, full = without_empty(headers, rows, kept=report.by)

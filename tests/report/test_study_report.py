@@ -111,7 +111,7 @@ def test_seconds_and_joules_have_no_mean_together(lines):
     apart = [a_run(0, gap=0.0, p=1), a_run(1, gap=0.5, p=2, **energy), a_run(2, gap=0.5, p=3, unit="USD/hour")]
     headers, rows = overview(study_report(lines(*apart)))
     assert headers == ("p", "runs", "gap", "value", "bound", "seconds")  # none failed
-    assert [row[3:5] for row in rows] == [("2 h", "2 h"), ("2 Wh", "0.001111 Wh"), ("7,200 USD/h", "4 USD/h")]
+    assert [row[3:5] for row in rows] == [("2 h", "4 s"), ("2 Wh", "0.001111 Wh"), ("7,200 USD/h", "4 USD/h")]
 
 
 def test_of_two_lines_for_one_run_the_later_counts(lines):
