@@ -122,8 +122,14 @@ def failure_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
 
 
 def labels(report: StudyReport, group: Group) -> tuple[str, ...]:
-    """Return the values of a group, one for each column in `by`."""
-    return tuple(word(group.by[name]) for name in report.by)
+    """Return the values of a group, one for each column in `by`; files without their folders, where that is clear."""
+    files = {str(each.by[INSTANCES]) for each in report.groups} if INSTANCES in report.by else set()
+    clear = len({PurePath(each).name for each in files}) == len(files)
+    values = {
+        name: PurePath(str(group.by[name])).name if name == INSTANCES and clear else group.by[name]
+        for name in report.by
+    }
+    return tuple(map(word, values.values()))
 
 
 def word(value: Any) -> str:  # noqa: ANN401 - a plain value of JSON

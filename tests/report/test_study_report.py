@@ -56,6 +56,14 @@ def test_a_bound_that_is_reached_is_not_rounded_beyond_itself(lines):
     assert overview(report)[1][0][-3:-1] == ("876.5 Wh", "876.5 Wh")
 
 
+@pytest.mark.parametrize(
+    ("files", "shown"), [(("a/x.yaml", "b/y.yaml"), ["x.yaml", "y.yaml"]), (("a/x.yaml", "b/x.yaml"),) * 2]
+)
+def test_files_are_without_their_folders_unless_two_have_one_name(lines, files, shown):
+    runs = [a_run(n, gap=0.1, source=FrozenDict({"file": file, "hash": "0"})) for n, file in enumerate(files)]
+    assert [row[0] for row in overview(study_report(lines(*runs)))[1]] == list(shown)
+
+
 def test_runs_are_grouped_by_what_differs_and_seeds_are_chance(lines):
     path = lines(a_run(0, "lp", 0.1), a_run(1, "lp", 0.3), a_run(2, "met", 0.5), a_run(3, "met"))
     report = study_report(path)
