@@ -197,6 +197,8 @@ class Slider {
     const size = this.scales[at][2];
     this.where.textContent = "got " + (text || "nothing") + ", expected a number from " + number(this.low / size) + " to "
       + number(this.high / size);
+    clearTimeout(this.timer); // or what is said of the last move would follow, and hide the error
+    this.intoAddress();
     this.said.textContent = this.where.textContent;
   }
 
