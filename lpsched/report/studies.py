@@ -11,12 +11,25 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.model.results import gap_words, run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
-from lpsched.units import DIGITS, ENERGIES, TIMES, are_equal, bound_text, counted, duration, energy_text, number
+from lpsched.units import (
+    DIGITS,
+    ENERGIES,
+    TIMES,
+    are_equal,
+    bound_text,
+    counted,
+    duration,
+    energy_text,
+    number,
+    paired,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.studies.study import StudySummary
+    from lpsched.units import Writer
 
 MOST_FAILURES: Final = 20
 UNBROKEN: Final = "\u00a0"
@@ -87,10 +100,12 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
     rows = []
     for group in report.groups:
         estimates = ((name, group.mean(name)) for name in report.quantities)
-        means = {name: _with_unit(report, group, name, mean.mean if mean else None) for name, mean in estimates}
-        value, bound = (group.mean(name) if name in means else None for name in (VALUE, BOUND))
-        if value and bound and are_equal(value.mean, bound.mean):  # one text, on the side on which the bound stays true
-            means |= {VALUE: means[BOUND]}
+        texts = {name: shown(name, mean.mean if mean else None, group.unit) for name, mean in estimates}
+        value, bound = (group.mean(name) if name in texts else None for name in IN_UNITS)
+        if value and bound and are_equal(value.mean, bound.mean):
+            pair = paired(value.mean, bound.mean, upper=group.unit not in TO_MINIMISE, write=_writer(group.unit))
+            texts |= dict(zip(IN_UNITS, pair, strict=True))
+        means = {name: _with_unit(report, group, name, text) for name, text in texts.items()}
         failed = f"{group.failed:,}" if report.failed else ""
         rows.append((*labels(report, group), f"{group.runs:,}", failed, *means.values()))
     kept, full = without_empty(headers, rows, kept=report.by)
@@ -104,7 +119,8 @@ def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[t
         numbers = group.to_dict()["quantities"][quantity] or {}
         cells = [numbers.get(name) for name in ("mean", "half_width", "median", "least", "most")]
         half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1], group.unit)}"
-        others = [_with_unit(report, group, quantity, each) for each in (cells[0], *cells[2:])]
+        texts = [shown(quantity, each, group.unit) for each in (cells[0], *cells[2:])]
+        others = [_with_unit(report, group, quantity, each) for each in texts]
         rows.append((*labels(report, group), others[0], half, *others[1:]))
     return (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most"), tuple(rows)
 
@@ -183,7 +199,7 @@ def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
     >>> shown("value", 2.5, "USD/hour"), shown("energy_joules", 8400.0), shown("seconds", 0.0123456)
     ('2.5', '2.333 Wh', '0.012')
     """
-    upper = unit not in TO_MINIMISE if quantity == BOUND and unit is not None else None
+    upper = unit not in TO_MINIMISE if quantity == BOUND else None
     measure = _measure(quantity, unit)
     if quantity == GAP:
         return gap_words(value).removeprefix("gap ").removesuffix(", ") or "-"
@@ -217,9 +233,12 @@ def _measure(quantity: str, unit: str | None) -> str:
     return next((each for each in TO_MINIMISE if quantity.endswith(f"_{each}")), "")
 
 
-def _with_unit(report: StudyReport, group: Group, quantity: str, value: float | None) -> str:
-    """Write a number, with its unit where the heading cannot have it, because groups differ in it."""
-    text = shown(quantity, value, group.unit)
+def _writer(unit: str | None) -> Writer:
+    return {"seconds": duration, "joules": energy_text}.get(unit or "", plain_text)
+
+
+def _with_unit(report: StudyReport, group: Group, quantity: str, text: str) -> str:
+    """Return the text of a number, with its unit where the heading cannot have it, because groups differ in it."""
     if quantity not in IN_UNITS or quantity in report.units or group.unit is None or _measure(quantity, group.unit):
         return text
     return f"{text} {short_unit(group.unit)}"

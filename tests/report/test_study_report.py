@@ -49,11 +49,17 @@ def lines(tmp_path):
 
 
 def test_a_bound_that_is_reached_is_not_rounded_beyond_itself(lines):
-    # 3,155,677.90995 J are 876.577... Wh: no schedule takes less than 876.5 Wh, but one takes less than 876.6 Wh
+    # 3,155,677.90995 J are 876.5771972 Wh: with five digits the nearest would be above; with six it is on the bound's side
     reached = a_run(0, "lp", 0.0, unit="joules", objective="energy")
     outcome = FrozenDict(dict(reached.outcome) | {"value": 3_155_677.90995, "bound": 3_155_677.90995})
     report = study_report(lines(replace(reached, outcome=outcome)))
-    assert overview(report)[1][0][-3:-1] == ("876.5 Wh", "876.5 Wh")
+    assert overview(report)[1][0][-3:-1] == ("876.577 Wh", "876.577 Wh")
+
+
+def test_a_bound_without_a_unit_is_one_from_above_and_rounded_up(lines):
+    day = a_run(0, "fcfs", 0.1, unit=None, objective=None)
+    outcome = FrozenDict(dict(day.outcome) | {"value": 1_809.36, "bound": 2_010.4})
+    assert overview(study_report(lines(replace(day, outcome=outcome))))[1][0][-3:-1] == ("1,809", "2,011")
 
 
 @pytest.mark.parametrize(
