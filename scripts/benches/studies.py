@@ -3,7 +3,7 @@
 sweep   points of the price curve of three bags, against the exact curve's own cost; seconds of this process,
         the least of some rounds
 bags    `lpsched study run scripts/studies/profit-2.yaml --jobs 2`, all in: start, drawing bags, both methods,
-        lines on the disk. The seconds of the processors are told beside those of the clock, because others
+        lines on the disk. The seconds of the processors stand beside those of the clock, because others
         may be at work here.
 page    `lpsched price --report` of the paper's bag: its size, and the seconds until it is open and drawn in
         a headless Chromium

@@ -30,15 +30,15 @@ def main(given: list[str] | None = None) -> None:
     parts = direct.ratios[apart.index(False)] if False in apart else None
     waits = max((each["to_ratio"] for each in pieces if each["regime"] == WAIT), default=None)
     marks = [("up to here, waiting is best:", waits), ("below, off the front:", parts)]
-    told = [(words, ratio) for words, ratio in marks if ratio is not None]
-    write_figure(profit_curves_figure([direct, front], told, unit=money.unit), asked.figure)
+    marked = [(words, ratio) for words, ratio in marks if ratio is not None]
+    write_figure(profit_curves_figure([direct, front], marked, unit=money.unit), asked.figure)
     rows = []
     for (ratio, one), other, piece in zip(bends, front.profits, pieces, strict=False):
         if ratio <= 1.0 + SAME:
             profits = (number(each if abs(each) > SAME * size else 0.0) for each in (one, other))
             rows.append([number(ratio, 6), *profits, piece["regime"]])
     tell(["ratio", f"directly, {money.unit}", "on the front", "regime from there"], rows)
-    print("\n" + "\n".join(f"{words} {number(ratio, 8)}" for words, ratio in told))
+    print("\n" + "\n".join(f"{words} {number(ratio, 8)}" for words, ratio in marked))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def machine_needs(
         selected = selected_types(marginals, now.worth.machine_types)
     for j, machine in enumerate(bag.machine_types):
         useful = useful_machines(bag, j)
-        need = partial(_machine_need, bag, machine, now.worth, machine.mean_hours_to_failure or lifetime_hours)
+        need = partial(_machine_sensitivity, bag, machine, now.worth, machine.mean_hours_to_failure or lifetime_hours)
         step = Between(None, None)
         if machine.name in selected and now.result is not None:
             options = solve_options(bag, now.result, solver, marginals=marginals, cancel=None, seed=0)
@@ -313,7 +313,7 @@ def _trials(question: Problem, now: Baseline, solver: Solver, lines: _ProvedLine
     return trials
 
 
-def _machine_need(  # noqa: PLR0913 - what is known of a type
+def _machine_sensitivity(  # noqa: PLR0913 - what is known of a type
     bag: Bag,
     machine: MachineType,
     worth: MarginalValues | None,

@@ -99,8 +99,8 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     labels = {several: _label(kinds[several]) for several in order}
     if len(set(labels.values())) <= MOST_SERIES:
         return labels
-    told = {several for several in order if not several or set(several) & set(PROBES)}
-    return {each: labels[each] if each in told else f"beside {counted(len(each), 'other')}" for each in order}
+    named = {several for several in order if not several or set(several) & set(PROBES)}
+    return {each: labels[each] if each in named else f"beside {counted(len(each), 'other')}" for each in order}
 
 
 def _together(measurements: Measurements) -> list[Measured]:

@@ -44,7 +44,7 @@ TASKS_EACH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """A desktop computer, told by its processor."""
+    """A desktop computer, named by its processor."""
 
     cores: int
     threads: int

@@ -62,7 +62,7 @@ class ViolinPanel:
 
 
 def distributions_figure(panels: Sequence[ViolinPanel], *, x_label: str, y_label: str) -> Figure:
-    """Draw panels side by side on one logarithmic scale; the numbers are shares, told in per cent.
+    """Draw panels side by side on one logarithmic scale; the numbers are shares, in percent.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class ProfitCurve:
 
 
 def profit_curves_figure(curves: Sequence[ProfitCurve], marks: Sequence[tuple[str, float]], *, unit: str) -> Figure:
-    """Draw two curves, and what happens at some ratios, told at the foot of the figure.
+    """Draw two curves, and what happens at some ratios, named at the foot of the figure.
 
     Raises
     ------

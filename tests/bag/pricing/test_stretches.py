@@ -100,13 +100,13 @@ def assert_like_a_solve(bag, stretch, share):
     assert stretch.bound_regime == result.bound_regime
     assert stretch.value_at_from <= stretch.bound_at_from
     assert stretch.value_at_to <= stretch.bound_at_to
-    for one, two, told in (
+    for one, two, solved in (
         (stretch.worth_at_from.machine_types, stretch.worth_at_to.machine_types, result.worth.machine_types),
         (stretch.worth_at_from.task_types, stretch.worth_at_to.task_types, result.worth.task_types),
     ):
-        known = {name: worth for name, worth in told.items() if worth is not None}
+        known = {name: worth for name, worth in solved.items() if worth is not None}
         assert all(
-            one[name] is None or two[name] is None for name in told.keys() - known.keys()
+            one[name] is None or two[name] is None for name in solved.keys() - known.keys()
         )  # there is no end to it
         largest = max(map(abs, known.values()), default=0.0)
         for name, worth in known.items():
