@@ -44,16 +44,16 @@ ANSWERS: Final = {  # formats of files made for an instance, and what makes an o
     "day-certificate": "online.files:day_certificate_of",
     "clusters-certificate": "online.files:day_certificate_of",
 }
-WRITERS: Final = {  # classes of such objects, what writes one, and whether it takes the instance and a version
-    "Schedule": ("bag.files:write_schedule", True, True),
-    "GangAllocation": ("facility.files:write_allocation", True, True),
-    "CoreAllocation": ("facility.files:write_allocation", True, True),
-    "Certificate": ("bag.files:write_certificate", False, True),
-    "FacilityCertificate": ("facility.files:write_proof", False, True),
-    "DayCertificate": ("online.files:write_day_certificate", False, True),
-    "ClustersCertificate": ("online.files:write_day_certificate", False, True),
-    "DaySchedule": ("online.files:write_arriving_schedule", True, True),
-    "ClustersSchedule": ("online.files:write_arriving_schedule", True, True),
+WRITERS: Final = {  # classes of such objects, what writes one, and whether it takes the instance
+    "Schedule": ("bag.files:write_schedule", True),
+    "GangAllocation": ("facility.files:write_allocation", True),
+    "CoreAllocation": ("facility.files:write_allocation", True),
+    "Certificate": ("bag.files:write_certificate", False),
+    "FacilityCertificate": ("facility.files:write_proof", False),
+    "DayCertificate": ("online.files:write_day_certificate", False),
+    "ClustersCertificate": ("online.files:write_day_certificate", False),
+    "DaySchedule": ("online.files:write_arriving_schedule", True),
+    "ClustersSchedule": ("online.files:write_arriving_schedule", True),
 }
 
 
@@ -160,18 +160,13 @@ def write(
     if name not in WRITERS:
         written: tuple[Path, ...] = kind_of(content).load("write")(content, path, form=form)
         return written
-    place, of_instance, has_version = WRITERS[name]
+    place, of_instance = WRITERS[name]
     alone = name in {"DaySchedule", "ClustersSchedule"} and path.suffix.lower() != ".json"
     if of_instance and instance is None and not alone:
         issue = InputIssue(("instance",), "none", f"what the {name} belongs to", "pass instance=...")
         raise InstanceError(str(path), (issue,))
-    if name == "Schedule" and path.suffix.lower() in SUFFIXES:
-        rows = pkgutil.resolve_name("lpsched.bag.schedule:expand")(instance, content)
-        pkgutil.resolve_name("lpsched.bag.files:write_rows")(rows, instance.tasks, path)  # type: ignore[union-attr]
-        return (path,)
     more = [instance] if of_instance else []
-    version = [version_of_lpsched()] if has_version else []
-    pkgutil.resolve_name(f"lpsched.{place}")(content, *more, path, *version)
+    pkgutil.resolve_name(f"lpsched.{place}")(content, *more, path, version_of_lpsched())
     return (path,)
 
 

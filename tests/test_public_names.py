@@ -39,6 +39,9 @@ def test_one_function_reads_and_writes_every_kind(tmp_path):
         assert lpsched.write(schedule, tmp_path / name, instance=bag) == (tmp_path / name,)
         again = lpsched.read(tmp_path / name, bag)
         assert lpsched.validate(bag, {"again": again}).entries[0].violations == ()
+    header, first, *_ = (tmp_path / "s.csv").read_text().splitlines()
+    assert header == "task,task_type,machine_type,machine,p_state,start_seconds,end_seconds"
+    assert first == "0,scan,fast,1,,0.0,2.0"  # as 'lpsched solve -o' writes it: a scan takes 2 s on 'fast'
     with pytest.raises(lpsched.InstanceError, match="instance: got none, expected what the schedule belongs to"):
         lpsched.read(tmp_path / "s.csv")
     with pytest.raises(lpsched.InstanceError, match="instance: got none, expected what the Schedule belongs to"):

@@ -208,9 +208,9 @@ class ProgressLine:
 
     def update(self, progress: Progress) -> None:
         """Take in a progress report."""
-        from lpsched.model.results import gap_words
+        from lpsched.units import gap_text
 
-        gap = "" if progress.gap is None else f": {gap_words(max(0.0, progress.gap)).removesuffix(', ')}"
+        gap = "" if progress.gap is None else f": gap {gap_text(max(0.0, progress.gap))}"
         self._stage = f"{progress.stage}{gap}"
         now = self._clock()
         if self._compiling_since is not None and self._first is not None:

@@ -8,11 +8,10 @@ from pathlib import PurePath
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.results import gap_words, run_time, short_unit, without_empty
+from lpsched.model.results import run_time, short_unit, without_empty
 from lpsched.report.tables import FoldingTable, fitted, table
 from lpsched.studies.report import GAP, IN_UNITS, METHOD, SECONDS, Group, StudyReport
 from lpsched.units import (
-    DIGITS,
     ENERGIES,
     TIMES,
     are_equal,
@@ -20,6 +19,7 @@ from lpsched.units import (
     counted,
     duration,
     energy_text,
+    gap_text,
     number,
     paired,
     plain_text,
@@ -98,7 +98,7 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
     """Return headers, and a row for each group: how many runs, and the mean of each quantity; no empty columns."""
     headers = (*report.by, "runs", "failed", *(titled(report, name) for name in report.quantities))
     rows = []
-    for group in report.groups:
+    for group, names in zip(report.groups, labels(report), strict=True):
         estimates = ((name, group.mean(name)) for name in report.quantities)
         texts = {name: shown(name, mean.mean if mean else None, group.unit) for name, mean in estimates}
         value, bound = (group.mean(name) if name in texts else None for name in IN_UNITS)
@@ -107,7 +107,7 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
             texts |= dict(zip(IN_UNITS, pair, strict=True))
         means = {name: _with_unit(report, group, name, text) for name, text in texts.items()}
         failed = f"{group.failed:,}" if report.failed else ""
-        rows.append((*labels(report, group), f"{group.runs:,}", failed, *means.values()))
+        rows.append((*names, f"{group.runs:,}", failed, *means.values()))
     kept, full = without_empty(headers, rows, kept=report.by)
     return kept, tuple(full)
 
@@ -115,13 +115,13 @@ def overview(report: StudyReport) -> tuple[tuple[str, ...], tuple[tuple[str, ...
 def detail(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return headers, and a row for each group: mean, confidence, median, least and most of one quantity."""
     rows = []
-    for group in report.groups:
+    for group, names in zip(report.groups, labels(report), strict=True):
         numbers = group.to_dict()["quantities"][quantity] or {}
         cells = [numbers.get(name) for name in ("mean", "half_width", "median", "least", "most")]
         half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1], group.unit)}"
         texts = [shown(quantity, each, group.unit) for each in (cells[0], *cells[2:])]
         others = [_with_unit(report, group, quantity, each) for each in texts]
-        rows.append((*labels(report, group), others[0], half, *others[1:]))
+        rows.append((*names, others[0], half, *others[1:]))
     return (*report.by, f"mean {titled(report, quantity)}", "95 %", "median", "least", "most"), tuple(rows)
 
 
@@ -137,15 +137,17 @@ def failure_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def labels(report: StudyReport, group: Group) -> tuple[str, ...]:
-    """Return the values of a group, one for each column in `by`; files without their folders, where that is clear."""
+def labels(report: StudyReport) -> list[tuple[str, ...]]:
+    """Return the values of each group, for each column in `by`; files without their folders, where that is clear."""
     files = {str(each.by[INSTANCES]) for each in report.groups} if INSTANCES in report.by else set()
     clear = len({PurePath(each).name for each in files}) == len(files)
-    values = {
-        name: PurePath(str(group.by[name])).name if name == INSTANCES and clear else group.by[name]
-        for name in report.by
-    }
-    return tuple(map(word, values.values()))
+    return [
+        tuple(
+            PurePath(str(group.by[name])).name if name == INSTANCES and clear else word(group.by[name])
+            for name in report.by
+        )
+        for group in report.groups
+    ]
 
 
 def word(value: Any) -> str:  # noqa: ANN401 - a plain value of JSON
@@ -202,11 +204,11 @@ def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
     upper = unit not in TO_MINIMISE if quantity == BOUND else None
     measure = _measure(quantity, unit)
     if quantity == GAP:
-        return gap_words(value).removeprefix("gap ").removesuffix(", ") or "-"
+        return gap_text(value)
     if measure:
         return (duration if measure == "seconds" else energy_text)(value, upper=upper)
     if upper is not None:
-        return bound_text(value, upper=upper, digits=DIGITS)
+        return bound_text(value, upper=upper)
     return run_time(value) if quantity == SECONDS else number(value)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.result import OURS, FrontComparison, along
+from lpsched.bag.compare.result import OURS, FrontComparison
 from lpsched.bag.compare.schedules import Ran, failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
@@ -27,6 +27,7 @@ from lpsched.errors import InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, Pair, front_entry, reference_of
 from lpsched.evolve.nsga2 import NO_SEEDS, NSGA2, STOPPED, Evolving, evolved_for
 from lpsched.io.rows import NOT_RUN, files_at, is_path
+from lpsched.model.results import along
 
 if TYPE_CHECKING:
     from lpsched.lp.program import Solver

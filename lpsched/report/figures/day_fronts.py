@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.bag.compare.result import along
+from lpsched.model.results import along
 from lpsched.report.figures import style
 from lpsched.report.figures.simulation import KWH
 from lpsched.report.figures.style import Tooltip

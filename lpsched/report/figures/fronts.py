@@ -16,7 +16,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.bag.compare.result import OURS as OUR_NAME
-from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint, along
+from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint
+from lpsched.model.results import along
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.units import duration, energy_text

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.result import along
 from lpsched.bag.pricing.result import PROFITABLE, STATUS
-from lpsched.model.results import short_unit
+from lpsched.model.results import along, short_unit
 from lpsched.report.figures import style
 from lpsched.report.figures.style import Tooltip
 from lpsched.units import lower_text, number, upper_text

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from lpsched.bag.compare.result import along
 from lpsched.io.figure_files import drawing_style, load_matplotlib
+from lpsched.model.results import along
 from lpsched.units import GIGA, JOULES_PER_KWH, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.bag.compare.result import along
 from lpsched.model.fields import column_numbers
+from lpsched.model.results import along
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
