@@ -294,6 +294,17 @@ def finer_by(value: float, bound: float, *, upper: bool, write: Writer = plain_t
     return most
 
 
+def beside_limit(value: float, limit: str, *, upper: bool, finer: tuple[int, int], write: Writer = plain_text) -> str:
+    """Write a value in a column below its bound: with its own digits, or with the bound's where rounding would pass it.
+
+    >>> [beside_limit(value, "99.9991", upper=True, finer=(0, 2)) for value in (99.9989, 90.0)]
+    ['99.9989', '90']
+    """
+    text = write(value, finer=finer[0])
+    is_beyond = meant(text) > meant(limit) if upper else meant(text) < meant(limit)
+    return write(value, finer=finer[1]) if is_beyond else text
+
+
 def are_equal(value: float, bound: float) -> bool:
     """Return whether two numbers are the same but for the rounding of doubles."""
     return abs(value - bound) <= ROUNDING * max(abs(value), abs(bound))

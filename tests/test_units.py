@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from lpsched.units import (
     NOISE,
     TIMES,
+    beside_limit,
     bound_text,
     duration,
     energy_text,
+    finer_by,
     gap_text,
     meant,
     number,
@@ -117,6 +119,19 @@ def test_a_value_that_is_its_bound_is_written_as_that(write, bound, upper):
     assert first == second
     assert (meant(second) - bound) * (1.0 if upper else -1.0) >= -1e-13 * bound
     assert abs(meant(second) - bound) <= bound / (12 if write is duration else 1000)
+
+
+@pytest.mark.parametrize("write", [plain_text, duration, energy_text])
+@given(bound=st.floats(1e-2, 1e9), gaps=st.tuples(st.floats(1e-7, 0.5), st.floats(1e-7, 0.5)), upper=st.booleans())
+@example(bound=45_852.9, gaps=(3e-6, 1e-4), upper=False)  # at least 12 h 44 min 13 s, and done in 12 h 44 min
+def test_no_value_below_a_common_bound_is_written_beyond_it(write, bound, gaps, upper):
+    values = [bound * (1.0 - gap if upper else 1.0 + gap) for gap in gaps]
+    finer = [finer_by(value, bound, upper=upper, write=write) for value in values]
+    limit = write(bound, upper=upper, finer=max(finer))
+    for value, own in zip(values, finer, strict=True):
+        text = beside_limit(value, limit, upper=upper, finer=(own, max(finer)), write=write)
+        assert (meant(text) - meant(limit)) * (1.0 if upper else -1.0) <= 0.0
+        assert abs(meant(text) - value) <= value / (12 if write is duration else 1000)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.0, 1e3))

@@ -322,16 +322,14 @@ class Result(JsonObject):
             bound = "the least possible" if reached else f"at least {bound} needed"
             return f"{'Done in' if self.objective == 'makespan' else 'Takes'} {value}, {bound} {gap}."
         unit, runs = short_unit(self.unit), bool(self.schedule.groups)
+        known = "Best not to run" if self.bound_regime == self.regime else "No better schedule found than not to run"
         if self.value >= 0 or number(self.value) == "0":
-            verb = "Earns" if runs else "Best not to run: that earns"
+            verb = "Earns" if runs else f"{known}: that earns"
             return f"{verb} {value} {unit}, {'the most' if reached else f'at most {bound}'} possible {gap}."
         value = value.removeprefix("-")
-        known = f"at least {bound.removeprefix('-')} is lost in any case"
-        bound = "the least possible" if reached else known if self.bound <= 0 else f"at most {bound} possible"
+        lost = f"at least {bound.removeprefix('-')} is lost in any case"
+        bound = "the least possible" if reached else lost if self.bound <= 0 else f"at most {bound} possible"
         if not runs:
-            known = (
-                "Best not to run" if self.bound_regime == self.regime else "No better schedule found than not to run"
-            )
             return f"{known}: that loses {value} {unit}, {bound} {gap}."
         return f"Loses {value} {unit}, {bound} {gap}{self._not_running()}."
 

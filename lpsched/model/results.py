@@ -16,13 +16,24 @@ from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel
 
-from lpsched.units import ROUNDING, are_equal, counted, finer_by, gap_text, html_table, number, paired, plain_text
+from lpsched.units import (
+    ROUNDING,
+    are_equal,
+    beside_limit,
+    counted,
+    finer_by,
+    gap_text,
+    html_table,
+    number,
+    paired,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -357,8 +368,12 @@ class Comparison(JsonObject, Generic[SomeEntry]):
         value, bound = self.score(entry).value, self.common_bound
         if value is None:
             return "-"
-        reached = bound is not None and are_equal(value, bound)
-        return self.limit_text() if reached else self.amount_text(value, finer=self._finer(entry))
+        if bound is None:
+            return self.amount_text(value)
+        limit = self.limit_text()
+        finer = self._finer(entry), max(map(self._finer, self.entries))
+        beside = partial(beside_limit, upper=self.is_upper, finer=finer, write=self.amount_text)
+        return limit if are_equal(value, bound) else beside(value, limit)
 
     def limit_text(self) -> str:
         """Write the common bound, in the table above what is achieved: with the digits that any of it needs."""

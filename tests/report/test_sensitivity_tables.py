@@ -49,8 +49,8 @@ def test_the_break_even_price_comes_first_between_proved_and_achieved(curve, fou
     text = joined(printed(price_tables(curve, found)))
     # The bag costs 0.0066 at least, as proved and as achieved but for the rounding of doubles; 0.0066 / 0.02 is 33 %.
     assert text.startswith(
-        "tiny: Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns from "
-        "there): 33 % of current prices."
+        "tiny: Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns above "
+        "it): 33 % of current prices."
     )
     # (0.02 - 0.0084) / 12 s = 3.48 an hour; 1 - 0.33 is 67 %.
     assert "At the current price of 0.02 USD per bag a verified schedule earns 3.48 USD/h, at most 3.48 USD/h" in text
@@ -74,7 +74,7 @@ def test_the_current_price_has_a_row_among_the_segments(curve, found):
     # A schedule that earns at the current price is achieved, too, whatever else was found.
     earning = replace(found, price_need=replace(found.price_need, enough=0.03))
     assert "prices may fall by 0 % before break-even (verified)" in earning.current_text()
-    assert "and 0.02 USD per bag (a verified" in earning.headline()
+    assert "and 0.02 USD per bag (above it a verified" in earning.headline()
     # All on 'slow': (0.006 - 0.0066) / 30 s = -0.072 USD an hour, rounded down.
     assert "every schedule loses at least 0.072 USD/h (proved)" in cheap.current_text()
     assert "to earn, prices must rise by at least 10 % (proved)" in cheap.current_text()  # 0.0066 / 0.006 - 1

@@ -336,10 +336,10 @@ class Sensitivity(JsonObject):
         if self.achieved is None:
             return f"Break-even at {known} or above; no schedule that earns was found."
         share = f": {self._share(least)} of current prices" if self.price else ""
-        if are_equal(self.achieved, least) or lower_text(least) == upper_text(self.achieved):
-            known = "(proved: below it no schedule earns; verified: a schedule earns from there)"
-            return f"Break-even at {paired(self.achieved, least, upper=False)[1]} {money} {known}{share}."
-        earned = f"{upper_text(self.achieved)} {money} (a verified schedule earns from there)"
+        if lower_text(least) == upper_text(self.achieved):
+            known = "(proved: below it no schedule earns; verified: a schedule earns above it)"
+            return f"Break-even at {lower_text(least)} {money} {known}{share}."
+        earned = f"{upper_text(self.achieved)} {money} (above it a verified schedule earns)"
         return f"Break-even between {known} and {earned}{share}."
 
     def _share(self, least: float) -> str:

@@ -12,7 +12,7 @@ from lpsched.model.fixed_point import rounded_up
 from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
 from lpsched.online.parts import Levels
 from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half, mean_of, shown, shown_share
-from lpsched.units import are_equal, finer_by, html_table, paired, plain_text
+from lpsched.units import are_equal, beside_limit, finer_by, html_table, paired, plain_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Estimate, Provenance
@@ -181,10 +181,11 @@ class Simulation:
             return rows
         finer = [0 if value is None else finer_by(value, bound, upper=upper) for value in values]
         limit = plain_text(bound, upper=upper, finer=max(finer))
-        texts = [
-            row[1] if value is None else limit if are_equal(value, bound) else plain_text(value, finer=more)
-            for row, value, more in zip(rows[2:], values, finer, strict=True)
-        ]
+        texts = [row[1] for row in rows[2:]]
+        for at, (value, own) in enumerate(zip(values, finer, strict=True)):
+            if value is not None:
+                beside = beside_limit(value, limit, upper=upper, finer=(own, max(finer)))
+                texts[at] = limit if are_equal(value, bound) else beside
         cells = [rows[0][1], limit, *texts]
         return [(row[0], cell, *row[2:]) for row, cell in zip(rows, cells, strict=True)]
 

@@ -205,7 +205,7 @@ def test_the_page_of_prices_answers_what_the_profit_depends_on():
     page = price_page(overview(TINY, curve=price_curve(TINY), sensitivity=sensitivity(TINY)))
     assert summary_of(page) == (
         # 0.0066, rounded down; of 0.02, 33 %
-        "Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns from there): 33 % of "
+        "Break-even at 0.0066 USD per bag (proved: below it no schedule earns; verified: a schedule earns above it): 33 % of "
         "current prices. At the current price of 0.02 USD per bag a verified schedule earns 3.48 USD/h, at most 3.48 USD/h "
         "possible (proved), gap 0 %; prices may fall by 67 % before break-even (verified). "
         "Best not to run up to 0.0054 USD per bag (proved)."
