@@ -287,7 +287,7 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
         How often every time and power is drawn.
     cov, power_cov
         Coefficients of variation of seconds and watts: a number, or a pair (low, high) from which each pair
-        and P-state draws its own. `power_cov` is `cov` by default.
+        and P-state draws its own, or "file" for the bag's own tables. `power_cov` is `cov` by default.
     percentiles
         Which ones to return, from 0 to 100.
     drop_below

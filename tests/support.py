@@ -106,8 +106,8 @@ def bags(draw, *, names=NAMES | AWKWARD, most_types=4, most_tasks=10**6, most_ma
         row[draw(st.integers(0, columns - 1))] = True
         present.append(row)
 
-    def cells() -> Table:
-        return Table.of([[draw(amounts) if there else None for there in row] for row in present])
+    def cells(values=amounts) -> Table:
+        return Table.of([[draw(values) if there else None for there in row] for row in present])
 
     tasks = tuple(TaskType(name=name, count=draw(st.integers(1, most_tasks))) for name in task_names)
     per_task = {name: draw(amounts) for name in task_names if draw(st.booleans())}
@@ -121,4 +121,6 @@ def bags(draw, *, names=NAMES | AWKWARD, most_types=4, most_tasks=10**6, most_ma
     name = draw(names)
     seconds = cells()
     watts = cells() if draw(st.booleans()) else None
-    return Bag(name, tuple(machines), tasks, seconds, watts, prices, site)
+    keys = ["seconds_cov", "watts_cov"][: 1 if watts is None else 2]
+    covs = {key: cells(st.just(0.0) | st.floats(1e-30, 5.0)) for key in keys if draw(st.booleans())}
+    return Bag(name, tuple(machines), tasks, seconds, watts, prices, site, **covs)

@@ -42,6 +42,30 @@ def test_a_solve_that_asks_gets_the_risk_of_its_own_schedule(bag):
     assert "risk" in result.timings
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_each_pair_scatters_as_the_tables_of_the_file_say(own):
+    # Two machines, four tasks each: of 10 s, which do not scatter, and of 5 s with a variation of 0.5.
+    tables = {"seconds_cov": Table.of([[0.0, 0.5]]), "watts_cov": Table.of([[0.0, 0.1]])} if own else {}
+    machines = (MachineType(name="sure", count=1), MachineType(name="odd", count=1))
+    watts = Table.of([[100.0, 100.0]])
+    bag = Bag("two", machines, (TaskType(name="a", count=8),), Table.of([[10.0, 5.0]]), watts, **tables)
+    on = {name: MachineGroup(name, 1, (Run("a", 4),)) for name in ("sure", "odd")}
+    schedule = Schedule(tuple(on.values()))
+    if not own:
+        with pytest.raises(InstanceError, match=r"cov: got 'file', but no table seconds_cov.*\n.*power-cov"):
+            risk_of(bag, schedule, cov="file")
+        assert risk_of(bag, schedule, cov=0.1, power_cov=0.0).power_cov == "0"
+        return
+    risk = risk_of(bag, schedule, samples=4000, cov="file")
+    makespan, energy = risk.quantities["makespan_seconds"], risk.quantities["energy_joules"]
+    # The machine that scatters has a mean of 20 s and a deviation of 5 x 0.5 x 2 = 5 s: longer than 40 s at 4 deviations.
+    assert makespan.percentiles[50.0] == makespan.planned == 40.0
+    # 4,000 J are certain; the others deviate by 5 s x 100 W = 500 J, and by their power: 5 x 100 x 0.1 x 1.12 x 2 = 112 J.
+    assert energy.standard_deviation == pytest.approx((500.0**2 + 112.0**2) ** 0.5, rel=0.05)
+    assert (risk.cov, risk.power_cov) == ("file", "file")
+    assert "as in the file's tables" in risk.heading()
+
+
 def test_a_solve_that_does_not_ask_says_nothing_of_risk(bag):
     result = solve(bag)
     assert result.risk is None

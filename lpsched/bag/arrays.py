@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from lpsched.bag.cost import cost_model
+from lpsched.bag.model import COV_TABLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +81,12 @@ def usable_bag(bag: Bag) -> Bag:
         for table in (bag.seconds, bag.watts)
     )
     return free.model_copy(update={"seconds": seconds, "watts": watts})
+
+
+def covs_of(bag: Bag) -> dict[str, Floats]:
+    """Return the bag's own coefficients of variation, by the keys of its tables; 0 where a pair cannot run."""
+    covs: dict[str, Floats] = {key: np.nan_to_num(_cells(bag.tables[key])) for key in COV_TABLES if key in bag.tables}
+    return covs if bag.watts is not None else covs | {"watts_cov": np.zeros((bag.seconds.rows, bag.seconds.columns))}
 
 
 def _cells(table: Table) -> Floats:

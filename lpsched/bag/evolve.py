@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.bag.arrays import arrays_of
+from lpsched.bag.arrays import arrays_of, covs_of
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, run_of
@@ -260,7 +260,7 @@ class SampledBagScorer(SampledScorer):
 
     def __init__(self, bag: Bag, options: RiskOptions, *, seed: int) -> None:
         super().__init__(BagProblem(bag), options, f"energy and makespan: {self.of_samples(options, seed)}")
-        draws = task_draws(bag.tasks, *_pairs(bag), options, seed)
+        draws = task_draws(bag.tasks, *_pairs(bag), options, seed, of_file=covs_of(bag))
         own = {field.name: getattr(draws, field.name) for field in fields(draws)}
         self.bag = SampledBag(*_tasks_and_machines(bag), **own)
         self.compile(bag.tasks)

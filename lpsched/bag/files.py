@@ -61,8 +61,7 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
     """
     path, form = Path(path), form if form is not None else usual_form(bag.seconds)
-    held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
-    contents = table_files(held, Axes(bag.task_types, bag.machine_types), path, form)
+    contents = table_files(bag.tables, Axes(bag.task_types, bag.machine_types), path, form)
     return write_document(path, contents, lambda files: as_dict(bag, form, files))
 
 
@@ -72,7 +71,7 @@ def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] |
     raw["machine_types"] = [_dumped(machine) for machine in bag.machine_types]
     raw["task_types"] = [_dumped(task) for task in bag.task_types]
     axes = Axes(bag.task_types, bag.machine_types)
-    raw |= written_tables({"seconds": bag.seconds, "watts": bag.watts}, axes, form, files or {})
+    raw |= written_tables(bag.tables, axes, form, files or {})
     for key, part in (("prices", bag.prices), ("site", bag.site)):
         if fields := _dumped(part):
             raw[key] = fields

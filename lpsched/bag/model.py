@@ -1,7 +1,7 @@
 """A bag: machine types, task types, seconds and watts of each pair, prices, limits; and its terms.
 
-    n_i   tasks of type i                e_ijk  seconds of one such task on machine type j in P-state k
-    m_j   machines of type j             a_ijk  watts while it runs
+    n_i   tasks of type i                e_ijk  seconds of one such task on machine type j in P-state k, on average
+    m_j   machines of type j             a_ijk  watts while it runs, on average
     b_j   watts of an idle machine       an absent pair (i, j, k) cannot run
 
 Units are in the names. Files use hours and kWh; the maths turns them into SI units. A bag is immutable and validated on
@@ -28,6 +28,7 @@ from lpsched.model.fields import (
     Amount,
     FrozenDict,
     Name,
+    check_cov,
     check_money,
     check_power,
     check_seconds,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 
 FORMAT: Final = "lpsched-bag/1"
+COV_TABLES: Final = ("seconds_cov", "watts_cov")
+TABLES: Final = ("seconds", "watts", *COV_TABLES)
 Type = TypeVar("Type", MachineType, TaskType)
 
 
@@ -80,8 +83,10 @@ class Bag(Instance):
     watts: Annotated[Table | None, Cells(check_watts)] = None
     prices: Prices = NO_PRICES
     site: Site = PLAIN_SITE
+    seconds_cov: Annotated[Table | None, Cells(check_cov)] = None  # how far single tasks scatter around the means
+    watts_cov: Annotated[Table | None, Cells(check_cov)] = None
 
-    @field_serializer("seconds", "watts")
+    @field_serializer(*TABLES)
     def _as_rows(self, table: Table | None) -> list[list[Any]] | None:
         return None if table is None else rows_of(table, self.machine_types)
 
@@ -175,6 +180,18 @@ class Bag(Instance):
         return tuple((j, k) for j, machine in enumerate(self.machine_types) for k in range(machine.modes))
 
     @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The tables that there are, by their keys."""
+        return {key: table for key in TABLES if (table := getattr(self, key)) is not None}
+
+    def tables_of(self, rows: Sequence[int], columns: list[int]) -> dict[str, Table]:
+        """Return some rows and columns of all tables."""
+        return {
+            key: Table.of([[row[c] for c in columns] for row in map(table.row, rows)])
+            for key, table in self.tables.items()
+        }
+
+    @cached_property
     def content_hash(self) -> str:
         """The SHA-256 of the content of the bag, in hexadecimal.
 
@@ -195,6 +212,9 @@ class Bag(Instance):
             digest.update(b"table" if table is not None else b"none")
             if table is not None:
                 digest.update(little_endian("d", table.packed))
+        for key in COV_TABLES:
+            if key in self.tables:
+                digest.update(key.encode() + little_endian("d", self.tables[key].packed))
         return digest.hexdigest()
 
     def remarks(self) -> tuple[str, ...]:
@@ -238,18 +258,17 @@ class Bag(Instance):
         >>> Bag("pair", (cpu,), (one, two), Table.of([[5.0], [5.0]])).merged().task_types
         (TaskType(name='a', count=7),)
         """
-        rows = list(zip(self.seconds, self.watts or [[]] * len(self.task_types), strict=True))
+        rows = list(zip(*self.tables.values(), strict=True))
         per_task = self.prices.per_task
         tasks = _alike(
             (*map(tuple, row), per_task.get(task.name)) for task, row in zip(self.task_types, rows, strict=True)
         )
-        columns = list(zip(*(self.seconds.row(i) for i in tasks), strict=True))
-        powers = list(zip(*(self.watts.row(i) for i in tasks), strict=True)) if self.watts else columns
+        columns = list(zip(*(zip(*rows[i], strict=True) for i in tasks), strict=True))
         of_machine: dict[int, list[int]] = {}
         for column, (j, _) in enumerate(self.modes):
             of_machine.setdefault(j, []).append(column)
         machines = _alike(
-            (machine.model_copy(update={"name": "", "count": 1}), *((columns[c], powers[c]) for c in of_machine[j]))
+            (machine.model_copy(update={"name": "", "count": 1}), *(columns[c] for c in of_machine[j]))
             for j, machine in enumerate(self.machine_types)
         )
         kept = [column for j in machines for column in of_machine[j]]
@@ -258,10 +277,9 @@ class Bag(Instance):
             update={
                 "machine_types": tuple(_joined(self.machine_types, members) for members in machines.values()),
                 "task_types": tuple(_joined(self.task_types, members) for members in tasks.values()),
-                "seconds": part_of(self.seconds, list(tasks), kept),
-                "watts": None if self.watts is None else part_of(self.watts, list(tasks), kept),
                 "prices": self.prices.model_copy(update={"per_task": FrozenDict(prices)}),
             }
+            | self.tables_of(list(tasks), kept)
         )
 
 
@@ -280,11 +298,6 @@ def _alike(signatures: Iterable[Hashable]) -> dict[int, list[int]]:
 
 def _joined(types: tuple[Type, ...], members: list[int]) -> Type:
     return types[members[0]].model_copy(update={"count": sum(types[k].count for k in members)})
-
-
-def part_of(table: Table, rows: Iterable[int], columns: list[int]) -> Table:
-    """Return some rows and columns of a table."""
-    return Table.of([[row[c] for c in columns] for row in (table.row(i) for i in rows)])
 
 
 def bag_from_dict(raw: object, *, source: str = "bag") -> Bag:
@@ -478,6 +491,4 @@ mean_hours_to_failure=None, p_states=None),)
         for machine, count in zip(bag.machine_types, wanted, strict=True)
         if count
     )
-    rows = range(len(bag.task_types))
-    seconds, watts = (None if each is None else part_of(each, rows, columns) for each in (bag.seconds, bag.watts))
-    return bag.model_copy(update={"machine_types": machines, "seconds": seconds, "watts": watts})
+    return bag.model_copy(update={"machine_types": machines} | bag.tables_of(range(len(bag.task_types)), columns))

@@ -144,6 +144,24 @@ def times_and_powers_go_together(
         yield InputIssue(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
 
 
+def covs_are_complete(
+    seconds: Table, seconds_cov: Table | None, watts_cov: Table | None, task_types: TaskTypes
+) -> Iterator[InputIssue]:
+    """Check that whatever can run has its coefficients of variation; others may have some, which do not matter."""
+    for key, table in (("seconds_cov", seconds_cov), ("watts_cov", watts_cov)):
+        lacking = sorted(set(table.absent()) - set(seconds.absent())) if table is not None else []
+        if lacking:
+            i = lacking[0] // seconds.columns
+            found = f"none for {quote(task_types[i].name)}, which can run there; {len(lacking):,} such in all"
+            yield InputIssue((key, i), found, "one for each time", "0 means certain; or leave out the table")
+
+
+def watts_that_scatter_are_there(watts: Table | None, watts_cov: Table | None) -> Iterator[InputIssue]:
+    """Check that a spread of powers has powers."""
+    if watts is None and watts_cov is not None:
+        yield InputIssue(("watts_cov",), "a table, but no watts", "both or neither", "add watts, or leave it out")
+
+
 def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[InputIssue]:
     """Check that prices are of task types that there are."""
     names = [task.name for task in task_types]
@@ -161,5 +179,7 @@ RULES: Final[tuple[Rule, ...]] = (
     depreciation_has_price_and_life,
     every_task_type_can_run,
     times_and_powers_go_together,
+    covs_are_complete,
+    watts_that_scatter_are_there,
     priced_tasks_exist,
 )

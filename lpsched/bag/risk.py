@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.arrays import BagArrays, arrays_of
+from lpsched.bag.arrays import BagArrays, arrays_of, covs_of
 from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.bag.schedule import Schedule, numbered
 from lpsched.errors import InputIssue, InstanceError
@@ -165,7 +165,7 @@ ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exac
 def bag_risk(bag: Bag, schedule: Schedule, planned: Measurement, options: RiskOptions, seed: int) -> Risk:
     """Sample a schedule that is known to be valid, and what it was measured to take."""
     shape = (len(bag.task_types), len(bag.modes))
-    spread = spread_of(shape, options, np.random.default_rng((seed, SPREADS)))
+    spread = spread_of(shape, options, np.random.default_rng((seed, SPREADS)), covs_of(bag))
     drawn = sample_bag(bag, schedule, spread, samples=options.samples, seed=seed)
     named = {
         "profit_per_hour": (planned.profit_per_hour, drawn.profit_per_hour),

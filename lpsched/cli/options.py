@@ -451,7 +451,7 @@ RiskOption = Annotated[
         "--risk",
         metavar="samples=N,cov=X",
         help="Sample times and powers around the tables' means: samples=1000,cov=0.3, or a range, "
-        "cov=0.1-1.5; also power-cov=0.1 and percentiles=5/50/95.",
+        "cov=0.1-1.5, or cov=file for the bag's own tables; also power-cov=0.1 and percentiles=5/50/95.",
     ),
 ]
 

@@ -22,6 +22,7 @@ Value = TypeVar("Value")
 Message = tuple[str, str, str]  # what was found, what is needed, what to do
 SMALLEST: Final = 1e-30
 LARGEST: Final = 1e30
+LARGEST_COV: Final = 5.0  # beyond, nearly all times are nearly 0 and a few are enormous
 MOST: Final = 10**15  # tasks or machines in total: sums stay exact in a double
 
 
@@ -379,6 +380,7 @@ def numbered(word: str, count: int) -> list[str]:
 
 check_seconds: Final = Amount("seconds", least=SMALLEST)
 check_watts: Final = Amount("watts")
+check_cov: Final = Amount("a coefficient of variation", most=LARGEST_COV)
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
 Name = Annotated[str, check_name]

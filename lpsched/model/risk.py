@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsched.errors import InputIssue, InstanceError
-from lpsched.model.fields import FrozenDict
+from lpsched.model.fields import LARGEST_COV, FrozenDict
 from lpsched.model.results import JsonObject, brief, json_of, plain
 from lpsched.units import duration, energy_text, html_table, number, percent
 
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
 # On the command line it is one text, `samples=1000,cov=0.3,power-cov=0.1-1.5,percentiles=5/50/95`:
 #
 #    samples       how often every task's time and power are drawn
-#    cov           coefficient of variation of the times: one number for all, or a range `low-high` from which
-#                  every pair and P-state gets its own, evenly
+#    cov           coefficient of variation of the times: one number for all, a range `low-high` from which
+#                  every pair and P-state gets its own, evenly, or `file`: the instance's tables of them
 #    power-cov     the same for the powers; as `cov` where it is not given, as in the thesis
 #    percentiles   which ones to report, with slashes
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
-Cov: TypeAlias = float | tuple[float, float]
-LARGEST_COV: Final = 5.0  # beyond, nearly all times are nearly 0 and a few are enormous
+OF_FILE: Final = "file"
+Cov: TypeAlias = float | tuple[float, float] | Literal["file"]
 LEAST_SAMPLES: Final = 2  # a standard deviation needs two
 MOST_SAMPLES: Final = 10_000_000
 MOST_PERCENTILES: Final = 100
 PERCENTILES: Final = (5.0, 25.0, 50.0, 75.0, 95.0)
-NEEDED_COV: Final = f"a number from 0 (certain) to {LARGEST_COV:g}, or two of them as a range"
+NEEDED_COV: Final = f"a number from 0 (certain) to {LARGEST_COV:g}, two of them as a range, or 'file'"
 KEYS: Final = ("samples", "cov", "power-cov", "percentiles")
 
 
@@ -79,8 +80,10 @@ class RiskOptions:
             needed = f"a whole number from {LEAST_SAMPLES} to {MOST_SAMPLES:,}"
             yield InputIssue(("samples",), str(self.samples), needed, "1000 is enough for most")
         for name, cov in (("cov", self.cov), ("power-cov", self.power_cov)):
-            low, high = ends_of(0.0 if cov is None else cov)
-            if cov is not None and not 0.0 <= low <= high <= LARGEST_COV:  # false for NaN too
+            if cov is None or cov == OF_FILE:
+                continue
+            low, high = cov if isinstance(cov, tuple) else (cov, cov)
+            if isinstance(cov, str) or not 0.0 <= low <= high <= LARGEST_COV:  # false for NaN too
                 yield InputIssue((name,), written(cov), NEEDED_COV, "correct it")
         if not 1 <= len(self.percentiles) <= MOST_PERCENTILES:
             needed = f"1 to {MOST_PERCENTILES} percentiles"
@@ -124,21 +127,20 @@ class RiskOptions:
         return cls(**{key.replace("-", "_"): value for key, value in values.items()})
 
 
-def ends_of(cov: Cov) -> tuple[float, float]:
-    """Return the least and the largest coefficient of variation."""
-    return cov if isinstance(cov, tuple) else (cov, cov)
-
-
 def written(cov: Cov) -> str:
     """Return a coefficient of variation as it is given on the command line.
 
     >>> written(0.3), written((0.1, 1.5))
     ('0.3', '0.1-1.5')
     """
+    if isinstance(cov, str):
+        return cov
     return f"{cov[0]:g}-{cov[1]:g}" if isinstance(cov, tuple) else f"{cov:g}"
 
 
 def _cov(value: str) -> Cov:
+    if value == OF_FILE:
+        return OF_FILE
     try:
         return _number(value)
     except ValueError:
@@ -238,21 +240,36 @@ class Spread:
     watts_cov: Floats
 
 
-def spread_of(shape: tuple[int, int], options: RiskOptions, rng: np.random.Generator) -> Spread:
-    """Return a coefficient for each pair and P-state: the one that is given, or drawn from its range.
+def spread_of(
+    shape: tuple[int, int],
+    options: RiskOptions,
+    rng: np.random.Generator,
+    of_file: Mapping[str, Floats] = MappingProxyType({}),
+) -> Spread:
+    """Return a coefficient for each pair and P-state: the one that is given, drawn from its range, or the file's.
 
     >>> spread = spread_of((2, 3), RiskOptions(cov=0.3, power_cov=(0.1, 0.2)), np.random.default_rng(0))
     >>> spread.seconds_cov.tolist(), bool((spread.watts_cov >= 0.1).all())
     ([[0.3, 0.3, 0.3], [0.3, 0.3, 0.3]], True)
     """
-    return Spread(_drawn(shape, options.cov, rng), _drawn(shape, options.powers, rng))
+    given = {"seconds_cov": ("cov", options.cov), "watts_cov": ("power-cov", options.powers)}
+    issues = [
+        InputIssue((option,), f"'{OF_FILE}', but no table {key}", "a table of the instance", f"write {option}=0.3")
+        for key, (option, cov) in given.items()
+        if cov == OF_FILE and key not in of_file
+    ]
+    if issues:
+        raise InstanceError("", tuple(issues))
+    return Spread(
+        **{key: of_file[key] if cov == OF_FILE else _drawn(shape, cov, rng) for key, (_, cov) in given.items()}
+    )
 
 
 def _drawn(shape: tuple[int, int], cov: Cov, rng: np.random.Generator) -> Floats:
     """Return the coefficients; a range takes as many draws, whatever its ends are."""
-    low, high = ends_of(cov)
     if not isinstance(cov, tuple):
-        return np.full(shape, float(low))
+        return np.full(shape, float(cov))
+    low, high = cov
     return low + (high - low) * (rng.integers(0, LEVELS, shape) + 0.5) / LEVELS
 
 
@@ -293,7 +310,15 @@ class TaskDraws:
         return np.asarray(self.watts[pair] * self.bins[self.power_spread[pair]][self.power_draws[task]])
 
 
-def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions, seed: int) -> TaskDraws:
+def task_draws(  # noqa: PLR0913 - tables and options
+    tasks: int,
+    seconds: Floats,
+    watts: Floats,
+    options: RiskOptions,
+    seed: int,
+    *,
+    of_file: Mapping[str, Floats] = MappingProxyType({}),
+) -> TaskDraws:
     """Draw for all tasks of a bag or a day whose tables, T x C, are these."""
     most = MOST_DRAWS // max(1, tasks)
     if options.samples > most:
@@ -301,7 +326,7 @@ def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions,
         do = f"ask for {most:,} samples" if most >= LEAST_SAMPLES else "take fewer tasks"
         raise InstanceError("", (InputIssue(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
     rows, columns = seconds.shape
-    spread = spread_of((rows, columns), options, np.random.default_rng((seed, SPREADS)))
+    spread = spread_of((rows, columns), options, np.random.default_rng((seed, SPREADS)), of_file)
     covs = np.stack([spread.seconds_cov, spread.watts_cov])
     known, places = np.unique(covs, return_inverse=True)
     time_spread, power_spread = places.reshape(covs.shape)
@@ -423,7 +448,9 @@ class Risk:
 
     def heading(self) -> str:
         """Return what was sampled."""
-        covs = self.cov if self.cov == self.power_cov else f"{self.cov}, of powers {self.power_cov}"
+        own = {OF_FILE: "as in the file's tables"}
+        of_times, of_powers = (own.get(each, each) for each in (self.cov, self.power_cov))
+        covs = of_times if of_times == of_powers else f"{of_times}, of powers {of_powers}"
         return f"If times and powers scatter (coefficient of variation {covs}; {self.samples:,} samples)"
 
     def headers(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from lpsched.errors import InstanceError
 from lpsched.model.table import Table
 from tests.support import SOUND, bags, simple_bag, sound
 
+SOUND_COV = {"render": {"cpu": 0.3, "gpu": [0.1, 0.0]}, "zip": {"cpu": 0.2}}
+
 
 def reordered(raw):
     """Return the mapping with the keys of every mapping reversed."""
@@ -59,8 +61,20 @@ def test_the_hash_is_fixed_for_ever():
         {"watts": ...},
         {"prices": {"per_bag": 2.0}},
         {"site": {"pue": 1.5000000000000002}},
+        {"seconds_cov": SOUND_COV},
+        {"watts_cov": SOUND_COV},
     ],
-    ids=["name", "machines", "tasks", "last-bit-of-a-time", "watts", "prices", "last-bit-of-the-pue"],
+    ids=[
+        "name",
+        "machines",
+        "tasks",
+        "last-bit-of-a-time",
+        "watts",
+        "prices",
+        "last-bit-of-the-pue",
+        "covs",
+        "watts-covs",
+    ],
 )
 def test_the_hash_sees_every_change(change):
     assert bag_from_dict(sound(**change)).content_hash != bag_from_dict(SOUND).content_hash

@@ -35,7 +35,10 @@ def test_powers_scatter_as_times_do_unless_they_are_named():
         ("samples=2.5", "samples: got '2.5', expected a whole number; correct it"),
         ("samples=1", "samples: got 1, expected a whole number from 2 to 10,000,000; 1000 is enough for most"),
         ("samples=nan", "samples: got 'nan', expected a whole number"),
-        ("cov=x", "cov: got 'x', expected a number from 0 (certain) to 5, or two of them as a range; correct it"),
+        (
+            "cov=x",
+            "cov: got 'x', expected a number from 0 (certain) to 5, two of them as a range, or 'file'; correct it",
+        ),
         ("cov=-1", "cov: got -1, expected a number from 0"),
         ("cov=1.5-0.1", "cov: got 1.5-0.1, expected"),
         ("power-cov=6", "power-cov: got 6, expected"),

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Bag, Terms, checked, part_of, with_machines
+from lpsched.bag.model import Bag, Terms, checked, with_machines
 from lpsched.bag.pricing.result import Change, WhatIf
 from lpsched.bag.problem import build_problem, with_price
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, solve_problem
@@ -267,9 +267,8 @@ def _with_tasks(bag: Bag, counts: dict[str, int]) -> Bag:
     tasks = tuple(bag.task_types[i].model_copy(update={"count": new[i]}) for i in kept)
     names, columns = {task.name for task in tasks}, list(range(len(bag.modes)))
     per_task = {name: price for name, price in bag.prices.per_task.items() if name in names}
-    seconds, watts = (None if each is None else part_of(each, kept, columns) for each in (bag.seconds, bag.watts))
     prices = bag.prices.model_copy(update={"per_task": FrozenDict(per_task)})
-    return bag.model_copy(update={"task_types": tasks, "seconds": seconds, "watts": watts, "prices": prices})
+    return bag.model_copy(update={"task_types": tasks, "prices": prices} | bag.tables_of(kept, columns))
 
 
 def _with_setting(bag: Bag, target: _Target, amount: _Amount) -> Bag:
