@@ -71,6 +71,17 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
     return sizes
 
 
+def pairs_of(option: str, given: list[str] | None) -> dict[str, str]:
+    """Read pairs such as task=model, with commas, with repetition, or both."""
+    pairs: dict[str, str] = {}
+    for each in [each.strip() for part in given or [] for each in part.split(",")]:
+        name, sign, value = (part.strip() for part in each.partition("="))
+        if not (name and sign and value) or name in pairs:
+            raise options.usage_error(option, quote(each), "NAME=VALUE, each name once", "correct it")
+        pairs[name] = value
+    return pairs
+
+
 # What an import of a log answers: which files hold it now, and what was read, kept, changed and left out.
 MOST_CELLS = 20  # that are shown
 
@@ -88,20 +99,9 @@ class Imported:
 
 def write_import(console: Console, imported: Imported, path: Path, tables: options.Tables | None) -> None:
     """Write the instance, for a bag also the samples of its cells; print the names of the files."""
-    from lpsched.bag.model import Bag
-    from lpsched.instances import write
-    from lpsched.io.content import require_place, write_files
-    from lpsched.io.instance_files import TableForm
-    from lpsched.traces.bags import cells_as_csv
-
     instance, account, logged = imported.instance, imported.account, imported.logged
     assert account.totals is not None, "totals of all jobs are known"
-    cells = path.with_name(f"{path.name}.cells.csv")
-    if logged is not None:
-        require_place(cells)
-    *others, own = map(str, write(instance, path, form=None if tables is None else TableForm(tables)))
-    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
-    held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
+    held = write_with_cells(instance if logged is None else logged, path, tables)
     read = {
         "jobs_read": account.read,
         "jobs_kept": account.kept,
@@ -112,16 +112,40 @@ def write_import(console: Console, imported: Imported, path: Path, tables: optio
     }
     shown = [_account_table(account, account.totals, imported)]
     if logged is not None:
-        write_files({cells: cells_as_csv(logged)})
-        held = {str(cells): "samples and spread of its tables"} | held
-        read["cells"] = {
-            "pairs": _pairs(logged),
-            "estimated_seconds": int(logged.estimated_seconds.sum()),
-            "estimated_watts": int(logged.estimated_watts.sum()),
-        }
+        read["cells"] = _cells_read(logged)
         shown.append(_cell_table(logged))
     answer = header("lpsched-written/1", instance) | {"files": list(held), "log": read}
     console.answer(answer, shown, text="".join(f"{file}: {what}\n" for file, what in held.items()))
+
+
+def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: options.Tables | None) -> dict[str, str]:
+    """Write an instance, and the samples of a bag's cells beside it; return what each file holds."""
+    from lpsched.bag.model import Bag
+    from lpsched.instances import write
+    from lpsched.io.content import require_place, write_files
+    from lpsched.io.instance_files import TableForm
+    from lpsched.traces.bags import LoggedBag, cells_as_csv
+
+    logged, instance = (made, made.bag) if isinstance(made, LoggedBag) else (None, made)
+    cells = path.with_name(f"{path.name}.cells.csv")
+    if logged is not None:
+        require_place(cells)
+    *others, own = map(str, write(instance, path, form=None if tables is None else TableForm(tables)))
+    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
+    held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
+    if logged is not None:
+        write_files({cells: cells_as_csv(logged)})
+        held = {str(cells): "samples and spread of its tables"} | held
+    return held
+
+
+def _cells_read(logged: LoggedBag) -> dict[str, int]:
+    """Return how many cells there are, and how many of them are estimated."""
+    return {
+        "pairs": _pairs(logged),
+        "estimated_seconds": int(logged.estimated_seconds.sum()),
+        "estimated_watts": int(logged.estimated_watts.sum()),
+    }
 
 
 def _pairs(logged: LoggedBag) -> int:
@@ -427,6 +451,113 @@ def import_measurements(
     write_and_print(console_of(context), joined.instance, output, tables, remarks=list(joined.remarks))
 
 
+Source = Literal["table", "zeus", "veed", "mlperf"]  # `lpsched.traces.published.SOURCES`, without loading it
+CountOption = Annotated[
+    list[str] | None, typer.Option(help="Machines of each type, such as a100=8,v100=16; others by --machines-each.")
+]
+
+
+def import_runs(
+    context: typer.Context,
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Tables with one row per run: .csv, plain or gzip, or .parquet.", readable=False),
+    ],
+    output: Output,
+    source: Annotated[Source, typer.Option(help="Whose tables they are: your own, or a published data set.")] = "table",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="table: what columns are called there, such as task=model,machine=gpu,seconds=runtime."),
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Keep only rows with these values, such as version=v3.1,Scenario=Offline.")
+    ] = None,
+    name: NameOption = None,
+    count: CountOption = None,
+    machines_each: Annotated[int, typer.Option(help="Number of machines of each type.", min=1)] = 1,
+    tasks: Annotated[
+        list[str] | None, typer.Option(help="Tasks of each type, such as encode=500; others by --tasks-each.")
+    ] = None,
+    tasks_each: Annotated[int, typer.Option(help="Number of tasks of each type.", min=1)] = 1,
+    complete: Annotated[  # noqa: FBT002 - Typer's way
+        bool, typer.Option("--complete", help="Keep only task types with a run on every machine and in every P-state.")
+    ] = False,
+    distinct: Annotated[  # noqa: FBT002
+        bool, typer.Option("--distinct", help="Count rows that agree in every digit once.")
+    ] = False,
+    fill: Annotated[  # noqa: FBT002
+        bool, typer.Option("--fill", help="Estimate cells without runs; they are marked.")
+    ] = False,
+    no_watts: Annotated[bool, typer.Option("--no-watts", help="Leave powers out.")] = False,  # noqa: FBT002
+    tables: TablesOption = None,
+) -> None:
+    """Import measured runs: a bag of their means, with their spread.
+
+    Examples
+    --------
+    lpsched import runs tests/data/runs.csv -o bag.yaml --tasks-each 100 --count cpu=8,gpu=2
+    """
+    from lpsched.traces.published import read_runs
+    from lpsched.traces.runs import RunChoice, bag_of_runs
+
+    if source != "table":
+        reject({"--columns": columns}, f"with --source {source}", "--source table")
+    pairs = {option: pairs_of(option, given) for option, given in (("--columns", columns), ("--where", where))}
+    runs = read_runs(files, source, columns=pairs["--columns"], where=pairs["--where"], distinct=distinct)
+    choice = RunChoice(
+        tasks=sizes_of("--tasks", tasks),
+        tasks_each=tasks_each,
+        machines=sizes_of("--count", count),
+        machines_each=machines_each,
+        complete=complete,
+        fill=fill,
+        watts=not no_watts,
+    )
+    measured, remarks = bag_of_runs(output.stem if name is None else name, runs, choice)
+    warn(remarks)
+    console = console_of(context)
+    held = write_with_cells(measured, output, tables)
+    answer = header("lpsched-written/1", measured.bag) | {
+        "files": list(held),
+        "runs": {"read": len(runs), "kept": int(measured.cells.tasks.sum()), "cells": _cells_read(measured)},
+        "remarks": list(remarks),
+    }
+    console.answer(answer, [_cell_table(measured)], text="".join(f"{file}: {what}\n" for file, what in held.items()))
+
+
+def import_gavel(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Gavel's throughputs: .json, plain or gzip.", readable=False)],
+    output: Output,
+    gpu: Annotated[str, typer.Option(help="Which GPU type of the file.")] = "v100",
+    count: Annotated[int, typer.Option(help="Number of GPUs.", min=1, max=20_000)] = 16,
+    load: Annotated[float, typer.Option(help="Arriving work, by what all GPUs could do.", min=0.01, max=1e6)] = 2.0,
+    idle_watts: Annotated[
+        float, quantity_option("--idle-watts", kind="power", help="Assumed power of an idle GPU.")
+    ] = 40.0,
+    full_watts: Annotated[
+        float, quantity_option("--full-watts", kind="power", help="Assumed power of a GPU with two jobs.")
+    ] = 250.0,
+    name: NameOption = None,
+    tables: TablesOption = None,
+) -> None:
+    """Import training jobs that share GPUs in pairs, as a facility.
+
+    Examples
+    --------
+    lpsched import gavel tests/data/gavel.json -o shared.yaml --count 4
+    """
+    from lpsched.traces.published import SharedGpus, read_gavel
+
+    if full_watts < idle_watts:
+        raise options.usage_error("--full-watts", f"{full_watts:g} W", f"at least --idle-watts, {idle_watts:g} W", "")
+    choice = SharedGpus(gpu=gpu, count=count, load=load, idle_watts=idle_watts, full_watts=full_watts)
+    facility = read_gavel(file, output.stem if name is None else name, choice)
+    remarks = ["power, room and arrivals are assumed; only speeds are measured"]
+    warn(remarks)
+    write_and_print(console_of(context), facility, output, tables, remarks=remarks)
+
+
 import_app = new_app(
     help="Make instances from tables, logs and measurements.",
     epilog=options.epilog_of("lpsched import swf tests/data/small.swf -o clusters.yaml"),
@@ -471,3 +602,5 @@ add_command(import_app, import_etc, "etc")
 add_command(import_app, import_swf, "swf")
 add_command(import_app, import_slurm, "slurm")
 add_command(import_app, import_measurements, "measurements")
+add_command(import_app, import_runs, "runs")
+add_command(import_app, import_gavel, "gavel")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import gzip
 import io
 import itertools
 import json
 import os
 import secrets
 import stat
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +49,21 @@ def read_bytes(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise one_issue(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
     return content
+
+
+def read_unpacked(path: Path, most: int) -> bytes:
+    """Read a file, unpacked if it is a gzip; at most so many bytes, packed and unpacked."""
+    content = read_bytes(path, most)
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            unpacked = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
+    if len(unpacked) > most:
+        raise one_issue(path, "a very large file inside", f"at most {most:,} bytes", "split it")
+    return unpacked
 
 
 def require_file(path: Path) -> int:

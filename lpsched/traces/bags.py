@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
@@ -16,10 +17,6 @@ from lpsched.io.content import csv_bytes
 from lpsched.model.fields import MOST
 from lpsched.model.table import Table
 from lpsched.traces.jobs import Jobs, refused, require_few_groups
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 # How long jobs of one task type took on one machine type, and at which power: means, samples and spread.
 #
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
 #              deviation   the same with J / (w t) in place of t and w t in place of w
 #     variation            deviation / mean
 # Watts are of those jobs whose joules are known; a deviation needs two jobs.
+Values = NDArray[np.float64]  # task types by columns; NaN where there is none
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
     """A mean and a spread in each cell, task types by machine types; NaN where there is none."""
@@ -67,14 +67,15 @@ def cells_of(jobs: Jobs) -> Cells:
     np.add.at(tasks, cell, jobs.width)
     return Cells(
         tasks.reshape(shape),
-        _means(cell, jobs.run_seconds, jobs.width.astype(np.float64), shape),
-        _means(cell[known], watts, node_seconds[known], shape),
+        means_of(cell, jobs.run_seconds, jobs.width.astype(np.float64), shape),
+        means_of(cell[known], watts, node_seconds[known], shape),
     )
 
 
-def _means(
+def means_of(
     cell: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64], shape: tuple[int, int]
 ) -> Means:
+    """Return mean and spread of the values of each cell, by weights."""
     count = shape[0] * shape[1]
     samples = np.bincount(cell, minlength=count)
     weight = np.bincount(cell, weights=weights, minlength=count)
@@ -172,6 +173,14 @@ class LoggedBag:
     estimated_seconds: NDArray[np.bool_]
     estimated_watts: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, bag: Bag, cells: Cells, seconds: Values, watts: Values | None) -> LoggedBag:
+        """Return the bag of these tables; what they have beyond the samples is estimated."""
+        guessed = ~np.isnan(seconds) & (cells.seconds.samples == 0)
+        if watts is None:
+            return cls(bag, cells, guessed, np.zeros_like(guessed))
+        return cls(bag, cells, guessed, ~np.isnan(watts) & (cells.watts.samples == 0))
+
 
 def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False, watts: bool = True) -> LoggedBag:
     """Return jobs as a bag; `machines` are the counts of machine types, in the order of `jobs.machines`.
@@ -184,17 +193,7 @@ def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False
         found = f"jobs with {total:.3g} nodes or processors in all"
         raise refused(name, found, "at most 10^15: each is a task", "check the log's sizes")
     cells = cells_of(jobs)
-    seconds, powers = cells.seconds.mean, cells.watts.mean
-    if not (watts and cells.watts.samples.any()):
-        powers = np.full_like(seconds, np.nan)
-        watts = False
-    if fill:
-        seconds = _filled(seconds, cells.seconds)
-        powers = _filled(powers, cells.watts) if watts else powers
-        powers = np.where(np.isnan(powers), typical(cells.watts.mean, cells.watts.samples), powers)
-    powers = np.where(np.isnan(seconds), np.nan, powers)
-    if watts:
-        _require_powers(name, jobs, ~np.isnan(seconds) & np.isnan(powers), fill=fill)
+    seconds, powers = with_estimates(name, (jobs.groups, jobs.machines), cells, fill=fill, watts=watts)
     bag = Bag(
         name,
         tuple(MachineType(name=each, count=count) for each, count in zip(jobs.machines, machines, strict=True)),
@@ -203,14 +202,29 @@ def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False
             for each, count in zip(jobs.groups, cells.tasks.sum(axis=1), strict=True)
         ),
         seconds=Table.of(seconds.tolist()),
-        watts=Table.of(powers.tolist()) if watts else None,
+        watts=None if powers is None else Table.of(powers.tolist()),
     )
-    return LoggedBag(
-        bag,
-        cells,
-        estimated_seconds=~np.isnan(seconds) & (cells.seconds.samples == 0),
-        estimated_watts=~np.isnan(powers) & (cells.watts.samples == 0),
-    )
+    return LoggedBag.of(bag, cells, seconds, powers)
+
+
+def with_estimates(
+    name: str, names: tuple[Sequence[str], Sequence[str]], cells: Cells, *, fill: bool, watts: bool
+) -> tuple[Values, Values | None]:
+    """Return the means of seconds and watts, with `fill` also estimates; no watts where none are asked for or known.
+
+    An error names the pairs with a time and without a power, by the names of rows and columns.
+    """
+    seconds, powers = cells.seconds.mean, cells.watts.mean
+    if fill:
+        seconds = _filled(seconds, cells.seconds)
+    if not (watts and cells.watts.samples.any()):
+        return seconds, None
+    if fill:
+        powers = _filled(powers, cells.watts)
+        powers = np.where(np.isnan(powers), typical(cells.watts.mean, cells.watts.samples), powers)
+    powers = np.where(np.isnan(seconds), np.nan, powers)
+    _require_powers(name, names, ~np.isnan(seconds) & np.isnan(powers), fill=fill)
+    return seconds, powers
 
 
 def _filled(mean: NDArray[np.float64], known: Means) -> NDArray[np.float64]:
@@ -223,14 +237,16 @@ def with_powers(logged: LoggedBag, watts_per_node: float) -> LoggedBag:
     return replace(logged, bag=logged.bag.model_copy(update={"watts": Table.of(rows)}))
 
 
-def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: bool) -> None:
+def _require_powers(
+    name: str, names: tuple[Sequence[str], Sequence[str]], lacking: NDArray[np.bool_], *, fill: bool
+) -> None:
     """Raise an error for pairs with a time and without a power."""
     do = "leave all powers out (--no-watts)"
     do = do if fill else f"estimate it (--fill), or {do}"
     issues = [
         InputIssue(
-            ("watts", jobs.groups[i], jobs.machines[j]),
-            f"no job of {quote(jobs.groups[i])} on {quote(jobs.machines[j])} with its energy",
+            ("watts", names[0][i], names[1][j]),
+            f"no job of {quote(names[0][i])} on {quote(names[1][j])} with its energy",
             "at least one, since others do",
             do,
         )
@@ -260,7 +276,7 @@ def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...
     spread = (cells.seconds.deviation, cells.seconds.variation)
     power_spread = (cells.watts.deviation, cells.watts.variation)
     for i, task in enumerate(bag.task_types):
-        for j, machine in enumerate(bag.machine_types):
+        for j, label in enumerate(label for machine in bag.machine_types for label in machine.columns):
             seconds = bag.seconds[i, j]
             if seconds is None:
                 continue
@@ -269,7 +285,7 @@ def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...
             power = int(cells.watts.samples[i, j]), None if bag.watts is None else bag.watts[i, j]
             spreads = [[_known(each[i, j]) for each in pair] for pair in (spread, power_spread)]
             estimated = " and ".join(name for name, is_guess in guessed.items() if is_guess)
-            yield (task.name, machine.name, *own, *spreads[0], *power, *spreads[1], estimated)
+            yield (task.name, label, *own, *spreads[0], *power, *spreads[1], estimated)
 
 
 def cells_as_csv(logged: LoggedBag) -> bytes:

@@ -11,10 +11,7 @@ A power table in either form, of the same shape, may come along. A file may be c
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,7 +19,7 @@ from typing import Final
 
 from lpsched.bag.model import FORMAT, Bag, bag_from_dict
 from lpsched.errors import InputIssue, InstanceError, quote
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_bytes
+from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_unpacked
 from lpsched.io.documents import resolve
 from lpsched.io.tables import csv_lines, ragged
 from lpsched.model.fields import numbered
@@ -98,7 +95,7 @@ def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None
 
 
 def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
-    text = as_text(path, _bytes(path))
+    text = as_text(path, read_unpacked(path, MOST_TEXT_BYTES))
     first, _, rest = text.partition("\n")
     header = _HEADER.fullmatch(first)
     if header:
@@ -107,20 +104,6 @@ def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
         needed = "'tasks machines' and then one time a line, or a CSV with machine names"
         raise one_issue(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
     return _csv(path, text, first_column)
-
-
-def _bytes(path: Path) -> bytes:
-    content = read_bytes(path, MOST_TEXT_BYTES)
-    if not content.startswith(b"\x1f\x8b"):
-        return content
-    try:
-        with gzip.open(io.BytesIO(content)) as file:
-            unpacked = file.read(MOST_TEXT_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-    if len(unpacked) > MOST_TEXT_BYTES:
-        raise one_issue(path, "a very large file inside", f"at most {MOST_TEXT_BYTES:,} bytes", "split it")
-    return unpacked
 
 
 def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
