@@ -98,26 +98,21 @@ TASK_SECONDS: Final = 10.0
 
 
 def _mlperf(path: Path, rows: list[Row]) -> list[Run]:
-    """Read results with their power; rows that say the same are one, and rows without power are none."""
-    needed = (*SAME, "Platform", "Model", "Result", "Result_Power")
+    """Read results with their power; rows that say the same are one."""
+    kinds = list(dict.fromkeys(", ".join(str(row.get(name)) for name in SAME) for _, row in rows))
+    if len(kinds) != 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0]):
+        found = f"results of {len(kinds)} kinds: {'; '.join(kinds[:3])}{' ...' if kinds[3:] else ''}"
+        needed = "one round, scenario and unit, in samples per second with watts in the same row (before v4.0)"
+        do = "choose, such as --where version=v3.1,SystemType=datacenter,Scenario=Offline"
+        raise one_issue(path, found, needed, do)
     seen: dict[tuple[str, str], tuple[float, float]] = {}
-    units: dict[str, None] = {}
 
     def take(row: Record) -> None:
-        if not str(row["Result_Power"] or "").strip():
-            return
-        units.setdefault(", ".join(str(row[name]) for name in SAME))
         result = amount(row, "Result", least=LEAST), amount(row, "Result_Power")
         if seen.setdefault(where := (word(row, "Model"), word(row, "Platform")), result) != result:
             raise refused("", f"two results of {quote(where[0])} on {quote(where[1])}", "one", "choose with --where")
-        return
 
-    each_run(path, rows, take, needed)
-    if len(units) > 1:
-        do = "choose one, such as --where version=v3.1,Scenario=Offline,SystemType=datacenter"
-        raise one_issue(path, f"results in {len(units)} kinds: {'; '.join(list(units)[:3])} ...", "one kind", do)
-    if units and not re.search(r"(Samples|Queries)/s, Watts$", next(iter(units))):
-        raise one_issue(path, f"results in {next(iter(units))}", "samples per second, and watts", "choose with --where")
+    each_run(path, rows, take, (*SAME, "Platform", "Model", "Result", "Result_Power"))
     fastest: dict[str, float] = {}
     for (model, _), (rate, _) in seen.items():
         fastest[model] = max(rate, fastest.get(model, 0.0))
