@@ -170,7 +170,7 @@ def write(
     return (path,)
 
 
-Schedules: TypeAlias = "Mapping[str, Any] | Sequence[Path | str]"
+Schedules: TypeAlias = "Mapping[str, Any] | Sequence[Path | str] | Schedule | Path | str"
 
 
 @overload
@@ -197,7 +197,7 @@ def validate(
     instance
         An instance of any kind, or the path of its file.
     schedules
-        Schedules or allocations by name, or paths of their files.
+        Schedules or allocations by name, paths of their files, or a single one.
     schedulers
         Which to run: names (bags and days: heuristics; facilities: methods) or, for bags and days, functions.
     options
@@ -207,6 +207,10 @@ def validate(
     """
     if isinstance(instance, Path | str):
         instance = read_instance(instance)
+    if isinstance(schedules, Path | str):
+        schedules = [schedules]
+    elif not isinstance(schedules, Mapping | Sequence):
+        schedules = {"schedule": schedules}
     kind = kind_of(instance)
     if schedulers and kind.name == "clusters":
         issue = InputIssue(("schedulers",), "some", "none for clusters", "run policies with simulate")

@@ -39,6 +39,8 @@ def test_one_function_reads_and_writes_every_kind(tmp_path):
         assert lpsched.write(schedule, tmp_path / name, instance=bag) == (tmp_path / name,)
         again = lpsched.read(tmp_path / name, bag)
         assert lpsched.validate(bag, {"again": again}).entries[0].violations == ()
+        for one in (again, tmp_path / name, str(tmp_path / name)):
+            assert [each.violations for each in lpsched.validate(bag, one).entries] == [()]
     header, first, *_ = (tmp_path / "s.csv").read_text().splitlines()
     assert header == "task,task_type,machine_type,machine,p_state,start_seconds,end_seconds"
     assert first == "0,scan,fast,1,,0.0,2.0"  # as 'lpsched solve -o' writes it: a scan takes 2 s on 'fast'
