@@ -3,7 +3,7 @@
 #   docker build -t lpsched .
 #   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" lpsched solve instances/tiny.yaml --report page.html
 #
-# It has pages, figures and simulations; --build-arg EXTRAS=all adds all other parts (about 600 MB more).
+# It has pages, figures and simulations; --build-arg EXTRAS=all adds all other parts (about 700 MB more).
 
 FROM python:3.12.12-slim-bookworm AS build
 ARG EXTRAS=report,simulate

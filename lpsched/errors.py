@@ -160,14 +160,13 @@ def install_command(*packages: str) -> str:
             return shlex.quote(word)
         return word if re.fullmatch(r"[\w.:\\/-]+", word) else f'"{word}"'  # cmd.exe has no other quotes
 
-    home, named = Path(sys.prefix), shutil.which("python")
+    home, python, named = Path(sys.prefix), quoted(sys.executable), shutil.which("python")
     is_active = sys.prefix != sys.base_prefix and named and Path(named).parent == Path(sys.executable).parent
-    python = "python" if is_active else quoted(sys.executable)
     if (home / "pipx_metadata.json").exists():
         begin = f"pipx inject {quoted(home.name)}"
     elif find_spec("pip"):
-        begin = f"{python} -m pip install"
-    else:  # uv makes environments without pip
+        begin = f"{'python' if is_active else python} -m pip install"
+    else:  # uv makes environments without pip, and activates some only while a command runs
         begin = f"uv pip install --python {python}"
     return " ".join([begin, *map(quoted, packages)])
 

@@ -87,6 +87,7 @@ def test_outside_an_environment_python_may_be_another_one(monkeypatch):
 
 
 def test_without_pip_uv_installs(python, monkeypatch):
+    monkeypatch.setattr(shutil, "which", {"python": str(python)}.get)
     monkeypatch.setattr(util, "find_spec", lambda _: None)
     words = shlex.split(install_command(*PACKAGES))
     assert words == ["uv", "pip", "install", "--python", str(python), *PACKAGES]
