@@ -22,7 +22,10 @@ all messages read alike.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -124,8 +127,48 @@ class MissingExtraError(LpschedError):
         self.purpose, self.extra = purpose, extra
 
     def __str__(self) -> str:
-        """Say what needs the package, and the command that installs it."""
-        return f"{self.purpose} needs an optional package; install it: pip install 'lpsched[{self.extra}]'"
+        """Say what needs the extra, and on a line of its own the command that installs it."""
+        command = install_command(*packages_of(self.extra))
+        return f"{self.purpose} needs the extra '{self.extra}'; install it:\n    {command}"
+
+
+def packages_of(extra: str) -> list[str]:
+    """Return the packages of an extra, as lpsched's metadata name them: pip finds these wherever lpsched came from.
+
+    >>> packages_of("report")
+    ['jinja2>=3.1', 'matplotlib>=3.10']
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 - only a message needs it
+
+    with contextlib.suppress(PackageNotFoundError):
+        found = [line.partition(";") for line in requires("lpsched") or ()]
+        marked = re.compile(rf"""\bextra == ['"]{re.escape(extra)}['"]""")
+        if packages := [name.strip() for name, _, marker in found if marked.search(marker)]:
+            return packages
+    return [f"lpsched[{extra}]"]
+
+
+def install_command(*packages: str) -> str:
+    """Return the command that adds packages to the environment of this Python: of pipx, pip or uv."""
+    import shlex  # noqa: PLC0415 - only a message needs these
+    import shutil  # noqa: PLC0415
+    from importlib.util import find_spec  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    def quoted(word: str) -> str:
+        if sys.platform != "win32":
+            return shlex.quote(word)
+        return word if re.fullmatch(r"[\w.:\\/-]+", word) else f'"{word}"'  # cmd.exe has no other quotes
+
+    home, python, named = Path(sys.prefix), quoted(sys.executable), shutil.which("python")
+    is_active = sys.prefix != sys.base_prefix and named and Path(named).parent == Path(sys.executable).parent
+    if (home / "pipx_metadata.json").exists():
+        begin = f"pipx inject {quoted(home.name)}"
+    elif find_spec("pip"):
+        begin = f"{'python' if is_active else python} -m pip install"
+    else:  # uv makes environments without pip, and activates some only while a command runs
+        begin = f"uv pip install --python {python}"
+    return " ".join([begin, *map(quoted, packages)])
 
 
 class InfeasibleError(LpschedError):

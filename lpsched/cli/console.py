@@ -88,7 +88,10 @@ def print_notice(message: str) -> None:
 
 
 def _fitted(text: str, stream: TextIO) -> str:
-    """Wrap lines between words at the width of a terminal; what goes into a pipe or file stays as it is."""
+    """Wrap lines between words at the width of a terminal; what goes into a pipe or file stays as it is.
+
+    So does a line that begins with four blanks: it is a command, to be copied.
+    """
     if not stream.isatty():
         return text
     width = int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else 0
@@ -96,6 +99,9 @@ def _fitted(text: str, stream: TextIO) -> str:
         width = width or os.get_terminal_size(stream.fileno()).columns
     lines = []
     for line in text.split("\n"):
+        if line.startswith("    "):
+            lines.append(line)
+            continue
         indent = " " * (len(line) - len(line.lstrip()) + 4)
         wrapped = textwrap.wrap(
             line, width or USUAL_WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

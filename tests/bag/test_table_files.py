@@ -260,7 +260,7 @@ def test_a_parquet_file_that_unpacks_to_too_much_is_told(beside, monkeypatch):
 
 def test_without_pyarrow_the_message_says_what_to_install(beside, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"reading t.parquet needs an optional package; install it: pip install 'lpsched\[parquet\]'"):  # fmt: skip
+    with pytest.raises(MissingExtraError, match=r"reading t.parquet needs the extra 'parquet'; install it:\n    .* 'pyarrow>="):  # fmt: skip
         read_bag(beside("t.parquet", b"x"))
     with pytest.raises(MissingExtraError, match="writing Parquet"):
         tables.write_parquet(Table.of([[1.0]]), ["a"], ["b"])

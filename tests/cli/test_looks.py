@@ -54,7 +54,7 @@ def test_without_matplotlib_a_page_is_refused_in_words(lpsched, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, _, err = lpsched("solve", TINY, "--report", "a.html")
     assert code == 1
-    assert "pip install 'lpsched[report]'" in err
+    assert "needs the extra 'report'" in err
 
 
 def test_the_json_of_prices_has_what_they_depend_on(lpsched):

@@ -152,7 +152,7 @@ def test_pictures_that_cannot_be_drawn_are_told_before_any_work(lpsched, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = lpsched(*command)
     assert (code, out) == (1, "")
-    assert "a figure needs an optional package; install it: pip install 'lpsched[report]'" in err
+    assert "a figure needs the extra 'report'" in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -80,7 +80,7 @@ def test_a_gpu_that_is_not_there_is_said_with_the_way_out(lpsched, hard):
         pytest.skip("CuPy is installed")
     code, out, err = lpsched("solve", str(hard), "--device", "cuda")
     assert (code, out) == (1, "")
-    assert "pip install 'lpsched[gpu]'" in err
+    assert "needs the extra 'gpu'" in err
 
 
 @contextmanager

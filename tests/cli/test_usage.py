@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,11 @@ def test_notices_wrap_between_words_on_a_terminal_only(monkeypatch):
         assert " ".join(stream.getvalue().split()) == " ".join(f"lpsched: {message}".split())
         assert len(lines) == count
         assert max(map(len, lines[:-1])) <= 60
+
+
+def test_a_command_in_a_notice_stays_on_one_line_and_can_be_copied(monkeypatch):
+    command = f"python -m pip install {'package ' * 20}end"
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    print_notice(f"{'word ' * 20}install it:\n    {command}")
+    assert sys.stderr.getvalue().splitlines()[-1] == f"    {command}"

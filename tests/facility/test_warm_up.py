@@ -34,5 +34,5 @@ def test_other_facilities_need_no_other_code():
 
 def test_without_the_compiler_it_is_told(monkeypatch):
     monkeypatch.setattr(compiled, "numba", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'lpsched\[evolve\]'"):
+    with pytest.raises(MissingExtraError, match="needs the extra 'evolve'"):
         warm_up()

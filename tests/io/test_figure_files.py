@@ -6,7 +6,7 @@ import sys
 import matplotlib as mpl
 import pytest
 
-from lpsched.errors import MissingExtraError, OutputError
+from lpsched.errors import MissingExtraError, OutputError, install_command
 from lpsched.io.figure_files import ENDINGS, drawing_style, figure_bytes, inline_svg, write_figure
 from lpsched.report.figures.style import blank_figure
 
@@ -87,7 +87,10 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as caught:
         blank_figure(1.0)
-    assert str(caught.value) == "a figure needs an optional package; install it: pip install 'lpsched[report]'"
+    assert (
+        str(caught.value)
+        == f"a figure needs the extra 'report'; install it:\n    {install_command('jinja2>=3.1', 'matplotlib>=3.10')}"
+    )
 
 
 def test_drawing_needs_no_window_and_no_current_figure():

@@ -133,7 +133,7 @@ def _frames(request, monkeypatch):
 
 def test_without_pandas_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="a data frame needs pandas; install it: pip install pandas"):
+    with pytest.raises(ImportError, match=r"a data frame needs pandas; install it:\n    .*install pandas$"):
         frame_of(("a",), [(1,)])
 
 

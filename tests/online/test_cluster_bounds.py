@@ -109,5 +109,5 @@ def test_a_certificate_of_clusters_claims_the_bound():
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(monkeypatch):
     monkeypatch.setattr("lpsched.jit.numba", None)
-    with pytest.raises(MissingExtraError, match=r"the bound of clusters.*lpsched\[simulate\]"):
+    with pytest.raises(MissingExtraError, match=r"the bound of clusters.*needs the extra 'simulate'"):
         arrival_bound(busy())

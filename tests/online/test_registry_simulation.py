@@ -113,5 +113,5 @@ def test_our_names_cannot_be_taken(name):
 def test_without_the_compiler_whoever_asks_is_told_what_to_install(name, monkeypatch):
     monkeypatch.setattr(compiled, "numba", None)
     state = drawn_state(np.random.default_rng(0))
-    with pytest.raises(MissingExtraError, match=r"lpsched\[simulate\]"):
+    with pytest.raises(MissingExtraError, match="needs the extra 'simulate'"):
         policy(name).choose(state, np.random.default_rng(0))

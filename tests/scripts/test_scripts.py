@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -44,9 +45,9 @@ def fake_python(folder: Path, body: str) -> str:
     return str(path)
 
 
-def run(script: Path, **environment):
+def run(script: Path, folder: Path = Path("/"), **environment):
     return subprocess.run(
-        [str(SHELL), str(script)], env=os.environ | environment, cwd="/", capture_output=True, text=True, check=False
+        [str(SHELL), str(script)], env=os.environ | environment, cwd=folder, capture_output=True, text=True, check=False
     )
 
 
@@ -71,14 +72,18 @@ def test_a_python_without_venv_is_told(clone):
     assert "has no venv module; on Debian and Ubuntu: apt-get install python3-venv." in done.stderr
 
 
-def test_nothing_is_installed_twice(clone):
-    # A stand-in for Python that makes a venv with itself inside, and writes down what it is asked to install.
+def python_that_writes_down(clone: Path) -> tuple[str, Path]:
+    """Return a stand-in for Python that makes a venv with itself inside, and the file of what it is asked to do."""
     log = clone / "log"
     body = (
         f'echo "$*" >> "{log}"\n'
         'case "$*" in "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/lpsched";; esac'
     )
-    fake = fake_python(clone, body)
+    return fake_python(clone, body), log
+
+
+def test_nothing_is_installed_twice(clone):
+    fake, log = python_that_writes_down(clone)
     for _ in range(2):
         assert run(clone / "scripts" / "demo", PYTHON=fake).returncode == 0
     lines = log.read_text().splitlines()
@@ -89,6 +94,24 @@ def test_nothing_is_installed_twice(clone):
     lines = log.read_text().splitlines()
     assert sum("pip install" in line for line in lines) == 2
     assert sum("-m venv" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(("place", "prefix"), [("a clone", ""), (".", "a clone/"), ("a clone/scripts", None)])
+def test_the_demo_ends_with_commands_that_work_where_the_user_is(clone, place, prefix):
+    fake, log = python_that_writes_down(clone)
+    folder = clone.parent / place
+    done = run(clone / "scripts" / "demo", folder, PYTHON=fake)
+    assert done.returncode == 0
+    solved = shlex.split(done.stdout.splitlines()[0])[1:]
+    said, activated = (shlex.split(line.partition(":  ")[2]) for line in done.stderr.splitlines()[-2:])
+    before = f"{clone}/" if prefix is None else prefix
+    assert said[0] == f"{before}.venv/bin/lpsched"
+    assert activated == [".", f"{before}.venv/bin/activate"]
+    assert ["lpsched", *said[1:]] == [*solved, "--report", "page.html"]
+    assert (ROOT / said[2].removeprefix(before)).is_file()
+    assert log.read_text().splitlines()[-1] == f"solve {clone / said[2].removeprefix(before)}"
+    (installed,) = (line for line in log.read_text().splitlines() if "pip install" in line)
+    assert re.search(r"\[.*\breport\b.*\]$", installed)  # a page needs it
 
 
 @pytest.mark.slow

@@ -182,7 +182,7 @@ def test_a_missing_package_is_told_before_anything_runs(monkeypatch):
         ran.append(1)
 
     monkeypatch.setattr(evolved, "require_pymoo", missing)
-    with pytest.raises(MissingExtraError, match="NSGA-II needs an optional package"):
+    with pytest.raises(MissingExtraError, match="NSGA-II needs the extra"):
         validate(PAIR, heuristics=[noted, "nsga2"])
     assert ran == []
 

@@ -105,5 +105,5 @@ def test_odd_days_have_a_bound(day, most):
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(monkeypatch):
     monkeypatch.setattr("lpsched.jit.numba", None)
-    with pytest.raises(MissingExtraError, match=r"the bound of a day.*lpsched\[simulate\]"):
+    with pytest.raises(MissingExtraError, match=r"the bound of a day.*needs the extra 'simulate'"):
         arrival_bound(busy_day())

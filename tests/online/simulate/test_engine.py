@@ -176,7 +176,7 @@ def test_what_lpsched_itself_refuses_within_a_policy_is_told_as_it_is():
     def needs_more(_state, _rng):
         raise MissingExtraError("this policy", "simulate")
 
-    with pytest.raises(MissingExtraError, match="this policy needs an optional package"):
+    with pytest.raises(MissingExtraError, match="this policy needs the extra"):
         run(flat_day([1.0], [0.0]), needs_more)
 
 

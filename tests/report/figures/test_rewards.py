@@ -118,5 +118,5 @@ def test_both_pictures_can_be_written():
 @pytest.mark.parametrize("draw", [lambda: reward_bars_figure(METHODS), lambda: reward_over_time_figure(CURVES)])
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"lpsched\[report\]"):
+    with pytest.raises(MissingExtraError, match="needs the extra 'report'"):
         draw()
