@@ -1,7 +1,7 @@
 # lpsched as a command, in a small image. Build it, and run it on files of the current folder:
 #
 #   docker build -t lpsched .
-#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" lpsched solve instances/tiny.yaml --report page.html
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/data" lpsched solve instances/tiny.yaml --report page.html
 #
 # It has pages, figures and simulations; --build-arg EXTRAS=all adds all other parts (about 700 MB more).
 
@@ -17,6 +17,6 @@ FROM python:3.12.12-slim-bookworm
 COPY --from=build /opt/lpsched /opt/lpsched
 # Matplotlib and Numba keep files in HOME, which any user can write to.
 ENV PATH=/opt/lpsched/bin:$PATH HOME=/tmp
-WORKDIR /work
+WORKDIR /data
 USER 1000:1000
 ENTRYPOINT ["lpsched"]
