@@ -22,7 +22,7 @@ def test_there_are_commands_on_many_pages():
 
 
 def test_the_days_that_a_page_makes_are_shipped(folder):
-    page = PAGES["docs/data-sets.md"]
+    page = PAGES["docs/guides/data-sets.md"]
     for number in range(len(page.commands)):
         page.run(number, folder)
     made, shipped = page.folder_in(folder), ROOT / "instances"
