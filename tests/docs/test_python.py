@@ -18,7 +18,8 @@ pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
 
 # Each page, and a pattern of all that its blocks print.
 SHOWN = [
-    (PAGES["README.md"], r""),
+    (PAGES["README.md"], re.escape(PAGES["README.md"].blocks("text")[0])),
+    (PAGES["docs/start/researcher.md"], r""),
     (PAGES["docs/guides/clusters.md"], r"\(Run\(nodes=128, seconds=1.0, watts=None\),\)\n"),
     (PAGES["docs/guides/data-sets.md"], r"<Bag 'mine': 5,000 tasks on 9 machines.*\n"),
     (PAGES["docs/guides/heuristics.md"], r"[01]\.\d+\n"),
