@@ -1,4 +1,4 @@
-"""Screenshots of a page in README and docs/pages.md: a bag's prices, as Chromium shows them.
+"""Screenshots of a page in README and docs/guides/pages.md: a bag's prices, as Chromium shows them.
 
     python scripts/readme_pictures.py [--chromium /usr/bin/chromium]
 

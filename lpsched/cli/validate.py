@@ -70,7 +70,7 @@ def validate(
             metavar="NAME,...",
             help="Schedulers to run, all, or FILE.py:FUNCTION. Bags: lp, min-min, max-min, sufferage, met, mct, olb, "
             "k-percent-best, min-energy, random, nsga2. Facilities: lp, lp-cores, lp-blind, greedy, ga, ga-blind, nlp, "
-            "nlp-blind; 'blind' ones ignore co-location. Days: see docs/days.md. Without schedules, by default "
+            "nlp-blind; 'blind' ones ignore co-location. Days: see docs/guides/days.md. Without schedules, by default "
             + "; ".join(f"{kind}: {', '.join(names)}" for kind, names in DEFAULT.items())
             + ".",
         ),

@@ -216,7 +216,7 @@ def _highest_first(per: Callable[[ClusterArrays], Floats]) -> Place:
     return place
 
 
-# The policies for clusters by name: built-in ones, registered ones, those of installed packages (`docs/policies.md`).
+# The policies for clusters by name: built-in, registered, and of installed packages (`docs/guides/policies.md`).
 # What a policy uses is given at its registration (see `ClusterPolicy`); by a package as attributes of these names. Max
 # Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say; `:placeholders` or
 # `:reservations` behind the name overrides them. The engine checks every placement.

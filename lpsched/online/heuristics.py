@@ -317,7 +317,7 @@ def _classes(arrays: DayArrays) -> Integers:
     return place[number]
 
 
-# The heuristics for days, by name: built-in ones, registered ones, those of installed packages (`docs/days.md`).
+# The heuristics for days, by name: built-in ones, registered ones, those of installed packages (`docs/guides/days.md`).
 # Sections are those of Friese, thesis of 2015. The verifier checks every schedule before a number of it is shown.
 OF_DAYS: Final[Named[DayHeuristic]] = Named(
     "day",

@@ -1,8 +1,8 @@
 """Policies for arriving tasks, by name: built-in ones, registered ones, those of installed packages.
 
 Ties: of a task's choices the earliest end, then the lowest column; of tasks the lowest number; of the machines of one
-type the one that is ready first, then the lowest number. A task that fits nowhere waits. `docs/policies.md` says what
-else the sources leave open.
+type the one that is ready first, then the lowest number. A task that fits nowhere waits. `docs/guides/policies.md` says
+what else the sources leave open.
 """
 
 from __future__ import annotations

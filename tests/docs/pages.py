@@ -4,7 +4,7 @@ A command is run where the ones before it left their files: `Page.run` first run
 write a file which it names. A plain `lpsched` command runs in this process, what it is piped into in a shell; all
 other commands run in a shell. After a change of what is printed
 
-    python -m tests.docs.pages [README.md docs/fronts.md ...]
+    python -m tests.docs.pages [README.md docs/guides/fronts.md ...]
 
 writes what commands print now into the pages, where it differs: read the difference before you commit it.
 """
@@ -202,18 +202,18 @@ def without_times(printed: str) -> list[str]:
 
 PAGES: Final = {
     str(path.relative_to(ROOT)): Page(str(path.relative_to(ROOT)))
-    for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
+    for path in sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 }
 README: Final = PAGES["README.md"]
-CLUSTERS: Final = PAGES["docs/clusters.md"]
+CLUSTERS: Final = PAGES["docs/guides/clusters.md"]
 CLUSTERS.files = dict(
     zip(("lab.yaml", "mine.csv", "worse.csv"), (CLUSTERS.blocks("yaml")[0], *CLUSTERS.blocks("csv")), strict=True)
 )
-STUDIES: Final = PAGES["docs/studies.md"]
+STUDIES: Final = PAGES["docs/guides/studies.md"]
 STUDIES.files = {"sweep.yaml": STUDIES.blocks("yaml")[0]}
 DATA: Final = ROOT / "tests" / "data"
-PAGES["docs/measuring.md"].files = {"old.yaml": DATA / "node_old.yaml", "new.yaml": DATA / "node_new.yaml"}
-PAGES["docs/traces.md"].files = {"log.swf": DATA / "small.swf", "sacct.txt": DATA / "sacct_with_steps.txt"}
+PAGES["docs/guides/measuring.md"].files = {"old.yaml": DATA / "node_old.yaml", "new.yaml": DATA / "node_new.yaml"}
+PAGES["docs/guides/traces.md"].files = {"log.swf": DATA / "small.swf", "sacct.txt": DATA / "sacct_with_steps.txt"}
 
 
 def rewrite(page: Page, folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from lpsched.online.policies import UPT_USUAL as UPT
 from lpsched.online.policies import UTIL_USUAL as UTIL
 from tests.docs.pages import PAGES
 
-PAGE = PAGES["docs/policies.md"].text
+PAGE = PAGES["docs/guides/policies.md"].text
 ROWS = re.findall(r"^\| (\S[^|]*) \| ([\d.]+) \| `([a-z-]+)(:[KW])?` \| (\w+) \| ([^|]*) \|$", PAGE, flags=re.MULTILINE)
 
 

@@ -14,9 +14,9 @@ from scripts.figures.shared.parallel_days import SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-METHODS = (DOCS / "methods.md").read_text(encoding="utf-8")
-THESIS = (DOCS / "thesis-days.md").read_text(encoding="utf-8")
-JOBS = (DOCS / "jobs-days.md").read_text(encoding="utf-8")
+METHODS = (DOCS / "explanation" / "methods.md").read_text(encoding="utf-8")
+THESIS = (DOCS / "explanation" / "thesis-days.md").read_text(encoding="utf-8")
+JOBS = (DOCS / "explanation" / "jobs-days.md").read_text(encoding="utf-8")
 COMES_OUT = "## What comes out as printed"
 DOES_NOT = "## What does not"
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
@@ -115,7 +115,7 @@ def test_the_page_of_the_jobs_paper_gives_the_command_of_each_setting(setting):
 
 
 def test_wherever_backfilling_is_named_its_reservations_are_said_to_hold_particular_nodes():
-    places = [ROOT / "README.md", *DOCS.glob("*.md"), *(ROOT / "models").iterdir()]
+    places = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "models").iterdir()]
     places.append(ROOT / "lpsched" / "online" / "cluster_policies.py")
     named = re.compile(r"\bEASY\b|`easy`|--scheduler [\w,:-]*\beasy\b|[Bb]ackfilling")
     naming = [path for path in places if path.is_file() and named.search(path.read_text(encoding="utf-8"))]

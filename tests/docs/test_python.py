@@ -18,13 +18,14 @@ pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
 
 # Each page, and a pattern of all that its blocks print.
 SHOWN = [
-    (PAGES["README.md"], r""),
-    (PAGES["docs/clusters.md"], r"\(Run\(nodes=128, seconds=1.0, watts=None\),\)\n"),
-    (PAGES["docs/data-sets.md"], r"<Bag 'mine': 5,000 tasks on 9 machines.*\n"),
-    (PAGES["docs/heuristics.md"], r"[01]\.\d+\n"),
-    (PAGES["docs/policies.md"], r"250\n[1-9]\d*\n"),  # every task of that day, which never ends; then clusters
-    (PAGES["docs/simulation.md"], r"first_come True\nmax-max-upt True\n"),
-    (PAGES["docs/traces.md"], r"(?s)8 5 \{'a part of a job.*"),
+    (PAGES["README.md"], re.escape(PAGES["README.md"].blocks("text")[0])),
+    (PAGES["docs/start/researcher.md"], r""),
+    (PAGES["docs/guides/clusters.md"], r"\(Run\(nodes=128, seconds=1.0, watts=None\),\)\n"),
+    (PAGES["docs/guides/data-sets.md"], r"<Bag 'mine': 5,000 tasks on 9 machines.*\n"),
+    (PAGES["docs/guides/heuristics.md"], r"[01]\.\d+\n"),
+    (PAGES["docs/guides/policies.md"], r"250\n[1-9]\d*\n"),  # every task of that day, which never ends; then clusters
+    (PAGES["docs/guides/simulation.md"], r"first_come True\nmax-max-upt True\n"),
+    (PAGES["docs/guides/traces.md"], r"(?s)8 5 \{'a part of a job.*"),
 ]
 
 

@@ -38,7 +38,7 @@ NOTES = st.none() | st.fixed_dictionaries(
 DAYS = st.builds(
     lambda day, period, note: day.model_copy(update={"period": period, "made_by": note}), days(), periods(), NOTES
 )
-PAGE = Path(__file__).parents[2] / "docs" / "days.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "days.md"
 HEADER = "arrival_seconds,task_type,priority,urgency,utility_class,utility\n"
 ROWS = """\
 0,render,high,soon,A,

@@ -58,7 +58,7 @@ def test_a_reservation_holds_particular_nodes_and_others_wait_that_a_number_of_n
     # the fourth has the shorter void. 3 has the fifth until 90 s. At 60 s the fourth is idle, and 4 needs one node: with
     # it there, the three and the fifth would still be free for 2 at 100 s, so the published algorithms start 4 at 60 s.
     tasks = [(0.0, 3, 100.0), (0.0, 1, 50.0), (0.0, 4, 10.0), (0.0, 1, 90.0), (60.0, 1, 1000.0)]
-    assert times(by(name, flat(tasks, nodes=5)))[4] == 90.0  # where docs/policies.md says that it is not EASY
+    assert times(by(name, flat(tasks, nodes=5)))[4] == 90.0  # where docs/guides/policies.md says that it is not EASY
 
 
 def test_the_cluster_where_a_task_can_start_first_is_taken_and_of_equals_the_lowest():

@@ -69,8 +69,8 @@ class ClusterPolicy:
 
 
 # A partial schedule, for users' own policies: what the state says and what was taken since, that is which nodes are
-# free when, and what is left of the day's energy. Tasks are given by their place in the state. `docs/policies.md` has
-# an example.
+# free when, and what is left of the day's energy. Tasks are given by their place in the state.
+# `docs/guides/policies.md` has an example.
 class PartialClusterSchedule:
     """A partial schedule; `placements` is what a policy returns."""
 

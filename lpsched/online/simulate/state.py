@@ -91,7 +91,7 @@ class Policy:
 
 # A partial schedule, for users' own policies: what the state says and what was taken since, that is when machines are
 # ready, which may still get tasks, and what is left of the day's energy. Tasks are given by their place in the state.
-# `docs/policies.md` has an example.
+# `docs/guides/policies.md` has an example.
 class PartialSchedule:
     """A partial schedule; `assignments` is what a policy returns."""
 

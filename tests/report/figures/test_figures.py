@@ -62,11 +62,11 @@ def test_an_axis_writes_its_ticks_plainly():
         assert [formatter(tick, None) for tick in (0.0, 12_500.0, 25_000.0)] == ["0", "12,500", "25,000"]
 
 
-PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "pictures.md").read_text(encoding="utf-8")
 
 
 def test_every_figure_of_the_page_is_there():
-    shown = re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", PAGE)
+    shown = re.findall(r"!\[[^\]]+\]\(../(figures/[^)]+)\)", PAGE)
     assert len(shown) == 8
     assert [name for name in shown if not (ROOT / "docs" / name).exists()] == []
 
