@@ -45,7 +45,7 @@ NOT_HERE: Final = re.compile(
     r"^(scripts/|python |dask |\. |pip )|--dask"
 )  # they install, take minutes, or need a cluster
 SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # more than 4 s
-# The README's commands of 5 to 15 s are run in turn, with those that need what they write.
+# Commands of 5 to 15 s are run in turn, with those that need what they write.
 LONG: Final = (
     re.compile("--report page.html"),
     re.compile("energy-2k.yaml --scheduler fcfs"),

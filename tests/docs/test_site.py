@@ -14,6 +14,7 @@ import yaml
 
 import lpsched
 from scripts.site_hooks import commands
+from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tests.docs.pages import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.unwatched]
@@ -120,6 +121,34 @@ def test_every_command_and_every_option_is_in_the_reference_of_commands(site):
         assert [option for option in options if option not in text] == [], name
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_pages_open_from_disk_without_a_complaint_and_fit_the_screen(site, browser, width, scheme):  # noqa: F811
+    out, pages = site
+    opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    complaints = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
+    for path in pages:
+        if path.name != "404.html" and (path.parent.name != "gallery" or path.name == "index.html"):
+            opened.goto(path.as_uri())
+            too_wide = opened.evaluate("document.documentElement.scrollWidth") > width
+            assert (complaints, too_wide) == ([], False), path.relative_to(out)
+    opened.close()
+
+
+def test_the_site_is_searched_without_a_server(site, browser):  # noqa: F811
+    out, _ = site
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.goto((out / "index.html").as_uri())
+    opened.locator(".md-search__input").click()
+    opened.keyboard.type("sufferage")
+    opened.wait_for_selector(".md-search-result__link")
+    found = [link.get_attribute("href") for link in opened.locator(".md-search-result__link").all()]
+    assert any("guides/heuristics.html" in link for link in found)
+    opened.close()
+
+
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path):
     for name in ("docs", "instances", "models", "scripts", "lpsched", *(path.name for path in ROOT.glob("*.md"))):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -139,7 +168,7 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path):
 
 def test_the_script_is_strict_and_the_site_is_not_kept():
     assert "build --strict" in (ROOT / "scripts" / "docs").read_text(encoding="utf-8")
-    assert "site/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert "/site/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     settings = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 - no objects
     assert settings["site_dir"] == "site"
     assert settings["theme"]["font"] == "false"
