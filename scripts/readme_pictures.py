@@ -18,12 +18,11 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "docs" / "figures"
-COMMAND = ("price", str(ROOT / "instances" / "profit-30x9-idle.yaml"), "--profit-ratio", "1.2", "--report")
+COMMAND = ("price", str(ROOT / "instances" / "mlperf-power.yaml"), "--report")
 WIDTH, HEIGHT = 880, 1290  # from the title down to the price curve
 SHARPNESS = 1.5
 WHOLE_WIDTH, WHOLE_HEIGHT = 1040, 1980
-MOST_POINTS = 100  # those of the first figure
-POINT = 3  # of its left half, counted from the right
+POINT = 2  # of the left half of the first figure, counted from the right
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
@@ -48,7 +47,7 @@ def main() -> None:
             look.screenshot(path=FIGURES / f"page-{scheme}.png")
         whole = browser.new_page(viewport={"width": WHOLE_WIDTH, "height": WHOLE_HEIGHT}, color_scheme="light")
         whole.goto(page.as_uri())
-        points = [each.bounding_box() for each in whole.locator("figure .point").all()[:MOST_POINTS]]
+        points = [each.bounding_box() for each in whole.locator("figure").first.locator(".point").all()]
         left = [(box["x"], box["y"]) for box in points if box is not None and box["x"] < WHOLE_WIDTH / 2]
         x, y = sorted(left)[-POINT]
         whole.mouse.move(x + 2, y + 2)
