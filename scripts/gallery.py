@@ -18,13 +18,12 @@ from lpsched.cli.main import run
 ROOT: Final = Path(__file__).parent.parent
 GALLERY: Final = ROOT / "docs" / "gallery"
 PAGES: Final = {  # each page, and the command that writes it
-    "solve": "solve instances/ai-service.yaml",
-    "price": "price instances/ai-service.yaml",
-    "front": "front instances/front-30x9.yaml",
-    "validate": "validate instances/ai-service.yaml",
-    "simulate": "simulate instances/clusters-small.yaml --scheduler max-upe,max-upr,easy,conservative --drop-below 0.5 "
-    "--bound",
-    "facility": "facility instances/facility-small.yaml",
+    "solve": "solve instances/mlperf-power.yaml",
+    "price": "price instances/mlperf-power.yaml",
+    "front": "front instances/zeus-34x4.yaml --scheduler min-min,max-min,sufferage",
+    "validate": "validate instances/veed-12x6.yaml --price 16",
+    "simulate": "simulate instances/h100-training.yaml --bound",
+    "facility": "facility instances/gavel-v100.yaml",
 }
 WIDTH, HEIGHT, SCALE = 1000, 800, 0.6  # of a picture
 ARGUMENTS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
