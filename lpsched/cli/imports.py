@@ -125,14 +125,15 @@ def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: optio
     from lpsched.io.content import require_place, write_files
     from lpsched.io.instance_files import TableForm
     from lpsched.traces.bags import LoggedBag, cells_as_csv
+    from lpsched.units import counted
 
     logged, instance = (made, made.bag) if isinstance(made, LoggedBag) else (None, made)
     cells = path.with_name(f"{path.name}.cells.csv")
     if logged is not None:
         require_place(cells)
     *others, own = map(str, write(instance, path, form=None if tables is None else TableForm(tables)))
-    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
-    held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
+    machines = counted(instance.machines, "machine") if isinstance(instance, Bag) else counted(instance.nodes, "node")
+    held = {file: held_by(file) for file in others} | {own: f"{counted(instance.tasks, 'task')} on {machines}"}
     if logged is not None:
         write_files({cells: cells_as_csv(logged)})
         held = {str(cells): "samples and spread of its tables"} | held
