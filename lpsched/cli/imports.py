@@ -453,6 +453,7 @@ def import_measurements(
 
 
 Source = Literal["table", "zeus", "veed", "mlperf"]  # `lpsched.traces.published.SOURCES`, without loading it
+NamedOption = Annotated[str | None, typer.Option(help="Name of the instance; by default that of the output.")]
 CountOption = Annotated[
     list[str] | None, typer.Option(help="Machines of each type, such as a100=8,v100=16; others by --machines-each.")
 ]
@@ -473,7 +474,7 @@ def import_runs(
     where: Annotated[
         list[str] | None, typer.Option(help="Keep only rows with these values, such as version=v3.1,Scenario=Offline.")
     ] = None,
-    name: NameOption = None,
+    name: NamedOption = None,
     count: CountOption = None,
     machines_each: Annotated[int, typer.Option(help="Number of machines of each type.", min=1)] = 1,
     tasks: Annotated[
@@ -496,7 +497,7 @@ def import_runs(
 
     Examples
     --------
-    lpsched import runs tests/data/runs.csv -o bag.yaml --tasks-each 100 --count cpu=8,gpu=2
+    lpsched import runs tests/data/runs.csv -o bag.yaml --count cpu=8,gpu=2
     """
     from lpsched.traces.published import read_runs
     from lpsched.traces.runs import RunChoice, bag_of_runs
@@ -539,7 +540,7 @@ def import_gavel(
     full_watts: Annotated[
         float, quantity_option("--full-watts", kind="power", help="Assumed power of a GPU with two jobs.")
     ] = 250.0,
-    name: NameOption = None,
+    name: NamedOption = None,
     tables: TablesOption = None,
 ) -> None:
     """Import training jobs that share GPUs in pairs, as a facility.

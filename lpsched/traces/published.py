@@ -102,7 +102,7 @@ def _mlperf(path: Path, rows: Iterable[Row]) -> list[Run]:
     """Read results with their power; rows that say the same are one."""
     rows = list(rows)
     kinds = list(dict.fromkeys(", ".join(str(row.get(name)) for name in SAME) for _, row in rows))
-    if len(kinds) != 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0]):
+    if kinds and (len(kinds) > 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0])):
         found = f"results of {len(kinds)} kinds: {'; '.join(kinds[:3])}{' ...' if kinds[3:] else ''}"
         needed = "one round, scenario and unit, in samples per second with watts in the same row (before v4.0)"
         do = "choose, such as --where version=v3.1,SystemType=datacenter,Scenario=Offline"

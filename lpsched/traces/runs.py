@@ -24,7 +24,16 @@ import numpy as np
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, nearest, quote
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, load_arrow, one_issue, parquet_is_broken, read_unpacked
+from lpsched.io.content import (
+    MOST_TEXT_BYTES,
+    as_text,
+    load_arrow,
+    one_issue,
+    parquet_is_broken,
+    read_unpacked,
+    readable,
+    require_file,
+)
 from lpsched.model.fields import LARGEST, LARGEST_COV, SMALLEST, check_name
 from lpsched.model.table import Table
 from lpsched.traces.bags import Cells, LoggedBag, means_of, with_estimates
@@ -85,6 +94,8 @@ class Runs:
 def records(path: Path) -> Iterator[Row]:
     """Yield the rows of a `.csv`, plain or gzip, with their lines, or of a `.parquet`."""
     if _is_parquet(path):
+        with readable(path):
+            require_file(path)
         pa, pq = load_arrow(f"reading {path.name}")
         with parquet_is_broken(pa, partial(one_issue, path)), pq.ParquetFile(path) as file:
             batches = (batch.to_pylist() for batch in file.iter_batches(use_threads=False))
