@@ -41,7 +41,7 @@ def read_runs(
     where: Mapping[str, str] | None = None,
     distinct: bool = False,
 ) -> Runs:
-    """Read files of one source; `columns` names those of anybody's table, `where` keeps rows with these values."""
+    """Read files of one source; `columns` names those of a plain table, `where` keeps rows with these values."""
     runs: list[Run] = []
     remarks: list[str] = []
     names = []

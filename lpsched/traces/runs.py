@@ -1,7 +1,7 @@
 """Tables of measured runs, one row for each: a bag of their means, with spreads and numbers of samples.
 
 A row says which task ran, on which machine, perhaps in which P-state, how long, and at which power or with how much
-energy. Anybody's table is read by the names of its columns (`COLUMNS`); tables that others have published have names of
+energy. A plain table is read by the names of its columns (`COLUMNS`); tables that others have published have names of
 their own (`published.py`).
 """
 
@@ -217,7 +217,7 @@ def named(text: str, column: str) -> str:
 
 
 def plain_runs(path: Path, rows: Iterable[Row], called: Mapping[str, str]) -> tuple[list[Run], list[str]]:
-    """Read anybody's table; `called` says what some of `COLUMNS` are called in it. Return runs and remarks."""
+    """Read a plain table; `called` says what some of `COLUMNS` are called in it. Return runs and warnings."""
     rows = iter(rows)
     first = next(rows, None)
     if first is None:
