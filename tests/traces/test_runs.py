@@ -363,6 +363,11 @@ def test_tables_beyond_the_limits_are_rejected_before_they_fill_the_memory(table
         "the file: got 2 task types by 2 machine types and P-states, expected at most 3 pairs; "
         "merge some, or import them in parts"
     )
+    monkeypatch.setattr(runs_module, "MOST_TEXT_BYTES", 100)
+    packed = gzip.compress((HEADER + "a,m,1,1\n" * 1000).encode())
+    assert len(packed) <= 100
+    assert rejected(table, packed)[0].startswith("the file: got a very large file inside, expected at most 100 bytes")
+    assert "expected at most 100 bytes" in rejected(table, HEADER + "a,m,1,1\n" * 1000)[0]
     monkeypatch.setattr(runs_module, "MOST_ROWS", 1)
     assert "got more than 1 rows" in rejected(table, HEADER + "a,m,1,1\na,m,1,1\n")[0]
 
