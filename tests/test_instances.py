@@ -1,8 +1,12 @@
-"""The shipped instances are what the script makes, and what their README says."""
+"""The shipped instances are what the scripts make, and what their README says."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import os
 import re
+import statistics
 from pathlib import Path
 
 import jsonschema
@@ -26,13 +30,17 @@ from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 from lpsched.online.files import read_clusters, read_day
 from lpsched.units import lower_text, number, upper_text
+from scripts import measured_instances
 from scripts.figures.shared.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 from tests.naive import naive_utility
 
 FOLDER = Path(__file__).parent.parent / "instances"
 BY_HAND = {"README.md", "facility-tiny.yaml"}
-SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in BY_HAND)
+MEASURED_BAGS = ["mlperf-power.yaml", "veed-12x6.yaml", "zeus-34x4.yaml"]
+MEASURED = sorted([*MEASURED_BAGS, "gavel-v100.yaml", "h100-training.yaml", "h100-training.yaml.tasks.csv"])
+SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in {*BY_HAND, *MEASURED})
+RAW = "LPSCHED_RAW_DATA"  # where the published files are that measured instances are made of
 UTILITY = [name for name in SHIPPED if name.startswith("utility") and name.endswith(".yaml")]
 ONLINE = {"essc-33k.yaml": chapter_2, "energy-2k.yaml": small_chapter_3}
 CLUSTERS = {"clusters-5k.yaml": jobs_paper, "clusters-small.yaml": small_jobs_paper}
@@ -40,7 +48,7 @@ BAGS = [
     name
     for name in SHIPPED
     if not name.startswith(("facility", "utility", "essc", "energy", "clusters")) and name.endswith(".yaml")
-]
+] + MEASURED_BAGS
 
 
 def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
@@ -52,6 +60,85 @@ def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
             assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
 
 
+needs_raw = pytest.mark.skipif(RAW not in os.environ, reason=f"set {RAW} to where the published files are")
+
+
+@needs_raw
+def test_the_measured_instances_are_made_of_the_published_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["measured_instances.py", os.environ[RAW], str(tmp_path)])
+    measured_instances.main()
+    assert sorted(path.name for path in tmp_path.iterdir()) == MEASURED
+    for name in MEASURED:
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
+
+
+def published(name):
+    """Return the rows of a published table, read without lpsched."""
+    path = Path(os.environ[RAW]) / name
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def cells_of(bag):
+    """Return seconds and watts by task type and column."""
+    labels = [label for machine in bag.machine_types for label in machine.columns]
+    return {
+        (task.name, label): (bag.seconds[i, j], bag.watts[i, j])
+        for i, task in enumerate(bag.task_types)
+        for j, label in enumerate(labels)
+    }
+
+
+@needs_raw
+def test_the_cells_of_measured_bags_are_the_published_numbers():
+    zeus, checked = cells_of(read_bag(FOLDER / "zeus-34x4.yaml")), 0
+    for row in published("zeus/summary_power_v100.csv"):
+        task = f"{row['network']}-{row['dataset']}-{row['optimizer']}-{row['batch_size']}"
+        if cell := zeus.get((task, f"v100:{row['power_limit']}W")):
+            assert cell == pytest.approx((float(row["time_per_epoch"]), float(row["average_power"])), rel=1e-5)
+            checked += 1
+    assert checked == 34 * 7  # seven power limits
+    veed = read_bag(FOLDER / "veed-12x6.yaml")
+    rows = [row for row in published("veed/hevc-c5_9xlarge.csv.gz") if row["height"] == "720"]
+    times = [float(row["duration [s]"]) for row in rows]
+    kwh = sum(float(row["model_cpu_energy [kWh]"]) for row in rows)
+    expected = (statistics.mean(times), 3.6e6 * kwh / sum(times))
+    assert cells_of(veed)["hevc-720p", "c5.9xlarge"] == pytest.approx(expected, rel=1e-5)
+    place = [each.name for each in veed.task_types].index("hevc-720p"), 3
+    assert veed.machine_types[3].name == "c5.9xlarge"
+    assert veed.seconds_cov is not None
+    assert veed.seconds_cov[place] == pytest.approx(statistics.stdev(times) / statistics.mean(times), rel=1e-5)
+    # The fastest system does 125,479 samples/s of rnnt: 10 s of that are more than a million, so it is ten.
+    mlperf = cells_of(read_bag(FOLDER / "mlperf-power.yaml"))
+    assert mlperf["rnnt x 10M", "H100-PCIe-x8"] == pytest.approx((1e7 / 98_684.6, 2235.987), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURED if name.endswith(".yaml")])
+def test_measured_instances_say_what_is_measured_and_where_it_is_from(name):
+    head = " ".join(line for line in (FOLDER / name).read_text().splitlines() if line.startswith("# "))
+    assert all(word in head for word in ("MEASURED: ", "ASSUMED: ", "Source: ", "Licence: "))
+    row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`"))
+    licence = re.search(r"Licence: ([\w.-]+?)[.,]? ", head + " ")
+    assert licence is not None
+    assert licence[1] in row
+    assert ("modelled: watts" in row, "MODELLED" in head) in {(True, True), (False, False)}
+
+
+def test_the_readme_tells_bound_and_value_of_the_measured_facility():
+    result = lpsched.facility(FOLDER / "gavel-v100.yaml")
+    end = f"| {upper_text(result.bound, 5)} reward/s | {number(result.reward_rate, 5)} reward/s |"
+    assert re.search(rf"\| `gavel-v100.yaml` .*{re.escape(end)}\n", (FOLDER / "README.md").read_text())
+
+
+def test_the_readme_tells_bound_and_value_of_the_measured_clusters():
+    path = FOLDER / "h100-training.yaml"
+    jsonschema.Draft202012Validator(Clusters.model_json_schema()).validate(read_document(path).value)
+    answer = lpsched.simulate(path, ["conservative"], bound=True).to_dict()
+    assert answer["naive_cost"] == read_clusters(path).tasks == 960  # a task that waits not has a slowdown of 1
+    end = f"| {lower_text(answer['cost_bound'], 4)} | {number(answer['policies'][0]['cost'], 4)} |"
+    assert re.search(rf"\| `{path.name}` \| 960 tasks .*{re.escape(end)}\n", (FOLDER / "README.md").read_text())
+
+
 def test_the_script_makes_the_same_air_again():
     # Shares have all their digits, and the last ones depend on the processor's exponential.
     small = read_facility(FOLDER / "facility-small.yaml")
@@ -60,7 +147,7 @@ def test_the_script_makes_the_same_air_again():
     assert small.model_copy(update={"mixing": again.mixing}) == again
 
 
-@pytest.mark.parametrize("name", ["facility-tiny.yaml", "facility-small.yaml"])
+@pytest.mark.parametrize("name", ["facility-tiny.yaml", "facility-small.yaml", "gavel-v100.yaml"])
 def test_each_facility_satisfies_the_schema_and_is_in_the_readme(name):
     jsonschema.Draft202012Validator(Facility.model_json_schema()).validate(read_document(FOLDER / name).value)
     assert f"| `{name}` |" in (FOLDER / "README.md").read_text()

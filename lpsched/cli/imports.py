@@ -125,14 +125,15 @@ def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: optio
     from lpsched.io.content import require_place, write_files
     from lpsched.io.instance_files import TableForm
     from lpsched.traces.bags import LoggedBag, cells_as_csv
+    from lpsched.units import counted
 
     logged, instance = (made, made.bag) if isinstance(made, LoggedBag) else (None, made)
     cells = path.with_name(f"{path.name}.cells.csv")
     if logged is not None:
         require_place(cells)
     *others, own = map(str, write(instance, path, form=None if tables is None else TableForm(tables)))
-    machines = f"{instance.machines:,} machines" if isinstance(instance, Bag) else f"{instance.nodes:,} nodes"
-    held = {file: held_by(file) for file in others} | {own: f"{instance.tasks:,} tasks on {machines}"}
+    machines = counted(instance.machines, "machine") if isinstance(instance, Bag) else counted(instance.nodes, "node")
+    held = {file: held_by(file) for file in others} | {own: f"{counted(instance.tasks, 'task')} on {machines}"}
     if logged is not None:
         write_files({cells: cells_as_csv(logged)})
         held = {str(cells): "samples and spread of its tables"} | held
@@ -452,6 +453,7 @@ def import_measurements(
 
 
 Source = Literal["table", "zeus", "veed", "mlperf"]  # `lpsched.traces.published.SOURCES`, without loading it
+NamedOption = Annotated[str | None, typer.Option(help="Name of the instance; by default that of the output.")]
 CountOption = Annotated[
     list[str] | None, typer.Option(help="Machines of each type, such as a100=8,v100=16; others by --machines-each.")
 ]
@@ -472,7 +474,7 @@ def import_runs(
     where: Annotated[
         list[str] | None, typer.Option(help="Keep only rows with these values, such as version=v3.1,Scenario=Offline.")
     ] = None,
-    name: NameOption = None,
+    name: NamedOption = None,
     count: CountOption = None,
     machines_each: Annotated[int, typer.Option(help="Number of machines of each type.", min=1)] = 1,
     tasks: Annotated[
@@ -495,7 +497,7 @@ def import_runs(
 
     Examples
     --------
-    lpsched import runs tests/data/runs.csv -o bag.yaml --tasks-each 100 --count cpu=8,gpu=2
+    lpsched import runs tests/data/runs.csv -o bag.yaml --count cpu=8,gpu=2
     """
     from lpsched.traces.published import read_runs
     from lpsched.traces.runs import RunChoice, bag_of_runs
@@ -538,7 +540,7 @@ def import_gavel(
     full_watts: Annotated[
         float, quantity_option("--full-watts", kind="power", help="Assumed power of a GPU with two jobs.")
     ] = 250.0,
-    name: NameOption = None,
+    name: NamedOption = None,
     tables: TablesOption = None,
 ) -> None:
     """Import training jobs that share GPUs in pairs, as a facility.

@@ -52,7 +52,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_unpacked(path: Path, most: int) -> bytes:
-    """Read a file, unpacked if it is a gzip; at most so many bytes, packed and unpacked."""
+    """Read a file, unpacked if it is a gzip; with at most `most` bytes, packed and unpacked."""
     content = read_bytes(path, most)
     if not content.startswith(b"\x1f\x8b"):
         return content

@@ -165,10 +165,9 @@ def require_jobs(source: str, account: Account) -> None:
         raise refused(source, found, "at least one job that ran", "bring another log, or keep more of it")
 
 
-def require_few_groups(source: str, groups: Sequence[object]) -> None:
+def require_few_groups(source: str, groups: Sequence[object], do: str = "group by fewer columns (--group-by)") -> None:
     """Raise an error for too many task types."""
     if len(groups) > MOST_GROUPS:
-        do = "group by fewer columns (--group-by)"
         raise refused(source, f"{len(groups):,} task types", f"at most {MOST_GROUPS:,}", do)
 
 

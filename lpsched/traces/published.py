@@ -12,7 +12,6 @@ gavel    Throughput of training jobs alone and in pairs on one GPU: Narayanan an
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
@@ -24,9 +23,11 @@ from typing import Any, Final
 from lpsched.errors import nearest, quote
 from lpsched.facility.model import FORMAT as FACILITY
 from lpsched.facility.model import PLAIN_AIR, Facility
+from lpsched.facility.parts import MOST_CLASSES
 from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_unpacked
+from lpsched.model.fields import SMALLEST
 from lpsched.traces.jobs import refused
-from lpsched.traces.runs import LEAST, Record, Row, Run, Runs, amount, each_run, gathered, plain_runs, rows_of, word
+from lpsched.traces.runs import Record, Row, Run, Runs, amount, each_run, gathered, named, plain_runs, rows_of, word
 from lpsched.units import JOULES_PER_KWH
 
 PLAIN: Final = "table"
@@ -40,7 +41,7 @@ def read_runs(
     where: Mapping[str, str] | None = None,
     distinct: bool = False,
 ) -> Runs:
-    """Read files of one source; `columns` names those of anybody's table, `where` keeps rows with these values."""
+    """Read files of one source; `columns` names those of a plain table, `where` keeps rows with these values."""
     runs: list[Run] = []
     remarks: list[str] = []
     names = []
@@ -56,7 +57,7 @@ def read_runs(
     return gathered(", ".join(names[:3]), runs, distinct=distinct, remarks=remarks)
 
 
-def _zeus(path: Path, rows: list[Row]) -> list[Run]:
+def _zeus(path: Path, rows: Iterable[Row]) -> list[Run]:
     """Read `summary_power_GPU.csv`; P-states come from the highest power limit down."""
     name = re.fullmatch(r"summary_power_(.+)\.csv(?:\.gz)?", path.name)
     if name is None:
@@ -65,9 +66,9 @@ def _zeus(path: Path, rows: list[Row]) -> list[Run]:
 
     def run_of(row: Record) -> Run:
         batch, limit = amount(row, "batch_size", least=1), amount(row, "power_limit", least=1)
-        took = amount(row, "time_per_epoch", least=LEAST)
+        took = amount(row, "time_per_epoch", least=SMALLEST)
         task = f"{word(row, 'network')}-{word(row, 'dataset')}-{word(row, 'optimizer')}-{batch:g}"
-        return Run(task, name[1], f"{limit:g}W", took, amount(row, "average_power") * took)
+        return Run(named(task, "network"), name[1], f"{limit:g}W", took, amount(row, "average_power") * took)
 
     runs = each_run(path, rows, run_of, ("network", "dataset", "optimizer", "batch_size", "power_limit"))
     return sorted(runs, key=lambda run: -float(run.p_state.removesuffix("W")))
@@ -76,7 +77,7 @@ def _zeus(path: Path, rows: list[Row]) -> list[Run]:
 VEED_FILE: Final = re.compile(r"(avc|hevc)[-/](\w+?_\w+?)(?:/data)?\.csv(?:\.gz)?")
 
 
-def _veed(path: Path, rows: list[Row]) -> list[Run]:
+def _veed(path: Path, rows: Iterable[Row]) -> list[Run]:
     """Read `CODEC-INSTANCE.csv`, or `CODEC/INSTANCE/data.csv` as in the repository."""
     name = VEED_FILE.search(path.as_posix())
     if name is None:
@@ -86,21 +87,22 @@ def _veed(path: Path, rows: list[Row]) -> list[Run]:
 
     def run_of(row: Record) -> Run:
         task = f"{codec}-{amount(row, 'height', least=1):g}p"
-        took = amount(row, "duration [s]", least=LEAST)
+        took = amount(row, "duration [s]", least=SMALLEST)
         return Run(task, machine, "", took, amount(row, "model_cpu_energy [kWh]") * JOULES_PER_KWH)
 
     return each_run(path, rows, run_of, ("height", "duration [s]", "model_cpu_energy [kWh]"))
 
 
-# A task of MLPerf has a power of ten of samples, such that the fastest system takes from 10 to 100 s for it.
+# A task of MLPerf has a power of ten of samples, such that the fastest system takes from 10 to 100 s for it; or one.
 SAME: Final = ("version", "SystemType", "Scenario", "Result_Units", "Result_Power_Units")
 TASK_SECONDS: Final = 10.0
 
 
-def _mlperf(path: Path, rows: list[Row]) -> list[Run]:
+def _mlperf(path: Path, rows: Iterable[Row]) -> list[Run]:
     """Read results with their power; rows that say the same are one."""
+    rows = list(rows)
     kinds = list(dict.fromkeys(", ".join(str(row.get(name)) for name in SAME) for _, row in rows))
-    if len(kinds) != 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0]):
+    if kinds and (len(kinds) > 1 or not re.search(r"(Samples|Queries)/s, Watts$", kinds[0])):
         found = f"results of {len(kinds)} kinds: {'; '.join(kinds[:3])}{' ...' if kinds[3:] else ''}"
         needed = "one round, scenario and unit, in samples per second with watts in the same row (before v4.0)"
         do = "choose, such as --where version=v3.1,SystemType=datacenter,Scenario=Offline"
@@ -108,7 +110,7 @@ def _mlperf(path: Path, rows: list[Row]) -> list[Run]:
     seen: dict[tuple[str, str], tuple[float, float]] = {}
 
     def take(row: Record) -> None:
-        result = amount(row, "Result", least=LEAST), amount(row, "Result_Power")
+        result = amount(row, "Result", least=SMALLEST), amount(row, "Result_Power")
         if seen.setdefault(where := (word(row, "Model"), word(row, "Platform")), result) != result:
             raise refused("", f"two results of {quote(where[0])} on {quote(where[1])}", "one", "choose with --where")
 
@@ -116,7 +118,7 @@ def _mlperf(path: Path, rows: list[Row]) -> list[Run]:
     fastest: dict[str, float] = {}
     for (model, _), (rate, _) in seen.items():
         fastest[model] = max(rate, fastest.get(model, 0.0))
-    samples = {model: 10 ** math.ceil(math.log10(TASK_SECONDS * rate)) for model, rate in fastest.items()}
+    samples = {model: 10 ** max(0, math.ceil(math.log10(TASK_SECONDS * rate))) for model, rate in fastest.items()}
     return [
         Run(f"{model} x {_short(samples[model])}", system, "", samples[model] / rate, watts * samples[model] / rate)
         for (model, system), (rate, watts) in seen.items()
@@ -133,7 +135,11 @@ def _short(count: float) -> str:
     return f"{count / size:g}{ {1: '', 1000: 'k', 10**6: 'M', 10**9: 'G'}[size] }"
 
 
-SOURCES: Final[Mapping[str, Callable[[Path, list[Row]], list[Run]]]] = {"zeus": _zeus, "veed": _veed, "mlperf": _mlperf}
+SOURCES: Final[Mapping[str, Callable[[Path, Iterable[Row]], list[Run]]]] = {
+    "zeus": _zeus,
+    "veed": _veed,
+    "mlperf": _mlperf,
+}
 
 
 # Jobs that share a GPU, as a facility: a node is a GPU with two places, its cores, and a task is a step of training.
@@ -146,6 +152,7 @@ SOURCES: Final[Mapping[str, Callable[[Path, list[Row]], list[Run]]]] = {"zeus": 
 # Pairs that do not fit into the memory of the GPU have a throughput of 0; they get a degradation so large that it pays
 # nowhere. Power is not measured: `idle_watts` and `full_watts` of a GPU are assumed, each place draws half of what is
 # between them. The room is assumed to do no harm: one CRAC unit, no recirculation.
+JOB_KEY: Final = re.compile(r"^\('(.+)', (\d+)\)$")  # a job type and how many GPUs it takes
 APART: Final = 1000.0  # degradation of a pair that does not fit
 ROOM: Final = {"redline_celsius": 30.0, "outlet_celsius": [15.0, 25.0]}
 RISE_KELVIN: Final = 10.0
@@ -165,43 +172,47 @@ class SharedGpus:
 
 def read_gavel(path: Path, name: str, choice: SharedGpus) -> Facility:
     """Return the facility of job types that take one GPU, as a file of throughputs has them."""
+    text = as_text(path, read_unpacked(path, MOST_TEXT_BYTES))
+    needed, do = 'GPU: {job: {"null": steps per second, other job: [own, the other\'s]}}', "bring Gavel's file"
     try:
-        content = json.loads(as_text(path, read_unpacked(path, MOST_TEXT_BYTES)))
-        jobs = content[choice.gpu] if isinstance(content, dict) and choice.gpu in content else None
-        if jobs is None:
-            known = [each for each in content if isinstance(content, dict)]
-            needed = f"one of {', '.join(map(str, known[:9]))}"
-            raise one_issue(path, f"no GPU {quote(choice.gpu)}", needed, nearest(choice.gpu, known) or "name one")
-        alone, beside = _throughputs(jobs)
-    except (
-        json.JSONDecodeError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        KeyError,
-        SyntaxError,
-    ) as error:
-        needed = 'GPU: {job: {"null": steps per second, other job: [own, the other\'s]}}'
-        raise one_issue(path, f"another layout ({quote(str(error)[:60])})", needed, "bring Gavel's file") from None
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise one_issue(path, f"no JSON ({quote(str(error)[:60])})", needed, do) from None
+    if not (content and isinstance(content, dict)) or not all(isinstance(jobs, dict) for jobs in content.values()):
+        raise one_issue(path, "another layout", needed, do)
+    if choice.gpu not in content:
+        known = f"one of {', '.join(list(content)[:9])}"
+        raise one_issue(path, f"no GPU {quote(choice.gpu)}", known, nearest(choice.gpu, content) or "choose with --gpu")
+    try:
+        alone, beside = _throughputs(content[choice.gpu])
+    except (LookupError, OverflowError, TypeError, ValueError, AttributeError) as error:
+        raise one_issue(path, f"another layout ({quote(str(error)[:60])})", needed, do) from None
     if not alone:
-        raise one_issue(path, f"no job that runs alone on one {choice.gpu}", "at least one", "name another GPU")
+        keys = "jobs such as ('ResNet-18', 1) with a throughput"
+        raise one_issue(path, f"no job on one {choice.gpu}", keys, f"{do}, or choose with --gpu")
+    if len(alone) > MOST_CLASSES:
+        raise one_issue(path, f"{len(alone):,} jobs on one {choice.gpu}", f"at most {MOST_CLASSES:,}", "leave some out")
     return _shared(path, name, choice, alone, beside)
 
 
 def _throughputs(jobs: Mapping[str, Any]) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
     """Return steps per second of each job that takes one GPU, alone and beside each other one."""
-    names = {key: job for key in jobs for job, gpus in [ast.literal_eval(key)] if gpus == 1}
-    alone = {names[key]: float(jobs[key]["null"]) for key in names if float(jobs[key]["null"]) > 0}
+    names = {key: job for key in jobs for job, gpus in JOB_KEY.findall(key) if gpus == "1"}
+    alone = {names[key]: _throughput(jobs[key]["null"]) for key in names}
     beside = {
-        (names[key], names[other]): float(shared[0])
+        (names[key], names[other]): _throughput(shared[0])
         for key in names
         for other, shared in jobs[key].items()
         if other in names
     }
-    if not all(map(math.isfinite, (*alone.values(), *beside.values()))):
-        raise ValueError("a throughput that is no number")
-    return alone, beside
+    return {job: speed for job, speed in alone.items() if speed > 0}, beside  # 0: it does not fit into memory
+
+
+def _throughput(value: object) -> float:
+    speed = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not 0 <= speed < math.inf:
+        raise ValueError(f"the throughput {str(value)[:40]}")
+    return speed
 
 
 def _shared(

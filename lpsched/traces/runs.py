@@ -1,19 +1,21 @@
 """Tables of measured runs, one row for each: a bag of their means, with spreads and numbers of samples.
 
 A row says which task ran, on which machine, perhaps in which P-state, how long, and at which power or with how much
-energy. Anybody's table is read by the names of its columns (`COLUMNS`); tables that others have published have names of
+energy. A plain table is read by the names of its columns (`COLUMNS`); tables that others have published have names of
 their own (`published.py`).
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,9 +23,18 @@ import numpy as np
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.errors import MOST_ISSUES, InputIssue, InstanceError, nearest, quote
-from lpsched.io.content import MOST_TEXT_BYTES, as_text, load_arrow, one_issue, parquet_is_broken, read_unpacked
-from lpsched.model.fields import LARGEST_COV
+from lpsched.errors import LONGEST_NAME, MOST_ISSUES, InputIssue, InstanceError, nearest, quote
+from lpsched.io.content import (
+    MOST_TEXT_BYTES,
+    as_text,
+    load_arrow,
+    one_issue,
+    parquet_is_broken,
+    read_unpacked,
+    readable,
+    require_file,
+)
+from lpsched.model.fields import LARGEST, LARGEST_COV, SMALLEST, check_name
 from lpsched.model.table import Table
 from lpsched.traces.bags import Cells, LoggedBag, means_of, with_estimates
 from lpsched.traces.jobs import numbered_labels, refused, require_few_groups
@@ -46,7 +57,7 @@ class Run(NamedTuple):
 
 
 Record = Mapping[str, Any]  # a row by the names of its columns; cells of a CSV are texts
-Row = tuple[int | None, Record]  # with its line, in a CSV
+Row = tuple[int, Record]  # with its line, in a Parquet file with its number from 1
 
 
 # What columns may be called, without regard to case, and what their numbers are multiplied by.
@@ -58,6 +69,7 @@ WATTS: Final = {"watts": 1.0, "milliwatts": 1e-3, "kilowatts": 1e3}
 JOULES: Final = {"joules": 1.0, "kilojoules": 1e3, "watt_hours": 3.6e3, "kilowatt_hours": 3.6e6}
 COLUMNS: Final = (*TASK, *MACHINE, *P_STATE, *SECONDS, *WATTS, *JOULES)
 MOST_ROWS: Final = 5_000_000
+MOST_CELLS: Final = 4_000_000  # of a table: each may be absent, and yet takes memory
 LARGE_WATTS: Final = 1e5  # of one machine: rather milliwatts
 WITH_SPREAD: Final = 2  # runs that a standard deviation needs
 
@@ -81,42 +93,61 @@ class Runs:
 
 def records(path: Path) -> Iterator[Row]:
     """Yield the rows of a `.csv`, plain or gzip, with their lines, or of a `.parquet`."""
-    if path.suffix.lower() == ".parquet":
+    if _is_parquet(path):
+        with readable(path):
+            require_file(path)
         pa, pq = load_arrow(f"reading {path.name}")
         with parquet_is_broken(pa, partial(one_issue, path)), pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(use_threads=False):
-                yield from ((None, row) for row in batch.to_pylist())
+            batches = (batch.to_pylist() for batch in file.iter_batches(use_threads=False))
+            yield from enumerate(chain.from_iterable(batches), start=1)
         return
-    lines = as_text(path, read_unpacked(path, MOST_TEXT_BYTES)).splitlines(keepends=True)
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(io.StringIO(as_text(path, read_unpacked(path, MOST_TEXT_BYTES)), newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
-        if twice := [name for name, times in Counter(header).items() if times > 1]:
-            found = f"the column {quote(twice[0])} {'more than once' if twice[0] else 'without a name'}"
-            raise one_issue(path, found, "columns with names of their own", "rename one", 1)
+        _require_header(path, header)
         for row in reader:
             if len(row) != len(header) and row:
-                needed = f"{len(header)}, as in the header"
-                raise one_issue(path, f"{len(row)} cells", needed, "complete the row", reader.line_num)
+                found, needed = counted(len(row), "cell"), f"{len(header)}, as in the header"
+                raise one_issue(path, found, needed, "complete the row", reader.line_num)
             if row:
                 yield reader.line_num, dict(zip(header, map(str.strip, row), strict=True))
     except csv.Error as error:
-        raise one_issue(path, f"a broken file ({quote(str(error))})", "CSV in UTF-8", "write it again") from None
+        found = f"a broken row ({quote(str(error))})"
+        raise one_issue(path, found, "CSV in UTF-8", "write it again", reader.line_num) from None
 
 
-def rows_of(path: Path, where: Mapping[str, str]) -> list[Row]:
-    """Return the rows of a file that have these values in these columns."""
-    rows = list(islice(records(path), MOST_ROWS + 1))
-    if len(rows) > MOST_ROWS:
-        raise one_issue(path, f"more than {MOST_ROWS:,} rows", "fewer", "average them in parts")
-    if not rows:
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _require_header(path: Path, header: list[str]) -> None:
+    if twice := [name for name, times in Counter(header).items() if times > 1]:
+        found = f"the column {quote(twice[0])} more than once" if twice[0] else "columns without a name"
+        raise one_issue(path, found, "columns with names of their own", "rename one", 1)
+    other = [sign for sign in ";\t|" if sign in header[0]] if len(header) == 1 else []
+    if other:
+        raise one_issue(path, f"cells separated by {quote(other[0])}", "commas", "write it with commas", 1)
+
+
+def rows_of(path: Path, where: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows of a file that have these values in these columns."""
+    number = 0
+    for number, (line, row) in enumerate(records(path), start=1):
+        if number == 1:
+            _require_columns(where, list(row))
+        if number > MOST_ROWS:
+            raise one_issue(path, f"more than {MOST_ROWS:,} rows", "fewer", "average them in parts")
+        if all(str(row[name]) == value for name, value in where.items()):
+            yield line, row
+    if not number:
         raise one_issue(path, "no rows", "a header and a row for each run", "add the runs")
-    header = list(rows[0][1])
+
+
+def _require_columns(where: Iterable[str], header: list[str]) -> None:
     for name in where:
         if name not in header:
             needed = f"one of {', '.join(header[:20])}"
             raise refused("", f"no column {quote(name)}", needed, nearest(name, header) or "name one", ("where",))
-    return [(line, row) for line, row in rows if all(str(row[name]) == value for name, value in where.items())]
 
 
 def each_run(
@@ -125,104 +156,128 @@ def each_run(
     """Return the run of each row that has one; all errors that the function raises are raised at once, with lines."""
     issues: list[InputIssue] = []
     runs = []
-    for number, (line, row) in enumerate(rows, start=1):
-        if number == 1 and (lacking := [name for name in needed if name not in row]):
+    for at, (number, row) in enumerate(rows):
+        if not at and (lacking := [name for name in needed if name not in row]):
             found = f"no column {quote(lacking[0])}"
             raise one_issue(path, found, f"the columns {', '.join(needed)}", "bring the file as it was published", 1)
         try:
             run = run_of(row)
+            if run is not None:
+                _require_range(run)
+                runs.append(run)
         except InstanceError as error:
-            where = ("row", number) if line is None else ()
+            where, line = (("row", number), None) if _is_parquet(path) else ((), number)
             issues += [
                 InputIssue((*where, *each.path), each.got, each.expected, each.hint, line=line) for each in error.issues
             ]
             if len(issues) >= MOST_ISSUES:
                 break
-            continue
-        if run is not None:
-            runs.append(run)
     if issues:
         raise InstanceError(str(path), tuple(issues))
     return runs
 
 
+def _require_range(run: Run) -> None:
+    """Raise an error for a time or a power that no bag can have, which is in another unit or a slip."""
+    for key, value in (("seconds", run.seconds), ("watts", run.joules / run.seconds)):
+        if value > LARGEST or 0 < value < SMALLEST:  # false for NaN
+            needed = f"{key}: a number from {SMALLEST:g} to {LARGEST:g}"
+            raise refused("", f"{value:g}", needed, "correct it, or its unit", (key,))
+
+
 def amount(row: Record, name: str, *, least: float = 0.0) -> float:
-    """Return the number in a column, which is above `least` or, if that is 0, at least 0."""
+    """Return the number in a column, which is at least `least`."""
     raw = row.get(name)
     try:
         value = float(raw) if raw is not None and not isinstance(raw, bool) else math.nan
     except (TypeError, ValueError):
         value = math.nan
-    if not least <= value < math.inf:
-        found = "an empty cell" if raw in {None, ""} else quote(str(raw)[:40])
-        needed = "a number above 0" if least else "a number from 0 up"
+    if not least <= value <= LARGEST:
+        found = "an empty cell" if _is_empty(raw) else quote(str(raw)[:40])
+        needed = f"a number from {least:g} to {LARGEST:g}"
         raise refused("", found, needed, "correct it, or remove the row", (name,))
     return value
 
 
+def _is_empty(raw: object) -> bool:
+    return raw is None or raw == ""
+
+
 def word(row: Record, name: str) -> str:
-    """Return the text in a column, which is not empty."""
+    """Return the text in a column, which is the name of something."""
     raw = row.get(name)
-    text = "" if raw is None else str(raw).strip()
-    if not text:
-        raise refused("", "an empty cell", "a name", "fill it, or remove the row", (name,))
-    return text
+    return named("" if raw is None else str(raw).strip(), name)
 
 
-LEAST: Final = 1e-30  # seconds
+def named(text: str, column: str) -> str:
+    """Return a name that an instance can have; raise an error that says from which column it is."""
+    if text.isprintable() and 0 < len(text) <= LONGEST_NAME:
+        return sys.intern(text)
+    raise refused("", *check_name.message(text), (column,))
 
 
-def plain_runs(path: Path, rows: Sequence[Row], called: Mapping[str, str]) -> tuple[list[Run], list[str]]:
-    """Read anybody's table; `called` says what some of `COLUMNS` are called in it. Return runs and remarks."""
-    if not rows:
+def plain_runs(path: Path, rows: Iterable[Row], called: Mapping[str, str]) -> tuple[list[Run], list[str]]:
+    """Read a plain table; `called` says what some of `COLUMNS` are called in it. Return runs and warnings."""
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is None:
         return [], []
-    known, unused = _columns(path, list(rows[0][1]), called)
+    known, unused = _columns(path, list(first[1]), called)
+    (task, _), (machine, _), (time, unit) = known["task"], known["machine"], known["seconds"]
+    state = known["p_state"][0] if "p_state" in known else None
+    powers = [(*known[key], key == "watts") for key in ("watts", "joules") if key in known]
 
     def run_of(row: Record) -> Run:
-        time, seconds = known["seconds"]
-        took = amount(row, time, least=LEAST) * seconds
+        took = amount(row, time, least=SMALLEST) * unit
         joules = math.nan
-        for key, per in (("watts", took), ("joules", 1.0)):
-            if key in known and row.get(known[key][0]) not in {None, ""}:
-                joules = amount(row, known[key][0]) * known[key][1] * per
-        state = str(row.get(known["p_state"][0]) or "").strip() if "p_state" in known else ""
-        return Run(word(row, known["task"][0]), word(row, known["machine"][0]), state, took, joules)
+        for name, factor, is_power in powers:
+            if not _is_empty(row.get(name)):
+                joules = amount(row, name) * factor * (took if is_power else 1.0)
+        p_state = "" if state is None or _is_empty(row.get(state)) else word(row, state)
+        return Run(word(row, task), word(row, machine), p_state, took, joules)
 
     remarks = [f"{path.name}: columns that are not used: {', '.join(map(quote, unused[:9]))}"] if unused else []
-    return each_run(path, rows, run_of), remarks
+    return each_run(path, chain([first], rows), run_of), remarks
+
+
+QUANTITIES: Final[Mapping[str, Mapping[str, float]]] = {
+    "task": dict.fromkeys(TASK, 1.0),
+    "machine": dict.fromkeys(MACHINE, 1.0),
+    "p_state": dict.fromkeys(P_STATE, 1.0),
+    "seconds": SECONDS,
+    "watts": WATTS,
+    "joules": JOULES,
+}
 
 
 def _columns(path: Path, header: list[str], given: Mapping[str, str]) -> tuple[dict[str, tuple[str, float]], list[str]]:
-    """Return the column and the factor of each quantity, and the columns that are none."""
+    """Return the column and the factor of each quantity, and the columns that are none; those given come first."""
     for own, name in given.items():
         if own not in COLUMNS or name not in header:
             wrong, choice = (own, COLUMNS) if own not in COLUMNS else (name, header)
             needed = f"one of {', '.join(choice[:20])}"
             raise refused("", f"no column {quote(wrong)}", needed, nearest(wrong, choice) or "name it", ("columns",))
-    called = {name.lower().replace(" ", "_"): name for name in header if name not in given.values()} | dict(given)
+    called = [(name.lower().replace(" ", "_"), name) for name in header if name not in given.values()]
+    if (power := WATTS.keys() & given.keys()) or JOULES.keys() & given.keys():
+        called = [each for each in called if each[0] not in (JOULES if power else WATTS)]
     found: dict[str, tuple[str, float]] = {}
     issues: list[InputIssue] = []
-    for key, names in (
-        ("task", dict.fromkeys(TASK, 1.0)),
-        ("machine", dict.fromkeys(MACHINE, 1.0)),
-        ("p_state", dict.fromkeys(P_STATE, 1.0)),
-        ("seconds", SECONDS),
-        ("watts", WATTS),
-        ("joules", JOULES),
-    ):
-        there = [name for name in names if name in called]
+    for key, names in QUANTITIES.items():
+        there = [each for each in given.items() if each[0] in names] or [each for each in called if each[0] in names]
         if len(there) > 1:
-            both = " and ".join(quote(called[name]) for name in there)
-            issues.append(InputIssue((key,), f"the columns {both}", "one of them", "remove the other", line=1))
+            both = " and ".join(quote(name) for _, name in there)
+            do = f"choose one, such as --columns {'='.join(there[0])}"
+            issues.append(InputIssue((key,), f"the columns {both}", "one of them", do, line=1))
         elif there:
-            found[key] = (called[there[0]], names[there[0]])
+            found[key] = (there[0][1], names[there[0][0]])
         elif key in {"task", "machine", "seconds"}:
-            near = next((each for name in names for each in called if name[:3] in each), None)
-            do = f"if {quote(called[near])} is it, --columns {key}={called[near]}" if near else "name it with --columns"
+            near = next(((own, name) for own in names for each, name in called if own[:3] in each), None)
+            do = f"if {quote(near[1])} is it, --columns {'='.join(near)}" if near else "name it with --columns"
             issues.append(InputIssue((key,), "no such column", f"one called {' or '.join(names)}", do, line=1))
     if "watts" in found and "joules" in found:
         both = f"the columns {quote(found['watts'][0])} and {quote(found['joules'][0])}"
-        issues.append(InputIssue(("watts",), both, "power or energy", "remove one of them", line=1))
+        do = f"choose one, such as --columns joules={found['joules'][0]}"
+        issues.append(InputIssue(("watts",), both, "power or energy", do, line=1))
     if issues:
         raise InstanceError(str(path), tuple(issues))
     used = {name for name, _ in found.values()}
@@ -246,7 +301,8 @@ def gathered(source: str, runs: Sequence[Run], *, distinct: bool = False, remark
     place = {name: number for number, name in enumerate(machines)}
     _, used = numbered_labels((run.machine, run.p_state) for run in runs)
     columns = sorted(used, key=lambda each: place[each[0]])  # stable: P-states in the order of their first run
-    mixed = [name for name, state in columns if not state and [each[0] for each in columns].count(name) > 1]
+    states = Counter(name for name, _ in columns)
+    mixed = [name for name, state in columns if not state and states[name] > 1]
     if mixed:
         found = f"runs of {quote(mixed[0])} with a P-state and without one"
         raise refused(source, found, "a P-state in each or in none", "fill the column p_state")
@@ -285,8 +341,11 @@ def bag_of_runs(name: str, runs: Runs, choice: RunChoice) -> tuple[LoggedBag, tu
     """Return the bag of the means, with spreads where each cell has two runs or more; and warnings."""
     if choice.complete:
         runs = _complete(name, runs)
-    require_few_groups(name, runs.tasks)
+    require_few_groups(name, runs.tasks, "merge some, or import them in parts")
     shape = (len(runs.tasks), len(runs.columns))
+    if shape[0] * shape[1] > MOST_CELLS:
+        found = f"{shape[0]:,} task types by {shape[1]:,} machine types and P-states"
+        raise refused(name, found, f"at most {MOST_CELLS:,} pairs", "merge some, or import them in parts")
     cell, known = runs.task * shape[1] + runs.column, ~np.isnan(runs.joules)
     powers = runs.joules[known] / runs.seconds[known]
     cells = Cells(
@@ -370,4 +429,7 @@ def _spread(key: str, means: Means, there: NDArray[np.bool_], remarks: list[str]
             few = counted(int(single.sum()), "cell")
             remarks.append(f"no table {key}: {few} with fewer than {WITH_SPREAD} runs")
         return None
-    return np.where(there, np.minimum(np.nan_to_num(means.variation), LARGEST_COV), np.nan)
+    spread = np.nan_to_num(means.variation)
+    if wide := int((there & (spread > LARGEST_COV)).sum()):
+        remarks.append(f"{key}: {counted(wide, 'cell')} above {LARGEST_COV:g}, written as that")
+    return np.where(there, np.minimum(spread, LARGEST_COV), np.nan)
