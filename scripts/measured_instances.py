@@ -64,7 +64,8 @@ MODELLED, by the source: the watts, from TDP and utilisation of the processor. N
 processor behind m5.2xlarge and r5.2xlarge was another one for each codec, so that their powers seem exchanged.
 RENT: wear_per_busy_hour is the price of an instance as the source has it (eu-central-1), paid while it works.
 ASSUMED: how many instances of each type there are. Electricity is part of the rent.
-Source: cd-athena/VEED-dataset on GitHub, commit 2273a58. Licence: BSD-3-Clause, Copyright (c) the authors."""
+Source: cd-athena/VEED-dataset on GitHub, commit 2273a58. Licence: BSD-3-Clause, Copyright
+(c) 2024, ATHENA Christian Doppler (CD) Laboratory."""
 
 MLPERF: Final = """\
 Eleven models of MLPerf Inference v3.1 on four systems, each with eight or sixteen accelerators: datacenter,
@@ -100,7 +101,8 @@ the number of GPUs that would do the same work without sharing. Pairs without a 
 1000, which never pays.
 Source: stanford-futuredata/gavel on GitHub, commit c4fa400, scheduler/physical_cluster_throughputs.json;
 Narayanan and others, "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI 2020.
-Licence: MIT."""
+Licence: MIT,
+Copyright (c) 2020 Stanford Future Data Systems."""
 
 RENT_PER_SECOND: Final = {  # USD, as the source's descriptions of the instances say
     "c5.large": 0.000023,
