@@ -155,8 +155,8 @@ def _pairs(logged: LoggedBag) -> int:
     return seconds.rows * seconds.columns - len(seconds.absent())
 
 
-def _cell_table(logged: LoggedBag) -> Table:
-    """Return the first cells of a bag's tables, with samples and spread."""
+def _cell_table(logged: LoggedBag, samples: str = "jobs") -> Table:
+    """Return the first cells of a bag's tables, with samples, called so, and spread."""
     from lpsched.report.tables import table
     from lpsched.traces.bags import COLUMNS, cell_rows
     from lpsched.units import number, percent
@@ -164,7 +164,7 @@ def _cell_table(logged: LoggedBag) -> Table:
     columns: dict[str, tuple[str, Callable[[Any], str]]] = {
         "task_type": ("task type", str),
         "machine_type": ("on", str),
-        "jobs": ("jobs", "{:,}".format),
+        "jobs": (samples, "{:,}".format),
         "seconds": ("seconds", number),
         "seconds_variation": ("spread", percent),
         "watts": ("watts", number),
@@ -524,7 +524,7 @@ def import_runs(
         "runs": {"read": len(runs), "kept": int(measured.cells.tasks.sum()), "cells": _cells_read(measured)},
         "remarks": list(remarks),
     }
-    console.answer(answer, [_cell_table(measured)], text="".join(f"{file}: {what}\n" for file, what in held.items()))
+    console.answer(answer, [_cell_table(measured, "runs")], text="".join(f"{file}: {what}\n" for file, what in held.items()))
 
 
 def import_gavel(
