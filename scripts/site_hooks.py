@@ -1,11 +1,13 @@
-"""Hooks of the documentation site (`mkdocs.yml`): pages from files outside docs/, links to them, and the commands.
+"""Hooks of the documentation site (`mkdocs.yml`): pages from other files, links to them, notebooks, and the commands.
 
 The pages of docs/ link to other files of the project by relative paths, so that they can be read in the repository
-as well. On the site, such a link leads to the page made of that file (`PAGES`), or to a copy of it.
+as well. On the site, such a link leads to the page made of that file (`PAGES`), or to a copy of it; a link to a
+notebook leads to the page made of its cells and outputs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -42,6 +44,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for origin, place in PAGES.items():
         if files.get_file_from_path(place) is None:
             files.append(File.generated(config, place, content=(ROOT / origin).read_text(encoding="utf-8")))
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=notebook_page(path)))
     for origin in sorted(set(_linked())):
         files.append(File.generated(config, f"{COPIES}/{origin}.txt", abs_src_path=str(ROOT / origin)))
     return files
@@ -71,7 +75,7 @@ def _link(found: re.Match[str], here: str, page: str) -> str:
 def _place(target: str) -> str | None:
     """Return where a file of the project is on the site."""
     if target.startswith("docs/"):
-        return target.removeprefix("docs/")
+        return target.removeprefix("docs/").replace(".ipynb", ".md")
     for name in (target, f"{target}/README.md"):
         if name in PAGES:
             return PAGES[name]
@@ -85,6 +89,31 @@ def _linked() -> Iterator[str]:
             name = os.path.relpath(path.parent / target, ROOT)
             if (_place(name) or "").startswith(f"{COPIES}/"):
                 yield name
+
+
+def notebook_page(path: Path) -> str:
+    """Return a notebook as Markdown: texts, code, and what the code printed, drew or returned."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += map(_output, cell.get("outputs", ()))
+    title, *rest = parts[0].split("\n", 1)
+    link = f'[The notebook](<{path.name}> "to run it yourself")'  # written so that it stays one of the file
+    return "\n\n".join([title, f"{link}, run by our tests.", *rest, *parts[1:]])
+
+
+def _output(output: dict[str, Any]) -> str:
+    """Return what a cell printed, drew or returned; of several forms the best."""
+    data = {kind: "".join(value) for kind, value in output.get("data", {}).items()}
+    if "image/png" in data:
+        return (
+            f'<img alt="{_plain(data.get("text/plain", ""))}" src="data:image/png;base64,{data["image/png"].strip()}">'
+        )
+    if "image/svg+xml" in data or "text/html" in data:
+        return f'<div class="output">\n{data.get("image/svg+xml") or data["text/html"]}\n</div>'
+    text = "".join(output.get("text", "")) or data.get("text/plain", "")
+    return f"```text\n{text.rstrip()}\n```"
 
 
 class _Collector:

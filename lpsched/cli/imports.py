@@ -524,7 +524,9 @@ def import_runs(
         "runs": {"read": len(runs), "kept": int(measured.cells.tasks.sum()), "cells": _cells_read(measured)},
         "remarks": list(remarks),
     }
-    console.answer(answer, [_cell_table(measured, "runs")], text="".join(f"{file}: {what}\n" for file, what in held.items()))
+    console.answer(
+        answer, [_cell_table(measured, "runs")], text="".join(f"{file}: {what}\n" for file, what in held.items())
+    )
 
 
 def import_gavel(

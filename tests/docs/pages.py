@@ -214,6 +214,7 @@ STUDIES.files = {"sweep.yaml": STUDIES.blocks("yaml")[0]}
 DATA: Final = ROOT / "tests" / "data"
 PAGES["docs/guides/measuring.md"].files = {"old.yaml": DATA / "node_old.yaml", "new.yaml": DATA / "node_new.yaml"}
 PAGES["docs/guides/traces.md"].files = {"log.swf": DATA / "small.swf", "sacct.txt": DATA / "sacct_with_steps.txt"}
+PAGES["docs/findings.md"].files = {"patient.py": PAGES["docs/findings.md"].blocks("python")[0]}
 
 
 def rewrite(page: Page, folder: Path) -> list[str]:
