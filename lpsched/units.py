@@ -342,13 +342,15 @@ def aligned(*texts: str) -> list[str]:
 
 
 def range_text(low: float | Fraction, high: float | Fraction) -> str:
-    """Write between what a number lies, rounded outwards; one number where both ends are the same.
+    """Write between what a number lies, rounded outwards; one number where both ends are the same but for rounding.
 
     >>> range_text(1 / 3, 2 / 3), range_text(-0.48714285714285716, -0.48714285714284244), range_text(2.8604e-05, 1e-4)
     ('0.3333 to 0.6667', '-0.4871', '0.0000286 to 0.0001')
+    >>> range_text(0.0, 2.5e-16)
+    '0'
     """
-    nearest = number(float(low))
-    if high - low <= SAME_RANGE * max(abs(float(low)), abs(float(high))) and nearest == number(float(high)):
+    nearest, size = number(float(low)), max(abs(float(low)), abs(float(high)))
+    if nearest == number(float(high)) and (size < NOISE or high - low <= SAME_RANGE * size):
         return money_text(nearest)
     return f"{money_text(lower_text(low))} to {money_text(upper_text(high))}"
 
