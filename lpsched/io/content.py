@@ -37,12 +37,11 @@ def one_issue(path: Path, found: str, needed: str, do: str, line: int | None = N
     return InstanceError(str(path), (InputIssue((), found, needed, do, line=line),))
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file of at most `most` bytes."""
+def read_bytes(path: Path, most: int, *, do: str = "put its tables into .npz files beside it") -> bytes:
+    """Return the bytes of a regular file of at most `most` bytes; `do` is what to do with a larger one."""
     with readable(path):
         size = require_file(path)
         if size > most:
-            do = "put its tables into .npz files beside it"
             raise one_issue(path, f"{size:,} bytes", f"at most {most:,} bytes", do)
         with path.open("rb") as file:
             content = file.read(most + 1)
@@ -53,7 +52,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 def read_unpacked(path: Path, most: int) -> bytes:
     """Read a file, unpacked if it is a gzip; with at most `most` bytes, packed and unpacked."""
-    content = read_bytes(path, most)
+    content = read_bytes(path, most, do="split it")
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:
