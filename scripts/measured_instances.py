@@ -26,7 +26,7 @@ from lpsched.model.table import Table
 from lpsched.online.clusters import Clusters
 from lpsched.online.files import clusters_as_dict
 from lpsched.traces.published import SharedGpus, read_gavel, read_runs
-from lpsched.traces.runs import RunChoice, bag_of_runs
+from lpsched.traces.runs import RunChoice, bag_of_runs, records
 from scripts.make_instances import wrapped
 
 if TYPE_CHECKING:
@@ -60,22 +60,26 @@ VEED: Final = """\
 Video encoding on six types of EC2 instances: 500 segments, in six resolutions each by two codecs (AVC and HEVC,
 preset medium). A task is a segment in one resolution and codec.
 MEASURED: seconds of an encoding; means, and coefficients of variation over the 500 segments.
-MODELLED, by the source: the watts, from TDP and utilisation of the processor. Nothing was metered. The
-processor behind m5.2xlarge and r5.2xlarge was another one for each codec, so that their powers seem exchanged.
-RENT: wear_per_busy_hour is the price of an instance as the source has it (eu-central-1), paid while it works.
+MODELLED, by the source: the watts, from TDP and utilisation of the processor. Nothing was metered. By the
+source's descriptions, m5.2xlarge and r5.2xlarge had another processor for each codec, so that their powers seem
+exchanged.
+RENT: wear_per_busy_hour is the price of an instance as the source has it (eu-central-1), paid while it works. The
+source rounds it to a millionth of a USD per second: 2 to 4 % of the price of the two smallest types.
 ASSUMED: how many instances of each type there are. Electricity is part of the rent.
 Source: cd-athena/VEED-dataset on GitHub, commit 2273a58. Licence: BSD-3-Clause, Copyright
 (c) 2024, ATHENA Christian Doppler (CD) Laboratory."""
 
 MLPERF: Final = """\
-Eleven models of MLPerf Inference v3.1 on four systems, each with eight or sixteen accelerators: datacenter,
-closed division, offline scenario. A task is the number of samples that its name ends with.
+Eleven benchmarks of MLPerf Inference v3.1, seven models of which four are at two accuracy targets, on four types of
+systems with eight or sixteen accelerators each: datacenter, closed division, offline scenario. A task is the number
+of samples that its name ends with. Three of the four pairs of targets have the same results.
 MEASURED: samples per second, of which the seconds are made, and watts at the wall while running.
 ASSUMED: how many tasks and systems there are; a system without work is switched off and draws nothing; the
 prices.
 Source: results of MLPerf Inference v3.1 Closed Power, as in mlcommons/cm4mlperf-results on GitHub, commit
 84d8b84; their places there are closed/NVIDIA/results/DGX-H100_H100-SXM-80GBx8_TRT_MaxQ,
-closed/NVIDIA/results/H100-PCIe-80GBx8_TRT_MaxQ, closed/Qualcomm/results/g292_z43_q16e and r282_z93_q8e.
+closed/NVIDIA/results/H100-PCIe-80GBx8_TRT_MaxQ, closed/Qualcomm/results/g292_z43_q16e and r282_z93_q8e (the IDs
+of the results are not there).
 Licence: Apache-2.0. What is computed from them here, such as seconds, schedules and profits, is not verified by
 MLCommons. MLPerf is a trademark of MLCommons."""
 
@@ -83,9 +87,10 @@ TRAINING: Final = """\
 Seven training benchmarks of MLPerf Training v4.0 on 64 nodes with eight H100 each, as tasks that arrive over a
 day.
 MEASURED: seconds to train by number of nodes, and the power of all nodes of a run at the plug (AC, of every
-node, mean over time and runs). Tasks ask for numbers of nodes that were measured only, so nothing is
-interpolated.
-ASSUMED: the arrivals: 960 tasks in 24 hours, even at random, seed 64, of each benchmark and number of nodes as
+node, mean over the time metered and over runs). The time metered is not the time to train: of short runs it is up
+to twice as long, start and end included, so that their powers, and energies made of them, are probably too low.
+Tasks ask for numbers of nodes that were measured only, so nothing is interpolated.
+ASSUMED: the arrivals: 960 tasks in 24 hours, uniformly at random, seed 64, of each benchmark and number of nodes as
 often as `MIX` in scripts/measured_instances.py says. The tasks are in the .csv beside this file.
 Source: MLPerf Training v4.0 results by Supermicro, mlcommons/training_results_v4.0 on GitHub, commit 6fe9543,
 smc-ac-power; the means were computed from its node logs. Licence: Apache-2.0. What is computed from them here
@@ -93,25 +98,18 @@ is not verified by MLCommons. MLPerf is a trademark of MLCommons."""
 
 GAVEL: Final = """\
 26 types of training jobs on 16 V100, of which each can run two jobs at a time. A task is a step of training.
-MEASURED: steps per second of each job alone and beside each other one on the same GPU: 636 of the 676 pairs fit
-into its memory and have a throughput.
+MEASURED, by the source: steps per second of each job alone and beside each other one on the same GPU. Of the 676
+entries, one for each job and each one beside it, 636 have a throughput; the others are taken for jobs that do not
+fit into memory together, with a degradation of 1000, which never pays. 51 are the same as alone in every digit, so
+probably capped by the source. Two jobs are faster beside another by up to 1.2 %, which is noise, and written as 0.
 ASSUMED: all powers (40 W idle, 250 W with two jobs), the room, arrivals of twice what all GPUs could do without
-sharing, evenly among job types, and rewards of the seconds that a step takes alone, so that the reward rate is
-the number of GPUs that would do the same work without sharing. Pairs without a throughput have a degradation of
-1000, which never pays.
+sharing, evenly among job types, and rewards of the seconds that a step takes alone, so that the reward rate is the
+number of GPUs that would do the same work without sharing.
 Source: stanford-futuredata/gavel on GitHub, commit c4fa400, scheduler/physical_cluster_throughputs.json;
 Narayanan and others, "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads", OSDI 2020.
 Licence: MIT,
 Copyright (c) 2020 Stanford Future Data Systems."""
 
-RENT_PER_SECOND: Final = {  # USD, as the source's descriptions of the instances say
-    "c5.large": 0.000023,
-    "c5.xlarge": 0.000047,
-    "c5.2xlarge": 0.000094,
-    "c5.9xlarge": 0.000425,
-    "m5.2xlarge": 0.000106,
-    "r5.2xlarge": 0.000140,
-}
 EC2: Final = {"c5.large": 32, "c5.xlarge": 16, "c5.2xlarge": 8, "c5.9xlarge": 4, "m5.2xlarge": 8, "r5.2xlarge": 8}
 SYSTEMS: Final = {  # of MLPerf, with shorter names
     "DGX-H100_H100-SXM-80GBx8_TRT_MaxQ": ("DGX-H100", 4),
@@ -168,10 +166,16 @@ def veed(raw: Path) -> Bag:
     runs = read_runs([raw / "veed" / name for name in FILES["veed"]], "veed")
     bag = bag_of_runs("veed-12x6", runs, RunChoice(tasks_each=500, machines=EC2))[0].bag
     machines = tuple(
-        machine.model_copy(update={"wear_per_busy_hour": six_digits(3600 * RENT_PER_SECOND[machine.name])})
+        machine.model_copy(update={"wear_per_busy_hour": six_digits(3600 * rent_per_second(raw, machine.name))})
         for machine in bag.machine_types
     )
     return rounded(bag, machine_types=machines, prices=Prices(electricity_per_kwh=0.0))
+
+
+def rent_per_second(raw: Path, machine: str) -> float:
+    """Return the rent of an instance in USD: the cost of an encoding by its seconds, the same in every row."""
+    _, row = next(records(raw / "veed" / f"avc-{machine.replace('.', '_')}.csv.gz"))
+    return round(float(row["cost [$]"]) / float(row["duration [s]"]), 9)
 
 
 def mlperf(raw: Path) -> Bag:

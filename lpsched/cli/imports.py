@@ -554,7 +554,9 @@ def import_gavel(
     from lpsched.traces.published import SharedGpus, read_gavel
 
     if full_watts < idle_watts:
-        raise options.usage_error("--full-watts", f"{full_watts:g} W", f"at least --idle-watts, {idle_watts:g} W", "")
+        raise options.usage_error(
+            "--full-watts", f"{full_watts:g} W", f"at least --idle-watts, {idle_watts:g} W", "raise it"
+        )
     choice = SharedGpus(gpu=gpu, count=count, load=load, idle_watts=idle_watts, full_watts=full_watts)
     facility = read_gavel(file, output.stem if name is None else name, choice)
     remarks = ["power, room and arrivals are assumed; only speeds are measured"]

@@ -246,7 +246,7 @@ def _require_powers(
     issues = [
         InputIssue(
             ("watts", names[0][i], names[1][j]),
-            f"no job of {quote(names[0][i])} on {quote(names[1][j])} with its energy",
+            f"no sample of {quote(names[0][i])} on {quote(names[1][j])} with its energy",
             "at least one, since others do",
             do,
         )

@@ -45,6 +45,11 @@ def read_runs(
     runs: list[Run] = []
     remarks: list[str] = []
     names = []
+    files = list(files)
+    if source == "mlperf" and len(files) > 1:
+        raise refused(
+            "", f"{len(files)} files", "one file of results, which are compared", "join them under one header"
+        )
     for path in files:
         names.append(path.name)
         rows = rows_of(path, where or {})

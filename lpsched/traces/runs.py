@@ -67,6 +67,7 @@ P_STATE: Final = ("p_state",)
 SECONDS: Final = {"seconds": 1.0, "milliseconds": 1e-3, "minutes": 60.0, "hours": 3600.0}
 WATTS: Final = {"watts": 1.0, "milliwatts": 1e-3, "kilowatts": 1e3}
 JOULES: Final = {"joules": 1.0, "kilojoules": 1e3, "watt_hours": 3.6e3, "kilowatt_hours": 3.6e6}
+TIMES: Final = ("time", "duration", "latency", "elapsed")  # without a unit, in columns that may be seconds
 COLUMNS: Final = (*TASK, *MACHINE, *P_STATE, *SECONDS, *WATTS, *JOULES)
 MOST_ROWS: Final = 5_000_000
 MOST_CELLS: Final = 4_000_000  # of a table: each may be absent, and yet takes memory
@@ -252,11 +253,7 @@ QUANTITIES: Final[Mapping[str, Mapping[str, float]]] = {
 
 def _columns(path: Path, header: list[str], given: Mapping[str, str]) -> tuple[dict[str, tuple[str, float]], list[str]]:
     """Return the column and the factor of each quantity, and the columns that are none; those given come first."""
-    for own, name in given.items():
-        if own not in COLUMNS or name not in header:
-            wrong, choice = (own, COLUMNS) if own not in COLUMNS else (name, header)
-            needed = f"one of {', '.join(choice[:20])}"
-            raise refused("", f"no column {quote(wrong)}", needed, nearest(wrong, choice) or "name it", ("columns",))
+    _require_given(header, given)
     called = [(name.lower().replace(" ", "_"), name) for name in header if name not in given.values()]
     if (power := WATTS.keys() & given.keys()) or JOULES.keys() & given.keys():
         called = [each for each in called if each[0] not in (JOULES if power else WATTS)]
@@ -271,7 +268,8 @@ def _columns(path: Path, header: list[str], given: Mapping[str, str]) -> tuple[d
         elif there:
             found[key] = (there[0][1], names[there[0][0]])
         elif key in {"task", "machine", "seconds"}:
-            near = next(((own, name) for own in names for each, name in called if own[:3] in each), None)
+            begins = [(own, own[:3]) for own in names] + [("seconds", each) for each in TIMES if key == "seconds"]
+            near = next(((own, name) for own, begin in begins for each, name in called if begin in each), None)
             do = f"if {quote(near[1])} is it, --columns {'='.join(near)}" if near else "name it with --columns"
             issues.append(InputIssue((key,), "no such column", f"one called {' or '.join(names)}", do, line=1))
     if "watts" in found and "joules" in found:
@@ -282,6 +280,17 @@ def _columns(path: Path, header: list[str], given: Mapping[str, str]) -> tuple[d
         raise InstanceError(str(path), tuple(issues))
     used = {name for name, _ in found.values()}
     return found, [name for name in header if name not in used]
+
+
+def _require_given(header: list[str], given: Mapping[str, str]) -> None:
+    """Raise an error for what `--columns` names and there is not, or for two quantities."""
+    for own, name in given.items():
+        if own not in COLUMNS or name not in header:
+            wrong, choice = (own, COLUMNS) if own not in COLUMNS else (name, header)
+            needed = f"one of {', '.join(choice[:20])}"
+            raise refused("", f"no column {quote(wrong)}", needed, nearest(wrong, choice) or "name it", ("columns",))
+    if twice := [name for name, times in Counter(given.values()).items() if times > 1]:
+        raise refused("", f"{quote(twice[0])} for two of them", "a column for each", "correct it", ("columns",))
 
 
 def gathered(source: str, runs: Sequence[Run], *, distinct: bool = False, remarks: Iterable[str] = ()) -> Runs:
@@ -417,7 +426,7 @@ def _require_known(name: str, option: str, given: Mapping[str, int], known: Iter
         if each not in known:
             needed = f"one of {', '.join(known[:9])}{' ...' if known[9:] else ''}"
             raise refused(
-                name, f"{option} of {quote(each)}, which has no runs", needed, nearest(each, known) or "correct it"
+                name, f"{option} of {quote(each)}, which has no runs here", needed, nearest(each, known) or "correct it"
             )
 
 

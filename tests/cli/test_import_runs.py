@@ -114,7 +114,7 @@ def test_jobs_that_share_gpus_become_a_facility(lpsched, tmp_path):
         (["runs", RUNS, "--where", "task=a,task=b"], "--where: got 'task=b', expected NAME=VALUE, each name once"),
         (["runs", RUNS, "--columns", "secs=seconds"], "--columns: got no column 'secs', expected one of task, task_type,"),
         (["runs", RUNS, "--columns", "task=tusk"], "did you mean 'task'?"),
-        (["runs", RUNS, "--count", "cpus=3"], "got --count of 'cpus', which has no runs, expected one of cpu, gpu; did"),
+        (["runs", RUNS, "--count", "cpus=3"], "got --count of 'cpus', which has no runs here, expected one of cpu, gpu; did"),
         (["runs", RUNS, "--tasks", "index=0"], "--tasks: got 'index=0', expected NAME=COUNT"),
         (["runs", RUNS, "--tasks-each", "0"], "expected a whole number of at least 1"),
         (["runs", RUNS, "--source", "zeus"], "expected summary_power_GPU.csv"),

@@ -108,7 +108,7 @@ def test_accounting_becomes_a_bag(lpsched, tmp_path):
     assert answer["log"]["cells"] == {"pairs": 4, "estimated_seconds": 1, "estimated_watts": 2}
     code, _, err = lpsched("import", "slurm", SACCT, *options, "--force")
     assert code == 2
-    assert "watts.gromacs.batch: got no job of 'gromacs' on 'batch' with its energy" in err
+    assert "watts.gromacs.batch: got no sample of 'gromacs' on 'batch' with its energy" in err
     assert lpsched("import", "slurm", SACCT, *options, "--no-watts", "--force")[0] == 0
     assert read_bag(path).watts is None
 

@@ -81,7 +81,7 @@ def test_times_without_powers_are_refused_filled_or_left_out_as_a_whole():
         bag_of("b", jobs, [1, 1])
     (issue,) = caught.value.issues
     assert issue.location == "watts.t0.m1"
-    assert "no job of 't0' on 'm1' with its energy" in issue.got
+    assert "no sample of 't0' on 'm1' with its energy" in issue.got
     assert "--fill" in issue.hint
     assert "--no-watts" in issue.hint
     filled = bag_of("b", jobs, [1, 1], fill=True)

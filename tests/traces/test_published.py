@@ -102,6 +102,9 @@ def test_rounds_scenarios_and_units_are_not_mixed(tmp_path):
     assert "got no runs" in rejected(read_runs, [MLPERF], "mlperf", where={"version": "v9"})
     twice = tmp_path / "mlperf.csv"
     twice.write_text(MLPERF.read_text().replace("small,alpha", "big,alpha"))
+    # One file's fastest system does not size the tasks of another's, and rounds in two files would mix.
+    several = rejected(read_runs, [MLPERF, twice], "mlperf", where=OFFLINE)
+    assert several == "files: got 2 files, expected one file of results, which are compared; join them"
     issue = rejected(read_runs, [twice], "mlperf", where=OFFLINE)
     assert issue == "line 4: got two results of 'alpha' on 'big', expected one; choose with --where"
 

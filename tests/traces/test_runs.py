@@ -101,7 +101,7 @@ def test_packed_tables_and_parquet_are_the_same_table(table, tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     content = (DATA / "runs.csv").read_bytes()
     plain = table(content)[0].bag
-    assert table(gzip.compress(content), name="runs.csv.gz")[0].bag == plain
+    assert table(gzip.compress(content, mtime=0), name="runs.csv.gz")[0].bag == plain
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     numbers = {key: [float(row[key]) for row in rows] for key in ("seconds", "watts")}
     pq.write_table(
@@ -164,9 +164,9 @@ def test_counts_are_by_name_or_for_each(table):
     assert [each.count for each in bag.task_types] == [3, 7]
     assert [each.count for each in bag.machine_types] == [2, 5]
     assert rejected(table, HEADER + "alpha,m,1,1\n", tasks={"alpa": 7}) == [
-        "the file: got --tasks of 'alpa', which has no runs, expected one of alpha; did you mean 'alpha'?"
+        "the file: got --tasks of 'alpa', which has no runs here, expected one of alpha; did you mean 'alpha'?"
     ]
-    assert "--count of 'n', which has no runs" in rejected(table, HEADER + "a,m,1,1\n", machines={"n": 7})[0]
+    assert "--count of 'n', which has no runs here" in rejected(table, HEADER + "a,m,1,1\n", machines={"n": 7})[0]
 
 
 def test_complete_keeps_task_types_with_a_run_in_every_column(table):
@@ -204,7 +204,7 @@ def test_watts_are_for_all_or_none(table):
     rows = HEADER + "a,m,1,2\nb,m,1,\n"
     assert rejected(table, rows) == [
         (
-            "watts.b.m: got no job of 'b' on 'm' with its energy, expected at least one, since others do; "
+            "watts.b.m: got no sample of 'b' on 'm' with its energy, expected at least one, since others do; "
             "estimate it (--fill), or leave all powers out (--no-watts)"
         )
     ]
@@ -271,7 +271,7 @@ ONE = HEADER + "a,m,1,2\n"
         ("", "the file: got an empty file"),
         (HEADER, "the file: got no rows, expected a header and a row for each run"),
         (HEADER + "\n\n", "the file: got no rows"),
-        (gzip.compress(ONE.encode())[:-9], "the file: got broken gzip"),
+        (gzip.compress(ONE.encode(), mtime=0)[:-9], "the file: got broken gzip"),
         (b"\x1f\x8b" + b"junk" * 9, "the file: got broken gzip"),
         (bytes(range(256)), "got bytes that are not UTF-8 text"),
         (ONE.encode("utf-16"), "line 1: got bytes that are not UTF-8 text"),
@@ -355,6 +355,14 @@ def test_unknown_columns_are_rejected_with_the_nearest_name(table, options, said
     (issue,) = rejected(table, ONE, **options)
     assert said in issue
     assert "did you mean" in issue
+
+
+def test_a_column_is_one_quantity_and_one_without_a_unit_is_asked_about(table):
+    both = {"task": "machine", "machine": "machine"}
+    expected = "columns: got 'machine' for two of them, expected a column for each; correct it"
+    assert rejected(table, ONE, columns=both) == [expected]
+    (issue,) = rejected(table, "task,machine,Time (s)\na,m,1\n")
+    assert issue.endswith("if 'Time (s)' is it, --columns seconds=Time (s)")
 
 
 def test_tables_beyond_the_limits_are_rejected_before_they_fill_the_memory(table, monkeypatch):

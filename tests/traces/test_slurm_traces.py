@@ -73,7 +73,7 @@ def test_jobs_become_a_bag_by_partition_and_name(log):
 
 
 def test_a_cell_without_energy_is_refused_without_fill(log):
-    with pytest.raises(InstanceError, match="no job of 'gromacs' on 'batch' with its energy"):
+    with pytest.raises(InstanceError, match="no sample of 'gromacs' on 'batch' with its energy"):
         bag_of_slurm("log", log, choice=BY_NAME)
     logged, _ = bag_of_slurm("log", log, choice=BY_NAME, watts=False)
     assert logged.bag.watts is None
