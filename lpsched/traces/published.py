@@ -47,9 +47,7 @@ def read_runs(
     names = []
     files = list(files)
     if source == "mlperf" and len(files) > 1:
-        raise refused(
-            "", f"{len(files)} files", "one file of results, which are compared", "join them under one header"
-        )
+        raise refused("", f"{len(files)} files", "one file of results, which are compared", "join them", ("files",))
     for path in files:
         names.append(path.name)
         rows = rows_of(path, where or {})
