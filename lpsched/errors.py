@@ -224,9 +224,16 @@ class LpschedWarning(UserWarning):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return advice that names the known word nearest to a mistaken one, or '' when none is near."""
+    """Return advice that names the known word nearest to a mistaken one, or '' when none is near.
+
+    >>> nearest("a100", ["V100", "A100"]), nearest("5", ["fast"])  # as in {fast: 2,5}
+    ("did you mean 'A100'?", 'a decimal comma? write a point')
+    """
     choices = list(islice(known, MOST_COMPARED))
-    close = difflib.get_close_matches(word[:LONGEST_NAME], choices, n=1)
+    close = [each for each in choices if each.lower() == word.lower()]
+    close = close or difflib.get_close_matches(word[:LONGEST_NAME], choices, n=1)
+    if not close and word.isdecimal():
+        return "a decimal comma? write a point"
     return f"did you mean {quote(close[0])}?" if close else ""
 
 

@@ -516,6 +516,12 @@ def import_runs(
         watts=not no_watts,
     )
     measured, remarks = bag_of_runs(output.stem if name is None else name, runs, choice)
+    for what, given, those in (
+        ("task", tasks or tasks_each > 1, "tasks"),
+        ("machine", count or machines_each > 1, "count"),
+    ):
+        if not given:
+            remarks = (*remarks, f"one {what} of each type: set how many with --{what}s-each and --{those}")
     warn(remarks)
     console = console_of(context)
     held = write_with_cells(measured, output, tables)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,6 +68,7 @@ P_STATE: Final = ("p_state",)
 SECONDS: Final = {"seconds": 1.0, "milliseconds": 1e-3, "minutes": 60.0, "hours": 3600.0}
 WATTS: Final = {"watts": 1.0, "milliwatts": 1e-3, "kilowatts": 1e3}
 JOULES: Final = {"joules": 1.0, "kilojoules": 1e3, "watt_hours": 3.6e3, "kilowatt_hours": 3.6e6}
+OTHER_UNIT: Final = re.compile(r"(?i)(?:^|[^a-z])(?:ms|min|h|hours?|minutes?|milliseconds?)(?:$|[^a-z])")  # in a name
 TIMES: Final = ("time", "duration", "latency", "elapsed")  # without a unit, in columns that may be seconds
 COLUMNS: Final = (*TASK, *MACHINE, *P_STATE, *SECONDS, *WATTS, *JOULES)
 MOST_ROWS: Final = 5_000_000
@@ -109,7 +111,8 @@ def records(path: Path) -> Iterator[Row]:
         for row in reader:
             if len(row) != len(header) and row:
                 found, needed = counted(len(row), "cell"), f"{len(header)}, as in the header"
-                raise one_issue(path, found, needed, "complete the row", reader.line_num)
+                do = "complete the row" if len(row) < len(header) else "remove or quote what is too much"
+                raise one_issue(path, found, needed, do, reader.line_num)
             if row:
                 yield reader.line_num, dict(zip(header, map(str.strip, row), strict=True))
     except csv.Error as error:
@@ -127,7 +130,9 @@ def _require_header(path: Path, header: list[str]) -> None:
         raise one_issue(path, found, "columns with names of their own", "rename one", 1)
     other = [sign for sign in ";\t|" if sign in header[0]] if len(header) == 1 else []
     if other:
-        raise one_issue(path, f"cells separated by {quote(other[0])}", "commas", "write it with commas", 1)
+        raise one_issue(
+            path, f"cells separated by {quote(other[0])}", "commas", "write commas there, and points in decimals", 1
+        )
 
 
 def rows_of(path: Path, where: Mapping[str, str]) -> Iterator[Row]:
@@ -195,7 +200,8 @@ def amount(row: Record, name: str, *, least: float = 0.0) -> float:
         value = math.nan
     if not least <= value <= LARGEST:
         found = "an empty cell" if _is_empty(raw) else quote(str(raw)[:40])
-        needed = f"a number from {least:g} to {LARGEST:g}"
+        needed = "a number above 0" if least == SMALLEST else f"a number from {least:g} up"
+        needed = f"a number from {least:g} to {LARGEST:g}" if value > 0 else needed
         raise refused("", found, needed, "correct it, or remove the row", (name,))
     return value
 
@@ -238,6 +244,10 @@ def plain_runs(path: Path, rows: Iterable[Row], called: Mapping[str, str]) -> tu
         return Run(word(row, task), word(row, machine), p_state, took, joules)
 
     remarks = [f"{path.name}: columns that are not used: {', '.join(map(quote, unused[:9]))}"] if unused else []
+    if unit == 1.0 and OTHER_UNIT.search(time):
+        remarks.append(
+            f"{path.name}: {quote(time)} is read as seconds; if not, --columns minutes={time}, or hours, ..."
+        )
     return each_run(path, chain([first], rows), run_of), remarks
 
 
@@ -288,7 +298,9 @@ def _require_given(header: list[str], given: Mapping[str, str]) -> None:
         if own not in COLUMNS or name not in header:
             wrong, choice = (own, COLUMNS) if own not in COLUMNS else (name, header)
             needed = f"one of {', '.join(choice[:20])}"
-            raise refused("", f"no column {quote(wrong)}", needed, nearest(wrong, choice) or "name it", ("columns",))
+            turned = f"write {name}={own}" if own in header and name in COLUMNS else ""
+            do = turned or nearest(wrong, choice) or "name it"
+            raise refused("", f"no column {quote(wrong)}", needed, do, ("columns",))
     if twice := [name for name, times in Counter(given.values()).items() if times > 1]:
         raise refused("", f"{quote(twice[0])} for two of them", "a column for each", "correct it", ("columns",))
 
@@ -362,8 +374,8 @@ def bag_of_runs(name: str, runs: Runs, choice: RunChoice) -> tuple[LoggedBag, tu
         means_of(cell, runs.seconds, np.ones(len(runs)), shape),
         means_of(cell[known], powers, runs.seconds[known], shape),
     )
-    machines = _machines(name, runs, choice)
-    _require_known(name, "--tasks", choice.tasks, runs.tasks)
+    machines = _machines(runs, choice)
+    _require_known("--tasks", choice.tasks, runs.tasks)
     tasks = tuple(TaskType(name=each, count=choice.tasks.get(each, choice.tasks_each)) for each in runs.tasks)
     labels = [label for machine in machines for label in machine.columns]
     seconds, watts = with_estimates(name, (runs.tasks, labels), cells, fill=choice.fill, watts=choice.watts)
@@ -405,11 +417,11 @@ def _complete(name: str, runs: Runs) -> Runs:
     )
 
 
-def _machines(name: str, runs: Runs, choice: RunChoice) -> tuple[MachineType, ...]:
+def _machines(runs: Runs, choice: RunChoice) -> tuple[MachineType, ...]:
     states: dict[str, list[str]] = {}
     for machine, state in runs.columns:
         states.setdefault(machine, []).append(state)
-    _require_known(name, "--count", choice.machines, states)
+    _require_known("--count", choice.machines, states)
     return tuple(
         MachineType(
             name=machine,
@@ -420,14 +432,13 @@ def _machines(name: str, runs: Runs, choice: RunChoice) -> tuple[MachineType, ..
     )
 
 
-def _require_known(name: str, option: str, given: Mapping[str, int], known: Iterable[str]) -> None:
+def _require_known(option: str, given: Mapping[str, int], known: Iterable[str]) -> None:
     known = list(known)
     for each in given:
         if each not in known:
             needed = f"one of {', '.join(known[:9])}{' ...' if known[9:] else ''}"
-            raise refused(
-                name, f"{option} of {quote(each)}, which has no runs here", needed, nearest(each, known) or "correct it"
-            )
+            do = nearest(each, known) or "correct it"
+            raise refused("", f"{quote(each)}, which has no runs here", needed, do, (option,))
 
 
 def _spread(key: str, means: Means, there: NDArray[np.bool_], remarks: list[str]) -> Values | None:

@@ -43,6 +43,8 @@ def test_json_says_files_runs_and_remarks(lpsched, tmp_path):
     assert answer["remarks"] == [
         "no table seconds_cov: 1 cell with fewer than 2 runs",
         "no table watts_cov: 1 cell with fewer than 2 runs",
+        "one task of each type: set how many with --tasks-each and --tasks",
+        "one machine of each type: set how many with --machines-each and --count",
     ]
     code, answer, _ = lpsched("import", "runs", RUNS, "-o", path, "--complete", "--no-watts", "--json", "--force")
     assert answer["runs"]["kept"] == 5  # of encode
@@ -114,7 +116,7 @@ def test_jobs_that_share_gpus_become_a_facility(lpsched, tmp_path):
         (["runs", RUNS, "--where", "task=a,task=b"], "--where: got 'task=b', expected NAME=VALUE, each name once"),
         (["runs", RUNS, "--columns", "secs=seconds"], "--columns: got no column 'secs', expected one of task, task_type,"),
         (["runs", RUNS, "--columns", "task=tusk"], "did you mean 'task'?"),
-        (["runs", RUNS, "--count", "cpus=3"], "got --count of 'cpus', which has no runs here, expected one of cpu, gpu; did"),
+        (["runs", RUNS, "--count", "cpus=3"], "--count: got 'cpus', which has no runs here, expected one of cpu, gpu; did"),
         (["runs", RUNS, "--tasks", "index=0"], "--tasks: got 'index=0', expected NAME=COUNT"),
         (["runs", RUNS, "--tasks-each", "0"], "expected a whole number of at least 1"),
         (["runs", RUNS, "--source", "zeus"], "expected summary_power_GPU.csv"),
@@ -143,7 +145,7 @@ def test_errors_of_a_file_are_an_answer_with_json(lpsched, tmp_path):
     assert issue == {
         "where": "line 2, seconds",
         "found": "'0'",
-        "needed": "a number from 1e-30 to 1e+30",
+        "needed": "a number above 0",
         "do": "correct it, or remove the row",
     }
     assert [each.name for each in tmp_path.iterdir()] == ["bad.csv"]

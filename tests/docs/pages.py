@@ -47,7 +47,7 @@ NOT_HERE: Final = re.compile(
 SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # more than 4 s
 # Commands of 5 to 15 s are run in turn, with those that need what they write.
 LONG: Final = (
-    re.compile("--report page.html"),
+    re.compile("--report (?:page|front|price).html"),
     re.compile("energy-2k.yaml --scheduler fcfs"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),

@@ -107,7 +107,7 @@ def test_the_demo_ends_with_commands_that_work_where_the_user_is(clone, place, p
     before = f"{clone}/" if prefix is None else prefix
     assert said[0] == f"{before}.venv/bin/lpsched"
     assert activated == [".", f"{before}.venv/bin/activate"]
-    assert ["lpsched", *said[1:]] == [*solved, "--report", "page.html"]
+    assert ["lpsched", *said[1:]] == [*solved, "--report", "solve.html"]
     assert (ROOT / said[2].removeprefix(before)).is_file()
     assert log.read_text().splitlines()[-1] == f"solve {clone / said[2].removeprefix(before)}"
     (installed,) = (line for line in log.read_text().splitlines() if "pip install" in line)
