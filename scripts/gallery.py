@@ -20,7 +20,7 @@ GALLERY: Final = ROOT / "docs" / "gallery"
 PAGES: Final = {  # each page, and the command that writes it
     "solve": "solve instances/mlperf-power.yaml",
     "price": "price instances/mlperf-power.yaml",
-    "front": "front instances/zeus-34x4.yaml --scheduler min-min,max-min,sufferage",
+    "front": "front instances/zeus-34x4.yaml",
     "validate": "validate instances/veed-12x6.yaml --price 16",
     "simulate": "simulate instances/h100-training.yaml --bound",
     "facility": "facility instances/gavel-v100.yaml",

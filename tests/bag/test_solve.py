@@ -349,16 +349,9 @@ def test_the_order_of_types_does_not_matter_to_the_bound(bag, objective):
         objective = "makespan"
     columns = [c for j in reversed(range(len(bag.machine_types))) for c, (own, _) in enumerate(bag.modes) if own == j]
 
-    def turned_table(table):
-        return None if table is None else type(table).of([[row[c] for c in columns] for row in list(table)[::-1]])
-
     turned = bag.model_copy(
-        update={
-            "machine_types": bag.machine_types[::-1],
-            "task_types": bag.task_types[::-1],
-            "seconds": turned_table(bag.seconds),
-            "watts": turned_table(bag.watts),
-        }
+        update={"machine_types": bag.machine_types[::-1], "task_types": bag.task_types[::-1]}
+        | bag.tables_of(range(len(bag.task_types))[::-1], columns)
     )
     one, two = solve(bag, objective=objective), solve(turned, objective=objective)
     assert two.bound == pytest.approx(one.bound, rel=1e-7)

@@ -91,6 +91,8 @@ COMMANDS = {
     "generate facility": (("generate", "facility", "--seed", "1"), {"-o": "p.yaml"}),
     "import etc": (("import", "etc", "gone.csv"), {"-o": "p.yaml"}),
     "import swf": (("import", "swf", "gone.swf"), {"-o": "p.yaml"}),
+    "import runs": (("import", "runs", "gone.csv"), {"-o": "p.yaml"}),
+    "import gavel": (("import", "gavel", "gone.json"), {"-o": "p.yaml"}),
     "import slurm": (("import", "slurm", "gone.txt"), {"-o": "p.yaml"}),
     "import measurements": (("import", "measurements", "gone.yaml"), {"-o": "p.yaml"}),
     "study report": (("study", "report", "gone.jsonl"), {"-o": "p.csv", "--figure": "p.svg", "--report": "p.html"}),
