@@ -77,7 +77,8 @@ class SimulationWorker:
 
     def name_of(self, item: WorkItem) -> str:
         """Return the name of a work item."""
-        what = BOUND if item.place is None else self.policies[item.place].name
+        reference = BOUND if self.bound else "no-wait reference"
+        what = reference if item.place is None else self.policies[item.place].name
         return f"trial {item.trial + 1}, {what}"
 
     def __call__(self, item: WorkItem, cancel: CancelToken) -> RunResult:
