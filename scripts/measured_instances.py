@@ -98,7 +98,7 @@ is not verified by MLCommons. MLPerf is a trademark of MLCommons."""
 
 GAVEL: Final = """\
 26 types of training jobs on 16 V100, of which each can run two jobs at a time. A task is a step of training.
-MEASURED, by the source: steps per second of each job alone and beside each other one on the same GPU. Of the 676
+MEASURED: steps per second of each job alone and beside each other one on the same GPU. Of the 676
 entries, one for each job and each one beside it, 636 have a throughput; the others are taken for jobs that do not
 fit into memory together, with a degradation of 1000, which never pays. 51 are the same as alone in every digit, so
 probably capped by the source. Two jobs are faster beside another by up to 1.2 %, which is noise, and written as 0.

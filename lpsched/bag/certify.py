@@ -269,9 +269,9 @@ def _least(bag: Bag, low: float, solver: Solver) -> patterns.LeastMakespan:
 
 
 def _longest(bag: Bag) -> patterns.LeastMakespan:
-    """Return the makespan that some task types need, however they run."""
+    """Return the makespan that some task types need, however they run; as a double, which a file holds exactly."""
     seconds, types = least_makespan(bag)
-    return patterns.LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
+    return patterns.LeastMakespan(Fraction(rounded_down(seconds)), tuple(bag.task_types[i].name for i in types))
 
 
 def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, Fraction]:

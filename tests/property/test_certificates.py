@@ -444,6 +444,19 @@ def test_a_certificate_comes_back_from_its_file_exactly(data):
         assert read_certificate(path) == certificate
 
 
+def test_a_least_makespan_that_is_no_double_is_written_as_one_below_it(tmp_path):
+    # Three tasks of 0.1 s, which take 1 s elsewhere: the double 0.1, three times, needs 54 bits, and the nearest is above.
+    machines = (MachineType("slow", 1), MachineType("fast", 1))
+    bag = Bag("thirds", machines, (TaskType("t", 3),), Table.of([[1.0, 0.1]]))
+    exact = 3 * Fraction(0.1)
+    assert Fraction(float(exact)) > exact
+    certificate = certify(bag, objective="makespan")
+    write_certificate(certificate, tmp_path / "c.json", "1")
+    assert read_certificate(tmp_path / "c.json") == certificate
+    assert certificate.least_makespan.seconds <= exact
+    assert lpsched.verify(bag, [tmp_path / "c.json"]).accepted
+
+
 FILES = {
     f"{objective}-{number}": json.dumps(
         certificate_as_dict(certify(BAG, objective=objective, **terms), "1"), indent=2, ensure_ascii=False
