@@ -56,6 +56,11 @@ def compiled_inside(function: Function) -> Function:
     return cast("Function", made)
 
 
+def threaded(function: Function) -> Function:
+    """Return the function, compiled so that other threads run beside it."""
+    return compiled(function, nogil=True)
+
+
 @cache
 def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
     """Return a key that changes with any compiled file of a folder or of those above it in its slice."""

@@ -32,7 +32,10 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status, provenance_of
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from lpsched.bag.search.makespan_intervals import IntervalSearch
+    from lpsched.bag.search.single_tasks import TargetSearch
     from lpsched.lp.program import Solver
     from lpsched.model.risk import RiskOptions
 
@@ -70,7 +73,7 @@ def is_worthwhile(problem: Problem, distance: float | None, gap: float) -> bool:
 
 def try_harder(
     problem: Problem, relaxed: Relaxation, bound: float, found: Recovered | None, how: Searching
-) -> tuple[float, Recovered | None, IntervalSearch | None, bool]:
+) -> tuple[float, Recovered | None, IntervalSearch | TargetSearch | None, bool]:
     """Return a bound and a schedule at least as good as those given, the search by patterns, and whether it was cut."""
     bag, objective, cancel, gap = problem.bag, problem.objective, how.cancel, how.gap
     for relaxation in _neighbours(problem, how.solver, cancel):
@@ -78,6 +81,14 @@ def try_harder(
     if found is not None and fits_counting(bag) and not is_close(problem, found, bound, gap):
         with suppress(SolverError):  # what there is will do
             found = recount(problem, found, how.solver, cancel.share(COUNTING * cancel.work_left()))
+    if how.is_thorough and objective.name == "makespan" and single_tasks().fits_targets(bag):
+        targets: TargetSearch = single_tasks().target_search(
+            bag, relaxed, bound, None if found is None else found.schedule, how.seed
+        )
+        targets.run(gap, cancel)
+        if targets.found is not None:
+            found = _better(objective, found, stages.examined_schedule(bag, targets.found))
+        return max(bound, targets.bound_seconds), found, targets, cancel.is_cut()
     moves, search, is_cut = _moves_single_tasks(problem), None, False
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
         part, seconds = cancel.share((WITH_PATTERNS if moves else 1.0) * cancel.work_left()), cancel.remaining()
@@ -89,6 +100,11 @@ def try_harder(
         shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
         found = _better(objective, found, stages.examined_schedule(bag, shorter))
     return bound, found, search, is_cut
+
+
+def single_tasks() -> ModuleType:
+    """Return the module of compiled searches: Numba is loaded only where it is used."""
+    return pkgutil.resolve_name("lpsched.bag.search.single_tasks")
 
 
 def _better(objective: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
@@ -311,7 +327,7 @@ class Best:
     bound: float
     found: Recovered
     used: Effort
-    search: IntervalSearch | None  # of patterns: its leaves prove the bound where the prices of the program do not
+    search: IntervalSearch | TargetSearch | None  # its leaves prove the bound where the program's prices do not
     is_cut: bool  # whether the clock, or a stop signal, ended the work
 
 
@@ -354,7 +370,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
         tight = TIGHT if limit is None else limit
         budget = cancel.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
-            how = Searching(solver, budget, gap, np.random.default_rng(seed))
+            how = Searching(solver, budget, gap, np.random.default_rng(seed), seed, is_thorough=effort is Effort.TIGHT)
             bound, found, search, is_cut = try_harder(problem, relaxed, bound, found, how)
     if found is None:
         assert missed is not None

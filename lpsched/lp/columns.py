@@ -136,7 +136,8 @@ class ColumnGeneration(Generic[Label]):
             if not optimal or closed or asked >= most or cancel.expired():
                 ended = LpStatus.LIMIT if optimal and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
-                return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
+                labels = self.labels[: len(solution.values)]  # without columns that came after it
+                return Generated(solution, labels, multipliers, best.bound, ended, rounds)
             if not fresh:  # a hot start may have gone wrong
                 was_cold = True
                 self.master = self.solver.master(self.master.program)

@@ -73,6 +73,8 @@ class Searching:
     cancel: CancelToken
     gap: float
     rng: np.random.Generator
+    seed: int = 0
+    is_thorough: bool = False  # whether compiled code may be used, which is compiled once
 
 
 @dataclass(frozen=True, slots=True)

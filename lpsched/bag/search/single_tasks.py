@@ -1,0 +1,193 @@
+"""The makespan of single tasks on single machines: at one target after the other, proved impossible or reached.
+
+A target T is a makespan: do all tasks fit on the machines, each with T seconds of room (`lp/assignment.py`)? Prices of
+tasks prove that they do not, or a dive finds a schedule, or neither. Targets begin at the bound of the linear program:
+
+    impossible    the bound is raised beyond T
+    found         the schedule is the best so far
+    neither       the next target is larger; when none is left, all are tried again, with more work each
+
+Two targets at a time are tried, one in each of two threads, and what they find is taken in their order. Work is
+counted, so the same seed gives the same answer however busy the machine is, unless the clock ends the search.
+
+Times are whole multiples of their common unit. If that is too small, they are rounded down to a grid of 2^-30 of the
+bound: what is impossible then, is impossible with the true times too, and a schedule is verified with the true ones.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.bag.packing import Prices
+from lpsched.bag.problem import prover_of
+from lpsched.bag.recovery.makespan import Fleet, counts_of, fleet_of, schedule_of
+from lpsched.bag.search.makespan_intervals import Leaf, Proof
+from lpsched.jit import numba
+from lpsched.lp.assignment import NEVER, Assignment, Dive, Outcome, Pace
+from lpsched.model.fixed_point import rounded_down
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
+    from lpsched.bag.relaxation import Relaxation
+    from lpsched.bag.schedule import Schedule
+    from lpsched.cancellation import CancelToken
+    from lpsched.model.table import Floats, Integers
+
+MOST_TASKS: Final = 5_000
+MOST_PAIRS: Final = 200_000  # of single tasks and single machines
+MOST_UNITS: Final = 1 << 34  # of time, up to the bound
+GRID_BITS: Final = 30
+STEP: Final = 6e-9  # seconds of work counted for each step of a dive
+FIRST: Final = 400_000_000  # steps of a dive; twice as many each time that all targets were tried
+THREADS: Final = 2
+TINY: Final = Fraction(1, 1 << 600)
+
+
+def fits_targets(bag: Bag) -> bool:
+    """Return whether a bag is small enough for targets, and Numba there."""
+    tasks, machines = bag.tasks, bag.machines
+    small = tasks <= MOST_TASKS and tasks * machines <= MOST_PAIRS
+    return small and numba is not None and bag.site.average_power_cap_watts is None
+
+
+@dataclass
+class TargetSearch:
+    """Targets between a proved bound and the best schedule, in units of time."""
+
+    bag: Bag
+    fleet: Fleet
+    unit: Fraction
+    is_whole: bool  # whether all times are multiples of the unit
+    assignment: Assignment
+    task_of: Integers  # the task type of each item
+    prices: Floats  # of items, from the last proof
+    low: int  # no makespan below it
+    proof: tuple[int, Integers] | None = None  # the largest target that is impossible, and the prices that prove it
+    found: Schedule | None = None
+    high: int = 1 << 62  # the makespan of the best schedule
+    unproved: int = 1 << 62  # the least target that prices alone did not prove impossible
+    failed: int = 0  # the largest target that was tried in vain in this round
+    round: int = 0
+    stride: int = 1
+    seed: int = 0
+
+    @property
+    def bound_seconds(self) -> float:
+        """What no schedule undercuts, as a double."""
+        return rounded_down(self.low * self.unit)
+
+    def run(self, gap: float, cancel: CancelToken) -> None:
+        """Try targets until bound and schedule are as near as the gap, or the token has expired."""
+        with ThreadPoolExecutor(THREADS) as threads:
+            while self.high - self.low > gap * self.high and not cancel.expired():
+                tried = list(threads.map(self._try, *zip(*enumerate(self._targets()), strict=True)))
+                for target, dive in tried:
+                    self._take(target, dive)
+                cancel.count(STEP * max(dive.steps for _, dive in tried))
+                cancel.report("targets", (self.high - self.low) / self.high if self.found is not None else None)
+
+    def _targets(self) -> list[int]:
+        """Return the targets to try next: for a proof only, as long as that may be found; then for a schedule."""
+        last = self.high - 1
+        if self.low < self.unproved:
+            first, last = self.low, min(last, self.unproved - 1)
+            self.stride = min(self.stride, max(1, (last - first) // 2))
+            return [min(last, first + self.stride - 1), min(last, first + 2 * self.stride - 1)]
+        if max(self.failed + 1, self.low) > last:  # all were tried: again, with more work
+            self.round, self.failed, self.stride = self.round + 1, 0, 1
+        first = max(self.failed + 1, self.low)
+        if last - first > 4 * self.stride:
+            return [first, first + self.stride]
+        return [first + (last - first) // 3, first + 2 * (last - first) // 3]
+
+    def _try(self, place: int, target: int) -> tuple[int, Dive]:
+        """Look for a schedule of a makespan, or for a proof that there is none."""
+        again = self.round > 0 or place > 0
+        pace = Pace(
+            first=60 * (self.round + 1),
+            later=15 + 5 * self.round,
+            share=0.05 / (1.0 + 0.5 * self.round),
+            noise=0.1 if again else 0.0,
+            most_steps=0 if self.low < self.unproved else FIRST << min(self.round, 8),
+        )
+        rooms = np.full(self.fleet.size, target, dtype=np.int64)
+        per_room = self.fleet.prices / float(self.low) * float(self.prices.sum())
+        seed = self.seed * 1000 + self.round * THREADS + place
+        return target, self.assignment.dive(rooms, self.prices, per_room, pace, seed)
+
+    def _take(self, target: int, dive: Dive) -> None:
+        """Learn from a target."""
+        is_proving = self.low < self.unproved
+        if dive.outcome is Outcome.IMPOSSIBLE:
+            if target >= self.low:
+                self.low, self.proof, self.prices = target + 1, (target, dive.whole), dive.prices
+                self.stride *= 2
+        elif dive.outcome is Outcome.FOUND:
+            self.take_bins(dive.bins)
+        elif is_proving:
+            self.unproved, self.stride = min(self.unproved, target), 1
+        elif target < self.high:
+            self.failed = max(self.failed, target)
+            self.stride *= 2
+
+    def take_bins(self, bins: Integers) -> None:
+        """Keep a schedule, if it is shorter than the best one."""
+        items = np.arange(len(bins))
+        loads = np.bincount(bins, weights=self.assignment.sizes[bins, items].astype(float), minlength=self.fleet.size)
+        if loads.max() < self.high:
+            self.high = int(loads.max())
+            counts = np.zeros(self.fleet.lengths.shape, dtype=np.int64)
+            np.add.at(counts, (self.task_of, bins), 1)
+            self.found = schedule_of(self.fleet, counts)
+
+    def all_leaves(self) -> list[Leaf]:
+        """Return makespans that cover all, with what proves the bound of each; none where nothing was proved."""
+        if self.proof is None:
+            return []
+        target, whole = self.proof
+        tasks = np.bincount(self.task_of, weights=whole.astype(float)) / np.bincount(self.task_of)
+        free = np.zeros(len(self.bag.machine_types))
+        end, bound = rounded_down((target + Fraction(1, 2)) * self.unit), -self.low * self.unit
+        packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells=2 * target + 1)
+        plain = Proof(Prices(np.zeros_like(tasks), free, 0.0), end, math.inf, (Fraction(0), Fraction(0)))
+        return [Leaf(0.0, end, bound, 2, packed), Leaf(end, math.inf, bound, 0, plain)]
+
+
+def target_search(bag: Bag, relaxed: Relaxation, bound: float, schedule: Schedule | None, seed: int) -> TargetSearch:
+    """Return a search from the bound and the schedule that are known."""
+    fleet = fleet_of(bag, relaxed.machine_prices)
+    table = np.array([[math.inf if each is None else each for each in row] for row in bag.seconds])
+    seconds = np.take_along_axis(table, fleet.columns, axis=1)
+    unit = prover_of(bag).whole_seconds(TINY)
+    is_whole = unit > TINY and Fraction(bound) / unit < MOST_UNITS
+    if not is_whole:
+        unit = Fraction(bound) / (1 << GRID_BITS)
+    sizes = np.full(seconds.shape, NEVER, dtype=np.int64)
+    can_run = np.isfinite(seconds)
+    values, where = np.unique(seconds[can_run], return_inverse=True)
+    sizes[can_run] = np.array([min(NEVER, int(Fraction(each) / unit)) for each in values.tolist()])[where]
+    counts = np.array([task.count for task in bag.task_types])
+    task_of = np.repeat(np.arange(len(counts)), counts)
+    least = (fleet.prices * np.where(can_run, seconds, np.inf)).min(axis=1)
+    search = TargetSearch(
+        bag,
+        fleet,
+        unit,
+        is_whole,
+        Assignment(np.ascontiguousarray(sizes[task_of].T)),
+        task_of,
+        least[task_of] / least[task_of].sum(),
+        math.ceil(Fraction(bound) / unit),
+        seed=seed,
+    )
+    if schedule is not None:
+        placed = counts_of(fleet, schedule)
+        order = np.concatenate([np.repeat(np.arange(fleet.size), row) for row in placed])
+        search.take_bins(order)
+    return search

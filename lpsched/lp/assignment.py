@@ -1,0 +1,701 @@
+"""Items into bins: prices that prove that they do not fit, and fillings found with the same prices.
+
+Every item i goes into one bin j, takes s_ij of its room there, and no bin holds more than its room R_j:
+
+    sum_j x_ij = 1,      sum_i s_ij x_ij <= R_j,      x_ij = 0 or 1.
+
+Give each item any price v_i >= 0, and let phi_j be the most that one bin can hold at these prices, whatever the
+other bins hold: a knapsack. Every item is in one bin, so if they all fit, sum_i v_i <= sum_j phi_j. Where
+
+    L(v) = sum_i v_i - sum_j phi_j(v) > 0
+
+they do not fit: a proof. L is concave, and its slope in v_i is one less the number of bins that took the item, so
+`ascend` raises the prices of items that nobody took and lowers those of items taken twice (a deflected subgradient
+method, with steps by Polyak's rule). The mean of what the bins took along the way is close to a solution in shares:
+`dive` gives the surest items to their bins, prices the rest again, and goes on; where L > 0 of the rest, it goes back.
+
+All sizes and prices are whole numbers, all sums and comparisons exact: prices with L > 0 are a proof, not an estimate.
+
+Source: Camerini, Fratta, Maffioli, On improving relaxation methods by modified gradient techniques, 1975; Pisinger, A
+minimal algorithm for the 0-1 knapsack problem, 1997, for items that are sure to be in or out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.jit import threaded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Real = NDArray[np.float64]
+
+NEVER: Final = 1 << 40  # the size of an item in a bin that cannot hold it
+PRICE_BITS: Final = 46  # of the sum of all prices
+MOST_STATES: Final = 1 << 14  # of one knapsack, with the same number of items
+MOST_STEPS: Final = 1_000_000
+MOST_NODES: Final = 1 << 20  # of the tree of its choices
+WINDOW: Final = 8  # by how many items fillings may differ from those with a gain
+FEW_STEPS: Final = 4_000  # that may always be tried without telling numbers of items apart
+OTHER_WAY: Final = 32  # knapsacks, after which the way that took longer is tried again
+MOST_DEPTH: Final = 400  # rounds of a dive
+MOST_FORBIDDEN: Final = 4096  # pairs
+SURE: Final = 0.9  # the share from which an item is given to its bin
+FADE: Final = 0.08  # the weight of the last iteration in the mean, at least
+PATIENCE: Final = 10  # iterations without a gain, after which steps are shorter
+SHORTER: Final = 0.6
+SHORTEST: Final = 1e-3
+DEFLECTED: Final = 1.5
+BACK: Final = 8  # dead ends, after which a dive goes back one round more
+
+
+# One bin. With a price p of a unit of room, items with a gain g_i = v_i - p s_i > 0 are worth their room:
+#
+#     phi <= U = p R + sum max(0, g_i).
+#
+# A filling that leaves out such items, takes others, and leaves room empty has less than that by its loss: the sum of
+# |g_i| over these exceptions and p times what is empty. So within a budget of loss, only items with |g_i| up to the
+# budget can be exceptions. A dynamic program over those, with states (room taken, loss), finds the filling of least
+# loss; if it is within the budget, it is the best of all, else the budget is doubled.
+#
+# Where all items are of similar size, and 20 of them fit but not 21, U is far above phi. Then two cases are looked at:
+# at most K items, with a price of c >= 0 an item, and at least K + 1, with one of c <= 0, where K is the number of items
+# with a gain at c = 0. In each, g_i = v_i - p s_i - c, U gains c K (or c (K + 1)), and every item fewer (or more) than
+# that is a loss of |c|. States are then kept apart by their number of items.
+@threaded
+def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
+    sizes: Whole, values: Whole, own: Whole, count: int, sure: tuple[int, int], each: int, room: int, price: int
+) -> tuple[int, float, int]:
+    """Return a price at which the items with a gain fit, and hardly more; how many fill the room, and the steps taken.
+
+    The items are the first `count` of own[0]; `sure` are the room and number of others that are in at any price.
+    """
+    left, low, high, growth, steps = 0, 0, -1, 6, count
+    inside, items = sure
+    for a in range(count):
+        i = own[0, a]
+        if values[i] > each:
+            own[1, left] = i
+            left += 1
+            inside += sizes[i]
+    if inside <= room or left == 0:
+        return 0, float(items + left), steps
+    inside, asked = sure[0], max(price, 1)
+    while True:
+        worth, more = inside, items
+        for a in range(left):
+            i = own[1, a]
+            if values[i] - each > asked * sizes[i]:
+                worth += sizes[i]
+                more += 1
+        kept, is_over = 0, worth > room
+        for a in range(left):  # items of which it is known whether they are in are left aside
+            i = own[1, a]
+            if (values[i] - each > asked * sizes[i]) == is_over:
+                own[1, kept] = i
+                kept += 1
+        steps += 2 * left
+        left = kept
+        if is_over:
+            low = asked
+        else:
+            high, inside, items = asked, worth, more
+        if left == 0:
+            return asked, float(items), steps
+        if high >= 0 and (left == 1 or high - low <= max(1, high >> 12)):
+            return high, items + (room - inside) / sizes[own[1, 0]], steps
+        if high < 0:
+            asked += max(asked >> growth, 1)
+            growth = max(growth - 1, 0)
+        elif low == 0:
+            asked = max(high - max(high >> growth, 1), (low + high) // 2 if high < 4 else 1)
+            growth = max(growth - 1, 1)
+        else:
+            asked = (low + high) // 2
+
+
+@threaded
+def two_prices(  # noqa: PLR0913, PLR0917 - one compiled loop
+    sizes: Whole,
+    values: Whole,
+    own: Whole,
+    count: int,
+    sure: tuple[int, int],
+    limit: int,
+    sign: int,
+    room: int,
+    each: int,
+    price: int,
+) -> tuple[int, int, bool, int]:
+    """Return prices of an item and of room at which about `limit` items fill the room, whether so, and the steps."""
+    low, high, growth, steps, p = 0, -1, 10, 0, max(price, 1)
+    asked = max(each, 1)
+    for _ in range(60):
+        p, found, used = room_price(sizes, values, own, count, sure, sign * asked, room, max(p, 1))
+        steps += used
+        if (found > limit) if sign > 0 else (found < limit):
+            low = asked
+        else:
+            high = asked
+        if (high >= 0 and (high - low <= max(1, high >> 12) or high == 1)) or asked > 1 << PRICE_BITS:
+            break
+        if high < 0:
+            asked += max(asked >> growth, 1)
+            growth = max(growth - 1, 0)
+        elif low == 0:
+            asked = max(high - max(high >> growth, 1), 1)
+            growth = max(growth - 1, 1)
+        else:
+            asked = (low + high) // 2
+    each = high if high >= 0 else low
+    p, found, used = room_price(sizes, values, own, count, sure, sign * each, room, max(p, 1))
+    return sign * each, p, high >= 0 and (low > 0 or high == 1), steps + used
+
+
+@threaded
+def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+    sizes: Whole,
+    values: Whole,
+    room: int,
+    prices: tuple[int, int, int],
+    count: int,
+    budget: int,
+    most_steps: int,
+    taken: NDArray[np.bool_],
+    own: Whole,
+    states: NDArray[np.int64],
+    nodes: Whole,
+) -> tuple[int, int, int]:
+    """Return U, the least loss within the budget (-1: none, -2: too many states) and the steps taken.
+
+    `prices` are those of room and of an item, and K: the most items where that price is positive, the least where it
+    is negative. What to take is set in `taken`.
+    """
+    price, each, limit = prices
+    bound, base, number = price * room + each * limit, 0, 0
+    core, removable, addable, may_leave, may_come = 0, 0, 0, 0, 0
+    for a in range(count):
+        i = own[0, a]
+        gain = values[i] - price * sizes[i] - each
+        own[2, a] = gain
+        taken[i] = gain > 0
+        if gain > 0:
+            bound += gain
+            base += sizes[i]
+            number += 1
+        if -budget <= gain <= budget:
+            own[1, core] = a
+            core += 1
+            if gain > 0:
+                removable += sizes[i]
+                may_leave += 1
+            else:
+                addable += sizes[i]
+                may_come += 1
+    steps = 2 * count
+    keys = np.empty(core, dtype=np.int64)
+    for k in range(core):
+        keys[k] = -abs(own[2, own[1, k]])
+    order = np.argsort(keys)
+    # states: before and after an item (2); room, loss and node (3); more or fewer items than at first; the states.
+    middle = 0 if each == 0 else WINDOW
+    rows = 2 * middle + 1
+    sizes_now, sizes_new = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    now, new, used_nodes = 0, 1, 0
+    states[0, 0, middle, 0], states[0, 1, middle, 0], states[0, 2, middle, 0] = base, 0, -1
+    sizes_now[middle] = 1
+    first, last = middle, middle
+    for k in range(core):
+        a = own[1, order[k]]
+        gain, size, turn = own[2, a], sizes[own[0, a]], 1
+        if gain > 0:
+            removable -= size
+            may_leave -= 1
+            size, turn = -size, -1
+        else:
+            addable -= size
+            may_come -= 1
+        turn = 0 if each == 0 else turn
+        extra = abs(gain)
+        start, stop = max(first + min(turn, 0), 0), min(last + max(turn, 0), rows - 1)
+        if first + min(turn, 0) < 0 or last + max(turn, 0) > rows - 1:
+            return bound, -2, steps
+        for row in range(start, stop + 1):
+            source = row - turn
+            stays = sizes_now[row] if first <= row <= last else 0
+            comes = sizes_now[source] if first <= source <= last else 0
+            steps += stays + comes
+            if steps > most_steps:
+                return bound, -2, steps
+            x, y, made, top = 0, 0, 0, -(1 << 62)
+            items = number + row - middle
+            over = (items - may_leave > limit) if each > 0 else (each < 0 and items + may_come < limit)
+            charge = 0
+            if each > 0:
+                charge = each * max(0, limit - items - may_come)
+            elif each < 0:
+                charge = -each * max(0, items - may_leave - limit)
+            while (x < stays or y < comes) and not over:
+                is_new = x >= stays or (y < comes and states[now, 0, source, y] + size < states[now, 0, row, x])
+                if is_new:
+                    used, loss = states[now, 0, source, y] + size, states[now, 1, source, y] + extra
+                    node = states[now, 2, source, y]
+                    y += 1
+                else:
+                    used, loss, node = states[now, 0, row, x], states[now, 1, row, x], states[now, 2, row, x]
+                    x += 1
+                if loss + charge + price * max(0, room - used - addable) > budget or used - removable > room:
+                    continue
+                value = price * used - loss
+                if value <= top:
+                    continue
+                top = value
+                if made > 0 and states[new, 0, row, made - 1] == used:
+                    made -= 1
+                if made >= states.shape[3] or used_nodes >= nodes.shape[1]:
+                    return bound, -2, steps
+                if is_new:
+                    nodes[0, used_nodes], nodes[1, used_nodes] = node, own[0, a]
+                    node = used_nodes
+                    used_nodes += 1
+                states[new, 0, row, made], states[new, 1, row, made], states[new, 2, row, made] = used, loss, node
+                made += 1
+            sizes_new[row] = made
+        first, last = start, stop
+        while first < last and sizes_new[first] == 0:
+            first += 1
+        while last > first and sizes_new[last] == 0:
+            last -= 1
+        now, new = new, now
+        sizes_now, sizes_new = sizes_new, sizes_now
+    best, best_row, best_at = -1, 0, 0
+    for row in range(first, last + 1):
+        items = number + row - middle
+        if (each > 0 and items > limit) or (each < 0 and items < limit):
+            continue
+        for x in range(sizes_now[row]):
+            if states[now, 0, row, x] <= room:
+                loss = states[now, 1, row, x] + price * (room - states[now, 0, row, x]) + each * (limit - items)
+                if best < 0 or loss < best:
+                    best, best_row, best_at = loss, row, x
+    if best < 0 or best > budget:
+        return bound, -1, steps
+    node = states[now, 2, best_row, best_at]
+    while node >= 0:
+        taken[nodes[1, node]] = not taken[nodes[1, node]]
+        node = nodes[0, node]
+    return bound, best, steps
+
+
+@threaded
+def fill(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+    sizes: Whole,
+    values: Whole,
+    room: int,
+    start: Whole,
+    taken: NDArray[np.bool_],
+    own: Whole,
+    states: NDArray[np.int64],
+    nodes: Whole,
+) -> tuple[int, int]:
+    """Return the most value that fits, and the steps taken; what to take is set in `taken`.
+
+    `start` has prices and budgets to begin with, and has better ones afterwards. If the states are too many, the value
+    is a bound from above, and `taken` no filling.
+    """
+    count, total, most, steps = 0, 0, 0, len(sizes)
+    for i in range(len(sizes)):
+        taken[i] = False
+        if values[i] > 0 and sizes[i] <= room:
+            own[0, count] = i
+            count += 1
+            total += sizes[i]
+            most += values[i]
+    if total <= room or count == 0:
+        for a in range(count):
+            taken[own[0, a]] = True
+        return most, steps
+    price, share, used = room_price(sizes, values, own, count, (0, 0), 0, room, start[0])
+    steps += used
+    start[0], items = price, int(share)
+    start[10] += 1
+    is_turn = start[10] % OTHER_WAY == 0
+    if (start[8] <= start[9]) != is_turn:
+        budget, before = max(start[1], 1), steps
+        while True:
+            most_steps = max(2 * start[9], FEW_STEPS)
+            bound, loss, used = least_loss(
+                sizes, values, room, (price, 0, 0), count, budget, most_steps, taken, own, states, nodes
+            )
+            steps += used
+            start[8] = steps - before
+            if loss >= 0:
+                start[1] = loss + (loss >> 2) + (bound >> 30) + 1
+                return bound - loss, steps
+            if loss == -2 or budget > bound or start[8] > most_steps:
+                break
+            budget *= 2
+        start[1], start[8] = budget >> 1, start[8] + most_steps
+    begun = steps
+    # At most `items` of them, and at least one more.
+    best, is_sure = -1, True
+    keep, smallest = np.zeros(len(sizes), dtype=np.bool_), np.empty(count, dtype=np.int64)
+    for a in range(count):
+        smallest[a] = sizes[own[0, a]]
+    smallest.sort()
+    fits, together = 0, 0
+    while fits <= items and fits < count and together + smallest[fits] <= room:
+        together += smallest[fits]
+        fits += 1
+    items = min(items, fits)
+    for case in range(2):
+        limit, sign, at = items + case, 1 - 2 * case, 2 + 3 * case
+        if fits < limit:  # so many do not fit
+            break
+        # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
+        each, p, is_found = sign * start[at], start[at + 1], False
+        close, surely, number, window = 0, 0, 0, max(8 * start[at + 2], (most // count) >> 5)
+        for a in range(count):
+            i = own[0, a]
+            gain = values[i] - p * sizes[i] - each
+            if gain > window:
+                surely += sizes[i]
+                number += 1
+            elif gain >= -window:
+                own[3, close] = i
+                close += 1
+        steps += count
+        if close > 0 and surely <= room:
+            each, p, is_found, used = two_prices(
+                sizes, values, own[3:], close, (surely, number), limit, sign, room, abs(each), p
+            )
+            steps += used + count
+            number = 0
+            for a in range(count):
+                i = own[0, a]
+                number += values[i] - p * sizes[i] > each
+            is_found = is_found and abs(number - limit) <= 2
+        if not is_found:
+            each, p, is_found, used = two_prices(sizes, values, own, count, (0, 0), limit, sign, room, start[at], p)
+            steps += used
+        start[at], start[at + 1] = abs(each), p
+        budget, shown = max(start[at + 2], 1), 0
+        while True:
+            terms = (p, each, limit)
+            bound, loss, used = least_loss(
+                sizes, values, room, terms, count, budget, MOST_STEPS, taken, own, states, nodes
+            )
+            steps += used
+            if loss >= 0:
+                start[at + 2] = loss + (loss >> 2) + (bound >> 30) + 1
+                if bound - loss > best:
+                    best = bound - loss
+                    keep[:] = taken
+                break
+            if loss == -2:
+                is_sure = False
+                best = max(best, bound - shown)
+                start[at + 2] = budget >> 3
+                break
+            if bound - budget <= best or budget > bound:
+                break
+            shown = budget
+            budget = 2 * budget if best < 0 else min(2 * budget, bound - best)
+    for i in range(len(sizes)):
+        taken[i] = keep[i] and is_sure
+    start[9] = steps - begun
+    return max(best, 0), steps
+
+
+@threaded
+def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loop
+    sizes: Whole,
+    rooms: Whole,
+    prices: Real,
+    is_open: NDArray[np.bool_],
+    iterations: int,
+    starts: Whole,
+    mean: Real,
+    whole: Whole,
+    own: Whole,
+    states: NDArray[np.int64],
+    nodes: Whole,
+) -> tuple[int, int]:
+    """Raise L for the open items; return the best L and the steps taken.
+
+    `prices` are then those of the best L, `whole` the same in whole numbers, `mean` what the bins took of each item.
+    """
+    bins, items = sizes.shape
+    total, free = 0.0, 0
+    for i in range(items):
+        if is_open[i]:
+            free += 1
+            total += prices[i]
+        else:
+            prices[i] = 0.0
+    if not total > 0.0:
+        for i in range(items):
+            if is_open[i]:
+                prices[i] = 1.0
+        total = float(free)
+    scale = float(1 << PRICE_BITS) / total
+    best_prices, rounded = prices.copy(), np.zeros(items, dtype=np.int64)
+    slope, ahead, taken = np.zeros(items), np.zeros(items), np.zeros(items, dtype=np.bool_)
+    best, steps, vain, length = -(1 << 62), 0, 0, 1.0
+    mean[:] = 0.0
+    for turn in range(iterations):
+        asked = 0
+        for i in range(items):
+            rounded[i] = int(prices[i] * scale + 0.5)
+            asked += rounded[i]
+            slope[i] = 1.0 if is_open[i] else 0.0
+        here, weight = asked, max(FADE, 1.0 / (turn + 1.0))
+        for j in range(bins):
+            most, used = fill(sizes[j], rounded, rooms[j], starts[j], taken, own, states, nodes)
+            here -= most
+            steps += used
+            for i in range(items):
+                mean[j, i] *= 1.0 - weight
+                if taken[i]:
+                    slope[i] -= 1.0
+                    mean[j, i] += weight
+        if here > best:
+            vain = 0 if here > best + (asked >> 17) else vain
+            best = here
+            best_prices[:], whole[:] = prices, rounded
+        else:
+            vain += 1
+        if here > 0:
+            break
+        level = slope.sum() / free
+        across, norm = 0.0, 0.0
+        for i in range(items):
+            if is_open[i]:
+                slope[i] -= level  # the sum of all prices stays
+            across += slope[i] * ahead[i]
+            norm += ahead[i] * ahead[i]
+        deflection = -DEFLECTED * across / norm if across < 0.0 < norm else 0.0
+        norm = 0.0
+        for i in range(items):
+            ahead[i] = slope[i] + deflection * ahead[i]
+            norm += ahead[i] * ahead[i]
+        if norm < 1e-12:  # every item is in one bin
+            break
+        wanted = max(0.02 * abs(float(best)), 1e-4 * float(asked))
+        step = length * (wanted - float(here)) / (scale * norm)
+        left = 0.0
+        for i in range(items):
+            if is_open[i]:
+                prices[i] = max(prices[i] + step * ahead[i], 0.0)
+                left += prices[i]
+        if not left > 0.0:
+            break
+        prices *= total / left
+        if vain >= PATIENCE:
+            length *= SHORTER
+            vain = 0
+            prices[:] = best_prices
+            ahead[:] = 0.0
+            if length < SHORTEST:
+                break
+    prices[:] = best_prices
+    return best, steps
+
+
+class Outcome(IntEnum):
+    """How a dive ended."""
+
+    OPEN = 0  # nothing found, nothing proved
+    IMPOSSIBLE = 1  # the items do not fit
+    FOUND = 2
+
+
+@threaded
+def random(seed: NDArray[np.uint64]) -> float:
+    """Return a number from 0 to 1 (xorshift64*)."""
+    x = seed[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    seed[0] = x
+    return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * 2.0**-53
+
+
+@threaded
+def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+    given: Whole,
+    rooms: Whole,
+    prices: Real,
+    starts: Whole,
+    first: int,
+    later: int,
+    share: float,
+    noise: float,
+    seed: NDArray[np.uint64],
+    most_steps: int,
+    chosen: Whole,
+    whole: Whole,
+    own: Whole,
+    states: NDArray[np.int64],
+    nodes: Whole,
+) -> tuple[int, int]:
+    """Look for a filling; return the outcome and the steps taken.
+
+    The bin of each item is set in `chosen`: of all items if found, else of those in the deepest round (-1: none).
+    `prices` are then those of the first ascent, with `whole` the proof where there is one.
+    """
+    bins, items = given.shape
+    sizes, room, is_open = given.copy(), rooms.copy(), np.ones(items, dtype=np.bool_)
+    mean, bin_of, now = np.zeros((bins, items)), np.full(items, -1, dtype=np.int64), prices.copy()
+    score, place, rounded = np.zeros(items), np.zeros(items, dtype=np.int64), np.zeros(items, dtype=np.int64)
+    kept_bins = np.zeros((MOST_DEPTH, items), dtype=np.int64)
+    kept_prices, kept_starts = np.zeros((MOST_DEPTH, items)), np.zeros((MOST_DEPTH, *starts.shape), dtype=np.int64)
+    last = np.zeros((MOST_DEPTH, 2), dtype=np.int64)
+    forbidden, count = np.zeros((3, MOST_FORBIDDEN), dtype=np.int64), 0
+    depth, free, deepest, steps, dead_ends = 0, items, -1, 0, 0
+    chosen[:] = -1
+    while free > 0:
+        is_first = depth == 0 and dead_ends == 0
+        turns = first if is_first else later
+        best, used = ascend(sizes, room, now, is_open, turns, starts, mean, rounded, own, states, nodes)
+        if is_first:
+            prices[:], whole[:] = now, rounded
+            if best > 0:
+                return 1, steps + used
+        steps += used
+        is_dead = best > 0
+        if not is_dead:
+            if items - free > deepest:
+                deepest = items - free
+                chosen[:] = bin_of
+            for i in range(items):
+                score[i] = -1.0
+                if not is_open[i]:
+                    continue
+                for j in range(bins):
+                    if sizes[j, i] <= room[j]:
+                        x = mean[j, i]
+                        if noise > 0.0 and x > 0.05:
+                            x += noise * random(seed)
+                        if x > score[i]:
+                            score[i], place[i] = x, j
+                if score[i] < 0.0:
+                    is_dead = True
+                    break
+        if steps > most_steps or depth >= MOST_DEPTH - 1 or (is_dead and depth == 0):
+            return 0, steps
+        if is_dead:  # back to the round before, or further, and without its least sure choice
+            dead_ends += 1
+            depth -= 1
+            many = dead_ends
+            while many % BACK == 0 and depth > 0:
+                depth -= 1
+                many //= BACK
+            while count > 0 and forbidden[2, count - 1] > depth:
+                count -= 1
+            if count < MOST_FORBIDDEN:
+                forbidden[0, count], forbidden[1, count], forbidden[2, count] = last[depth, 0], last[depth, 1], depth
+                count += 1
+            bin_of[:], now[:], starts[:] = kept_bins[depth], kept_prices[depth], kept_starts[depth]
+            sizes[:], room[:], free = given, rooms, 0
+            for i in range(items):
+                is_open[i] = bin_of[i] < 0
+                if is_open[i]:
+                    free += 1
+                else:
+                    room[bin_of[i]] -= given[bin_of[i], i]
+                    sizes[:, i] = NEVER
+            for k in range(count):
+                sizes[forbidden[1, k], forbidden[0, k]] = NEVER
+            continue
+        kept_bins[depth], kept_prices[depth], kept_starts[depth] = bin_of, now, starts
+        least = max(1, int(free * share))
+        most, done = max(least, free // 4), 0
+        for i in np.argsort(-score):
+            if done >= most or score[i] < 0.0 or (done >= least and score[i] < SURE):
+                break
+            j = place[i]
+            if given[j, i] <= room[j]:
+                bin_of[i], is_open[i] = j, False
+                room[j] -= given[j, i]
+                sizes[:, i] = NEVER
+                last[depth, 0], last[depth, 1] = i, j
+                done += 1
+        free -= done
+        if done == 0:
+            return 0, steps
+        depth += 1
+    chosen[:] = bin_of
+    return 2, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How thoroughly a dive goes: iterations of its first ascent and of those after, items a round, noise, steps."""
+
+    first: int = 60
+    later: int = 15
+    share: float = 0.05
+    noise: float = 0.0
+    most_steps: int = 300_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dive:
+    """What a dive found: bins of the items (-1: none yet), prices to go on with, and, as a proof, whole ones."""
+
+    outcome: Outcome
+    bins: Whole
+    prices: Real
+    whole: Whole
+    steps: int
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Items and bins, by what each item takes in each bin (bins x items); `NEVER` where it cannot be."""
+
+    sizes: Whole
+
+    def dive(self, rooms: Whole, prices: Real, unit_prices: Real, pace: Pace, seed: int) -> Dive:
+        """Look for a filling, from prices of items and of a unit of room; both are in one unit."""
+        bins, items = self.sizes.shape
+        scale = float(1 << PRICE_BITS) / float(prices.sum())
+        starts = np.zeros((bins, 11), dtype=np.int64)
+        starts[:, 0] = starts[:, 3] = starts[:, 6] = np.maximum(unit_prices * scale, 1.0)
+        starts[:, [1, 4, 7]] = int(1e-4 * scale * float(prices.mean())) + 1
+        starts[:, [2, 5]] = int(0.1 * scale * float(prices.mean())) + 1
+        chosen, whole, now = np.zeros(items, dtype=np.int64), np.zeros(items, dtype=np.int64), prices.copy()
+        sizes = np.where(self.sizes <= rooms[:, np.newaxis], self.sizes, NEVER)
+        start = np.array([seed * 2654435761 + 88172645463325252], dtype=np.uint64)
+        outcome, steps = dive(
+            sizes,
+            rooms,
+            now,
+            starts,
+            pace.first,
+            pace.later,
+            pace.share,
+            pace.noise,
+            start,
+            pace.most_steps,
+            chosen,
+            whole,
+            *workspace(items),
+        )
+        return Dive(Outcome(outcome), chosen, now, whole, steps)
+
+
+def workspace(items: int) -> tuple[Whole, NDArray[np.int64], Whole]:
+    """Return the room that a knapsack of so many items needs."""
+    return (
+        np.empty((6, items), dtype=np.int64),
+        np.empty((2, 3, 2 * WINDOW + 1, MOST_STATES), dtype=np.int64),
+        np.empty((2, MOST_NODES), dtype=np.int64),
+    )
