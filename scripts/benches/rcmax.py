@@ -9,8 +9,8 @@ such as `lr_300s` and `lr_proved` are a published method with values and 0 or 1;
 file's name up to the first `-`. A task that takes no time on some machine runs there, and is left out for all methods.
 
 `--bags` makes seeded bags of 30 task types on 9 machine types with several tasks of a type and several machines of a
-type, for the makespan, for the energy under a deadline of 1.2 times the makespan that `--effort fast` proves, and for
-the profit rate at 1.2 times what the least energy costs.
+type, for the makespan, for the energy under a deadline of about 1.2 times the makespan that `--effort fast` proves, and
+for the profit rate at 1.2 times what the least energy costs.
 
 Each run has a process of its own; imports and a tiny case come before its clock starts, building the model after. All
 schedules are verified by lpsched's verifier. Bounds of lpsched are proved exactly; those of others are their claims.
@@ -80,6 +80,16 @@ class Case:
     published: dict[str, tuple[float, bool]] = field(default_factory=dict)  # by method: value, and whether proved
 
     @property
+    def content(self) -> str:
+        """The start of the bag's hash."""
+        return self.bag.content_hash[:16]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The bag and what is asked about it."""
+        return self.content, self.objective
+
+    @property
     def whole(self) -> bool:
         """Whether values are whole numbers."""
         seconds = np.array(list(self.bag.seconds), float)
@@ -91,6 +101,7 @@ class Line:
     """One run, as kept in the file."""
 
     instance: str
+    content: str  # the start of the bag's hash: lines of an instance that has changed since do not count
     group: str
     objective: str
     method: str
@@ -107,7 +118,12 @@ class Line:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes it a run of its own."""
-        return self.instance, self.objective, self.method, self.limit, self.threads, self.seed
+        return self.case_key, self.method, self.limit, self.threads, self.seed
+
+    @property
+    def case_key(self) -> tuple[str, str]:
+        """The key of its case."""
+        return self.content, self.objective
 
     @property
     def starved(self) -> bool:
@@ -175,7 +191,8 @@ def bag_cases(tasks: Sequence[int], machines: Sequence[int], seeds: int) -> Iter
                 for seed in range(seeds):
                     bag = paper_bag(per_machine, seed, machines=(each,) * 9)
                     if objective == "energy":
-                        site = bag.site.model_copy(update={"deadline_seconds": LATER * least_makespan(bag)})
+                        deadline = float(f"{LATER * least_makespan(bag):.3g}")  # the same if bounds improve a little
+                        site = bag.site.model_copy(update={"deadline_seconds": deadline})
                         bag = bag.model_copy(update={"site": site})
                     elif objective == "profit":
                         priced = lpsched.solve(bag, objective="profit", profit_ratio=RATIO, effort="fast").bag
@@ -236,7 +253,9 @@ def line_of(case: Case, method: str, limits: Limits, keep: Path | None = None) -
     if value is not None and bound is not None:
         closed = closed or is_proved(case, method, value, bound)
     sizes = limits.seconds, limits.threads, limits.seed
-    return Line(case.name, case.group, case.objective, method, *sizes, value, bound, closed, seconds, cpu, note)
+    return Line(
+        case.name, case.content, case.group, case.objective, method, *sizes, value, bound, closed, seconds, cpu, note
+    )
 
 
 def is_proved(case: Case, method: str, value: float, bound: float) -> bool:
@@ -293,13 +312,12 @@ def read_lines(path: Path | None) -> list[Line]:
 # Tables.
 def bests_of(cases: Iterable[Case], lines: Iterable[Line]) -> dict[tuple[str, str], float]:
     """Return the best value known for each instance, or where none is known the best found."""
-    bests = {(case.name, case.objective): case.best for case in cases if case.best is not None}
+    bests = {case.key: case.best for case in cases if case.best is not None}
     found: dict[tuple[str, str], float] = {}
     for line in lines:
         if line.value is not None:
             better = max if line.objective == "profit" else min
-            key = line.instance, line.objective
-            found[key] = better(line.value, found.get(key, line.value))
+            found[line.case_key] = better(line.value, found.get(line.case_key, line.value))
     return found | bests
 
 
@@ -308,7 +326,7 @@ def row_of(group: str, method: str, lines: Sequence[Line], bests: dict[tuple[str
     above = []
     for line in lines:
         if line.value is not None:
-            best = bests[line.instance, line.objective]
+            best = bests[line.case_key]
             above.append((best - line.value if line.objective == "profit" else line.value - best) / abs(best))
     gaps = [line.gap for line in lines if line.gap is not None]
     seconds = [line.seconds for line in lines if line.seconds is not None]
@@ -325,19 +343,19 @@ def row_of(group: str, method: str, lines: Sequence[Line], bests: dict[tuple[str
 
 def table(cases: Sequence[Case], lines: Sequence[Line]) -> Iterator[str]:
     """Return the rows of each class, of all, and of the instances that all methods ran."""
-    by_name = {(case.name, case.objective): case for case in cases}
-    lines = [line for line in lines if (line.instance, line.objective) in by_name]
+    by_key = {case.key: case for case in cases}
+    lines = [line for line in lines if line.case_key in by_key]
     bests = bests_of(cases, lines)
     methods = [method for method in METHODS if any(line.method == method for line in lines)]
-    ran = {method: {(line.instance, line.objective) for line in lines if line.method == method} for method in methods}
-    printed = [*lines, *published_lines([by_name[key] for key in by_name if any(key in own for own in ran.values())])]
+    ran = {method: {line.case_key for line in lines if line.method == method} for method in methods}
+    printed = [*lines, *published_lines([by_key[key] for key in by_key if any(key in own for own in ran.values())])]
     rows = list(dict.fromkeys([*methods, *(line.method for line in printed)]))
     common = set.intersection(*ran.values()) if ran else set()
     groups = dict.fromkeys(case.group for case in cases)
     parts = [(group, [line for line in printed if line.group == group]) for group in groups]
     parts.append(("all", printed))
     if any(own != common for own in ran.values()):
-        shared = [line for line in printed if (line.instance, line.objective) in common]
+        shared = [line for line in printed if line.case_key in common]
         parts.append((f"the {len(common)} of all methods", shared))
     yield HEADER
     for title, part in parts:
@@ -350,10 +368,10 @@ def table(cases: Sequence[Case], lines: Sequence[Line]) -> Iterator[str]:
 
 def remarks(cases: Sequence[Case], lines: Sequence[Line], bests: dict[tuple[str, str], float]) -> Iterator[str]:
     """Return new best values, runs that failed, bounds that a schedule refutes, and how many runs were starved."""
-    known = {(case.name, case.objective): case.best for case in cases}
+    known = {case.key: case.best for case in cases}
     for line in lines:
-        key, what = (line.instance, line.objective), f"{line.instance}, {line.method}"
-        before, best, sign = known[key], bests.get(key), -1 if line.objective == "profit" else 1
+        what = f"{line.instance}, {line.method}"
+        before, best, sign = known[line.case_key], bests.get(line.case_key), -1 if line.objective == "profit" else 1
         if before is not None and line.value is not None and line.value < before * (1 - 1e-9):
             yield f"new best: {what}: {line.value:.10g}, bound {line.bound or 0:.10g}, known {before:.10g}"
         if line.note:
@@ -369,7 +387,9 @@ def published_lines(cases: Iterable[Case]) -> Iterator[Line]:
     """Return what others have published, as lines without seconds."""
     for case in cases:
         for method, (value, proved) in case.published.items():
-            yield Line(case.name, case.group, case.objective, method, 0, 0, 0, value, None, proved, None, None)
+            yield Line(
+                case.name, case.content, case.group, case.objective, method, 0, 0, 0, value, None, proved, None, None
+            )
 
 
 def chosen(cases: Iterable[Case], options: argparse.Namespace) -> list[Case]:
@@ -423,14 +443,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = (limits.seconds, limits.threads, limits.seed)
     lines = [line for line in earlier if (line.limit, line.threads, line.seed) == sizes]
     if options.repeat_starved:
-        again = {case.name for case in cases}
+        again = {case.key for case in cases}
         lines = [
-            each for each in lines if not (each.starved and each.method in options.methods and each.instance in again)
+            each for each in lines if not (each.starved and each.method in options.methods and each.case_key in again)
         ]
     done = {line.key for line in lines}
     for case in cases:
         for method in options.methods:
-            if (case.name, case.objective, method, *sizes) in done:
+            if (case.key, method, *sizes) in done:
                 continue
             if method == "pyjobshop" and case.objective != "makespan":
                 continue

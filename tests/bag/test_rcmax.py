@@ -78,14 +78,32 @@ def test_instances_and_known_values_are_read_in_both_forms(tmp_path):
     assert [case.best for case in rcmax.folder_cases(tmp_path)] == [None, 1.5]
 
 
+def named(name):
+    return BAG.model_copy(update={"name": name})
+
+
 def line(instance, method, value, bound, **changes):
-    made = Line(instance, "A", "makespan", method, 10.0, 1, 0, value, bound, value == bound, 10.0, 10.0)
+    made = Line(
+        instance,
+        named(instance).content_hash[:16],
+        "A",
+        "makespan",
+        method,
+        10.0,
+        1,
+        0,
+        value,
+        bound,
+        value == bound,
+        10.0,
+        10.0,
+    )
     return replace(made, **changes)
 
 
 def test_the_table_compares_with_the_best_known_and_says_what_is_odd():
     cases = [
-        Case(name, "A", BAG, best=best, published={"lr_300s": (100.0, True)})
+        Case(name, "A", named(name), best=best, published={"lr_300s": (100.0, True)})
         for name, best in (("a", 100.0), ("b", 200.0))
     ]
     lines = [
