@@ -64,7 +64,7 @@ NEAR: Final = 1e-6  # value and bound agree; also what others' bounds may be too
 JOULES_PER_KWH: Final = 3.6e6
 ENDINGS: Final = (".gz", ".csv", ".txt", ".0")
 HEADER: Final = (
-    f"{'class':24} {'method':12} {'runs':>4} {'above':>8} {'worst':>8} {'gap':>8} {'proved':>6} {'none':>4} {'s':>6}"
+    f"{'class':26} {'method':12} {'runs':>4} {'above':>8} {'worst':>8} {'gap':>8} {'proved':>6} {'none':>4} {'s':>6}"
 )
 
 
@@ -338,7 +338,7 @@ def row_of(group: str, method: str, lines: Sequence[Line], bests: dict[tuple[str
         f"{len(lines) - len(above):4}",
         f"{statistics.mean(seconds):6.1f}" if seconds else f"{'-':>6}",
     ]
-    return f"{group:24} {method:12} {len(lines):4} {' '.join(cells)}"
+    return f"{group:26} {method:12} {len(lines):4} {' '.join(cells)}"
 
 
 def table(cases: Sequence[Case], lines: Sequence[Line]) -> Iterator[str]:
@@ -420,9 +420,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="run the first of so many")
     parser.add_argument("--out", type=Path, help="file of JSON lines, one for each run; runs in it are not repeated")
     parser.add_argument("--repeat-starved", action="store_true", help="make runs again that had too little processor")
+    parser.add_argument("--print", action="store_true", help="make no runs, print the table of the lines in --out")
     parser.add_argument("--keep", type=Path, help="folder for schedules of lpsched better than the best known")
     options = parser.parse_args(arguments)
-    options.methods = options.methods.split(",")
+    options.methods = [] if options.print else options.methods.split(",")
     for method in options.methods:
         if method not in METHODS:
             parser.error(f"unknown method {method!r}; known: {', '.join(METHODS)}")

@@ -115,7 +115,7 @@ def test_the_table_compares_with_the_best_known_and_says_what_is_odd():
     ]
     header, *rows = rcmax.table(cases, lines)
     assert header.split() == ["class", "method", "runs", "above", "worst", "gap", "proved", "none", "s"]
-    cells = {tuple(row[:37].split()): row[37:].split() for row in rows if "%" in row or " - " in row}
+    cells = {tuple(row[:39].split()): row[39:].split() for row in rows if "%" in row or " - " in row}
     # Above: 1 % and -1 % of the best known; gaps: 1 % of 100 and 0.
     assert cells["A", "lpsched"] == ["2", "0.000%", "1.000%", "0.500%", "1", "0", "10.0"]
     assert cells["A", "cpsat"] == ["1", "-", "-", "-", "0", "1", "10.0"]
