@@ -592,6 +592,12 @@ def import_etc(
     ] = None,
     tasks_each: Annotated[int, typer.Option(help="Number of tasks of each type.", min=1)] = 1,
     machines_each: Annotated[int, typer.Option(help="Number of machines of each type.", min=1)] = 1,
+    zero_as: Annotated[
+        float | None,
+        quantity_option(
+            "--zero-as", kind="time", help="Replace times of 0 by this time; by default they are an error."
+        ),
+    ] = None,
     tables: TablesOption = None,
 ) -> None:
     """Import a table of estimated times to compute (ETC).
@@ -605,7 +611,13 @@ def import_etc(
 
     column = None if first_column is None else etc.FirstColumn(first_column)
     bag = etc.read_etc(
-        file, power=power, name=name, first_column=column, tasks_each=tasks_each, machines_each=machines_each
+        file,
+        power=power,
+        name=name,
+        first_column=column,
+        tasks_each=tasks_each,
+        machines_each=machines_each,
+        zero_as=zero_as,
     )
     write_and_print(console_of(context), bag, output, tables)
 

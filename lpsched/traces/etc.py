@@ -6,23 +6,28 @@ by task. Each row is one task, each column one machine.
 *CSV.* A header of machine names, one row per task type; the task types' names come first in each row, or
 not at all. An empty cell cannot run.
 
+Public tables hold times of 0, rounded down from less than one unit; a bag's times are above 0. They are rejected, or
+replaced by a small time that the caller chooses.
+
 A power table in either form, of the same shape, may come along. A file may be compressed with gzip.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from lpsched.bag.model import FORMAT, Bag, bag_from_dict
-from lpsched.errors import InputIssue, InstanceError, quote
+from lpsched.bag.model import FORMAT, Bag, bag_from_dict, checked
+from lpsched.errors import InputIssue, InstanceError, LpschedWarning, quote
 from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_issue, read_unpacked
 from lpsched.io.documents import resolve
 from lpsched.io.tables import csv_lines, ragged
-from lpsched.model.fields import numbered
+from lpsched.model.fields import check_seconds, numbered
+from lpsched.units import counted
 
 NAME_HEADERS: Final = ("task", "name", "id", "type", "job")  # how the header of a column of names begins
 _HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")
@@ -54,14 +59,19 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     first_column: FirstColumn | None = None,
     tasks_each: int = 1,
     machines_each: int = 1,
+    zero_as: float | None = None,
 ) -> Bag:
     """Make a bag of a table of times, and of a table of watts of the same shape.
 
     The bag is called as the file if no `name` is given. The first column of a CSV holds names of task types, or times
     like the others; if not given, names when its header is empty or names tasks, or when none of its cells is a
     number. There are `tasks_each` of every task type and `machines_each` of every machine type.
+
+    Times of 0 are an error, or with `zero_as` become that many seconds, with an `LpschedWarning` that counts them.
+    Bounds and values are then those of the changed table: a machine's load grows by `zero_as` for each such task.
     """
-    times = _read_matrix(path, first_column)
+    zero_as = checked("zero_as", zero_as, check_seconds)
+    times = _without_zeros(path, _read_matrix(path, first_column), zero_as)
     watts = None if power is None else _read_matrix(power, first_column)
     if power is not None and watts is not None:
         _same_table(times, watts, path, power)
@@ -77,6 +87,25 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     if watts is not None:
         raw["watts"] = watts.rows
     return bag_from_dict(raw, source=str(path) if power is None else f"{path} and {power}")
+
+
+def _without_zeros(path: Path, times: _Matrix, zero_as: float | None) -> _Matrix:
+    """Return the table with `zero_as` in place of times of 0; without it they are an error."""
+    zeros = [(i, j) for i, row in enumerate(times.rows) for j, cell in enumerate(row) if _is_zero(cell)]
+    if not zeros:
+        return times
+    count = counted(len(zeros), "time")
+    if zero_as is None:
+        i, j = zeros[0]
+        found = f"{count} of 0, the first in row {i + 1}, column {j + 1}"
+        raise one_issue(path, found, "times above 0", "use --zero-as 1e-6 to replace them")
+    rows = [[zero_as if _is_zero(cell) else cell for cell in row] for row in times.rows]
+    warnings.warn(f"{path}: {count} of 0 replaced by {zero_as:g} s", LpschedWarning, stacklevel=3)
+    return _Matrix(times.machines, times.tasks, rows)
+
+
+def _is_zero(cell: object) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool) and cell == 0
 
 
 def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None:

@@ -196,3 +196,19 @@ def test_import_etc_reads_times_and_powers(lpsched, tmp_path):
     assert bag.tasks == 10
     assert bag.watts is not None
     assert list(bag.watts) == [[10.0, 20.0], [30.0, 40.0]]
+
+
+def test_import_etc_replaces_zeros_only_if_told_to(lpsched, tmp_path):
+    (tmp_path / "t.0").write_text("2 2\n1 0\n3 4\n")
+    arguments = ["import", "etc", str(tmp_path / "t.0"), "-o", str(tmp_path / "bag.yaml")]
+    code, _, err = lpsched(*arguments)
+    assert code == 2
+    assert "got 1 time of 0, the first in row 1, column 2, expected times above 0; use --zero-as 1e-6" in err
+    code, _, err = lpsched(*arguments, "--zero-as", "0")
+    assert code == 2
+    assert "--zero-as: got 0.0, expected seconds: a number from 1e-30 to 1e+30" in err
+    code, _, err = lpsched(*arguments, "--zero-as", "1ms")
+    assert code == 0
+    assert "warning: " in err
+    assert "1 time of 0 replaced by 0.001 s" in err
+    assert list(read_bag(tmp_path / "bag.yaml").seconds) == [[1.0, 0.001], [3.0, 4.0]]

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from lpsched.errors import InstanceError
+from lpsched.errors import InstanceError, LpschedWarning
 from lpsched.traces import etc
 from lpsched.traces.etc import FirstColumn, read_etc
 
@@ -25,6 +25,33 @@ def test_the_braun_text_is_read_task_by_task(written, content):
 def test_a_gzipped_file_is_read(written):
     bag = read_etc(written("u_x.0.gz", gzip.compress(BRAUN.encode())), name="mine", tasks_each=7, machines_each=2)
     assert (bag.name, bag.tasks, bag.machines) == ("mine", 14, 6)
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, bytes])
+def test_a_row_of_times_for_each_task_is_read(written, packed):
+    bag = read_etc(written("U1a100-2x3.txt.gz", packed(b"2 3\n 1 2 3\n 4 5 6\n")))
+    assert list(bag.seconds) == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def test_zeros_are_replaced_and_counted(written):
+    path = written("t.0", "2 3\n0 2 3\n0.0 -0 6\n")
+    with pytest.warns(LpschedWarning, match=r"t\.0: 3 times of 0 replaced by 1e-06 s$"):
+        bag = read_etc(path, zero_as=1e-6)
+    assert list(bag.seconds) == [[1e-6, 2.0, 3.0], [1e-6, 1e-6, 6.0]]
+
+
+def test_without_zeros_nothing_is_replaced_or_reported(written):
+    # `filterwarnings` makes a warning an error. An empty cell cannot run, and a power of 0 is a power.
+    times, power = written("t.csv", "a,b\n1,\n3,2\n"), written("p.csv", "a,b\n0,\n0,2\n")
+    bag = read_etc(times, power=power, zero_as=1e-6)
+    assert list(bag.seconds) == [[1.0, None], [3.0, 2.0]]
+    assert bag.watts.row(0) == [0.0, None]
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf")])
+def test_zeros_are_replaced_by_a_time_only(written, wrong):
+    with pytest.raises(InstanceError, match=r"zero_as: got .*, expected seconds: a number from 1e-30"):
+        read_etc(written("t.0", BRAUN), zero_as=wrong)
 
 
 def test_a_csv_with_names_is_read(written):
@@ -59,6 +86,8 @@ def test_a_power_table_comes_along(written):
         pytest.param("0 0\n", "got 0 times, expected 0 x 0 = 0, as its first line says; check that the file is whole", id="nothing"),
         pytest.param("1 2\n1\nx\n", "line 3: got 'x' as time number 2, expected a number; fix the file", id="word"),
         pytest.param("1 2\n1\n-3\n", "seconds[0][1]: got -3, expected seconds: a number from 1e-30 to 1e+30", id="negative"),
+        pytest.param("2 2\n1 0\n0.0 4\n", "got 2 times of 0, the first in row 1, column 2, expected times above 0; use --zero-as 1e-6 to replace them", id="zero"),
+        pytest.param("a,b\n1,\n3,0\n", "got 1 time of 0, the first in row 2, column 2", id="zero-in-csv"),
         pytest.param("hello\n", "line 1: got the first line 'hello', expected 'tasks machines' and then one time a line", id="prose"),
         pytest.param("a,b\n1\n", "line 2: got a row of 1 cells, expected 2, as in the header; complete the row", id="ragged"),
         pytest.param("a,b\n", "got a header and no rows, expected one row per task type; add the times", id="no-rows"),
