@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
 
 MOST_CELLS: Final = 10**6
-MOST_STEPS: Final = 4 * 10**7  # of the knapsacks of a certificate, a state each: some 20 seconds
+MOST_STEPS: Final = 4 * 10**7  # of the knapsacks of a certificate, a state each: some 30 seconds
 BITS: Final = 40  # of the largest value in a knapsack
 FIRST: Final = 24  # bits: what is first tried to be taken off a value is smaller by as much,
 LARGEST_FIRST: Final = 4  # or by as much where more is needed
+FEW_STEPS: Final = 500  # and two for each item: after no more, the next try is four times as large
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,8 @@ class _Most:
         self.machines, self.shift = machines, max(0, max(item.value for item in kept).bit_length() - BITS)
         whole = [Item(e * per // over, -(-worth >> self.shift), limit) for e, worth, limit in kept]
         self.free = sum(item.value * item.limit for item in whole if item.size == 0)
-        self.knapsack = Knapsack([item for item in whole if item.size], room, spend)
+        self.steps, self.spend = 0, spend
+        self.knapsack = Knapsack([item for item in whole if item.size], room, self._spend)
         self.by = self.knapsack.most >> FIRST
 
     @property
@@ -279,9 +281,15 @@ class _Most:
         self.by = max(self.by, min(by >> self.shift, self.knapsack.most >> LARGEST_FIRST))
 
     def refine(self) -> None:
-        """Prove a little less than was known at first, and each time half as much again; or what is exact."""
+        """Prove a little less than was known at first, and more each time, with care once that takes many steps."""
+        before = self.steps
         self.knapsack.refine(self.by)
-        self.by += self.by // 2 + 1
+        few = self.steps - before < FEW_STEPS + 2 * len(self.knapsack.items)
+        self.by = 4 * self.by + 1 if few else self.by + self.by // 2 + 1
+
+    def _spend(self, steps: int) -> None:
+        self.steps += steps
+        self.spend(steps)
 
 
 def _whole(number: float, per_one: int) -> int:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lpsched.auditing import audit
+from lpsched.bag import certify
 from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.knapsacks import Item
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.bag.files import certificate_as_dict, certificate_of, read_bag
 from lpsched.bag.model import Terms
+from lpsched.bag.packing import Prices as PackingPrices
 from lpsched.bag.parts import Prices, Site
+from lpsched.bag.problem import build_problem, prove
+from lpsched.bag.search.makespan_intervals import Leaf, Proof
 from lpsched.errors import InstanceError
 from lpsched.io.documents import Document
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from tests.support import simple_bag
@@ -88,6 +95,36 @@ def test_two_machines_that_are_full_only_if_tasks_are_split():
         assert verdict.accepted
         assert verdict.proved == proved
         assert not check(bag, certificate(bag, "makespan", proved + 1, intervals=[first, plain(end)])).accepted
+
+
+def test_two_leaves_become_a_certificate_of_two_intervals(monkeypatch):
+    # The same tasks: one leaf by prices of tasks until 4 s, a plain one from there on; each knapsack once here, once in
+    # the check of what is written.
+    bag, solver, ends = simple_bag([[3.0], [2.0]], [2, 1], [2]), HighsSolver(), []
+    problem = build_problem(bag, Terms(objective="makespan"), solver)
+    line = (Fraction(2), Fraction(0))
+    packed = Proof(PackingPrices(np.array([3.0, 2.0]), np.zeros(1)), 0.0, 4.0, line, 10**6)
+    rest = Proof(PackingPrices(np.zeros(2), np.ones(1)), 4.0, math.inf, line)
+    leaves = [Leaf(0.0, 4.0, None, 2, packed), Leaf(4.0, math.inf, Fraction(-5), 0, rest)]
+    phi = IntervalProver._phi  # noqa: SLF001 - to be counted
+
+    def counted(self, *given):
+        ends.append(given[2])  # the last unit of time
+        return phi(self, *given)
+
+    monkeypatch.setattr(IntervalProver, "_phi", counted)
+    made = certify.certificate_of(problem, prove(problem, solver), leaves, 5.0, solver)
+    assert ends == [4, 4]
+    assert made.bound == 5
+    assert made.intervals is not None
+    first, last = made.intervals
+    assert (first.end, last.end) == (last.start, None)
+    assert 4 < last.start < 5
+    assert check(bag, made).accepted
+    assert not check(bag, replace(made, bound=Fraction(5) + Fraction(1, 10**9))).accepted
+    later = (replace(first, end=Fraction(5)), replace(last, start=Fraction(5)))  # 3 s and 2 s fit in 5 s
+    for wrong in ((last,), (replace(first, cells=1), last), later):
+        assert not check(bag, replace(made, intervals=wrong)).accepted
 
 
 @pytest.mark.parametrize(("objective", "price"), [("energy", 0), ("makespan", 1)])
