@@ -17,8 +17,8 @@ Energy and profit are monotone in t: the worse end of the interval counts. An in
 prices with B > I are first scaled down to equality for energy. Together the intervals cover all makespans
 from one that no schedule undercuts (`LeastMakespan`) up to the deadline, and the worst of them counts.
 
-phi_j is a knapsack. Times are rounded down to cells, t2 / cells seconds each, and values up to a common unit,
-so that what comes out is no less than phi_j.
+phi_j is a knapsack (`knapsacks.py`). Times are rounded down to cells, t2 / cells seconds each, unless the cells are
+as fine as the unit of the times, and values up to a common unit, so that what comes out is no less than phi_j.
 
 Where there is no power cap, a schedule may as well not wait: that makes makespan and energy no larger, and
 profit no smaller if it is above -K. Then t is a multiple of the common unit u of all times, and only
@@ -39,17 +39,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from pydantic import BeforeValidator, Field
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.bag.certificate.knapsacks import Item, Knapsack
 from lpsched.model.answers import AnswerPart, AnyName, AnyWhole, Exact, ExactPrices
 from lpsched.model.fields import Several
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lpsched.bag.model import Bag
 
 MOST_CELLS: Final = 10**6
-MOST_STEPS: Final = 10**7  # of the knapsacks of a certificate, a state each: some 20 seconds
+MOST_STEPS: Final = 4 * 10**7  # of the knapsacks of a certificate, a state each: some 30 seconds
 BITS: Final = 40  # of the largest value in a knapsack
+FIRST: Final = 24  # bits: what is first tried to be taken off a value is smaller by as much,
+LARGEST_FIRST: Final = 4  # or by as much where more is needed
+FEW_STEPS: Final = 500  # and two for each item: after no more, the next try is four times as large
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +174,8 @@ class IntervalProver:
             return Line(Fraction(a, scale), b)
         worth = [int(each * scale) for each in v]
         a = sum(n * each for n, each in zip(self.counts, worth, strict=True))
-        for j, m in enumerate(self.machines):
-            items = [
-                (e, worth[i] - cost, min(self.counts[i], last // e))
-                for i, row in enumerate(paid)
-                for own, e, cost in row
-                if own == j and worth[i] > cost
-            ]
-            a -= m * self._most(items, last, interval.cells)
+        stops = self.objective == "makespan" and b <= 0  # A > 0 says all; elsewhere more is better
+        a -= self._phi(paid, worth, last, interval.cells, a if stops else None)
         return Line(Fraction(a, scale), b)
 
     def score(self, line: Line, start: Fraction, end: Fraction | None) -> Fraction | None:
@@ -223,45 +221,75 @@ class IntervalProver:
         common = math.gcd(idle.numerator, *above)
         return Fraction(common, idle.denominator * self.per_joule_above) if common else None
 
-    def _most(self, items: list[tuple[int, int, int]], capacity: int, cells: int) -> int:
-        """Return a value that no pattern exceeds; each item is its time, its value, and how many there are.
+    def _phi(
+        self, paid: list[list[tuple[int, int, int]]], worth: list[int], last: int, cells: int, enough: int | None
+    ) -> int:
+        """Return no less than sum m_j phi_j; exact values, unless less than `enough` is proved before."""
+        items: list[list[Item]] = [[] for _ in self.machines]
+        for i, row in enumerate(paid):
+            for j, e, cost in row:
+                if worth[i] > cost:
+                    items[j].append(Item(e, worth[i] - cost, min(self.counts[i], last // e)))
+        most = [_Most(m, each, last, cells, self._spend) for m, each in zip(self.machines, items, strict=True) if each]
+        total = sum(each.total for each in most)
+        if enough is not None:
+            for each in most:
+                each.begin_with((total - enough) // (4 * sum(self.machines)))
+        while enough is None or total >= enough:
+            inexact = [each for each in most if not each.knapsack.exact]
+            if not inexact:
+                break
+            for each in inexact:
+                each.refine()
+            total = sum(each.total for each in most)
+        return total
 
-        Items are added by falling value per cell. A state is the cells and the value of a pattern. One that
-        takes no fewer cells than another and has no more value is left out; so is one that could not become
-        the best even if its free cells were filled at the value per cell of the item being added.
-        """
-        kept, highest = [], 0  # without items that take no less and are worth no more than a plentiful one
-        for e, worth, limit in sorted(items, key=lambda item: (item[0], -item[1])):
+    def _spend(self, steps: int) -> None:
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise TooManyStepsError
+
+
+class _Most:
+    """No less than what the patterns of all machines of a type are worth together; by cells and in whole units.
+
+    A grid that is no coarser than the times rounds nothing.
+    """
+
+    def __init__(self, machines: int, items: list[Item], last: int, cells: int, spend: Callable[[int], None]) -> None:
+        kept, highest = list[Item](), 0  # without items that take no less and are worth no more than a plentiful one
+        for e, worth, limit in sorted(items, key=lambda item: (item.size, -item.value)):
             if worth > highest:
-                kept.append((e * cells // capacity, worth, limit))
-                highest = worth if limit == capacity // e else highest
-        shift = max(0, max((worth for _, worth, _ in kept), default=0).bit_length() - BITS)
-        whole = [(size, -(-worth >> shift), limit) for size, worth, limit in kept]
-        free = sum(value * limit for size, value, limit in whole if size == 0)
-        whole = sorted((each for each in whole if each[0]), key=lambda each: Fraction(-each[1], each[0]))
-        states = [(0, 0)]
-        for size, value, limit in whole:
-            for lot in _lots(limit):
-                taken, worth, room = lot * size, lot * value, cells - lot * size
-                more = [(cell + taken, known + worth) for cell, known in states if cell <= room]
-                self.steps_left -= len(states) + len(more)
-                if self.steps_left < 0:
-                    raise TooManyStepsError
-                top, best, grown = max(known for _, known in (*states, *more)), -1, sorted(states + more)
-                states = []
-                for cell, known in grown:
-                    if known > best:
-                        best = known
-                        if (top - known) * size <= (cells - cell) * value:
-                            states.append((cell, known))
-        return (free + max(known for _, known in states)) << shift
+                kept.append(Item(e, worth, limit))
+                highest = worth if limit == last // e else highest
+        grain = math.gcd(*(item.size for item in kept))
+        per, over, room = (1, grain, last // grain) if cells >= last // grain else (cells, last, cells)
+        self.machines, self.shift = machines, max(0, max(item.value for item in kept).bit_length() - BITS)
+        whole = [Item(e * per // over, -(-worth >> self.shift), limit) for e, worth, limit in kept]
+        self.free = sum(item.value * item.limit for item in whole if item.size == 0)
+        self.steps, self.spend = 0, spend
+        self.knapsack = Knapsack([item for item in whole if item.size], room, self._spend)
+        self.by = self.knapsack.most >> FIRST
 
+    @property
+    def total(self) -> int:
+        """Of all machines of the type."""
+        return self.machines * (self.free + self.knapsack.most << self.shift)
 
-def _lots(limit: int) -> list[int]:
-    """Return 1, 2, 4, ... and a rest: their sums are the numbers from 0 to the limit."""
-    powers = [1 << k for k in range((limit + 1).bit_length() - 1)]
-    rest = limit - sum(powers)
-    return [*powers, rest] if rest else powers
+    def begin_with(self, by: int) -> None:
+        """Try this much at first, if it is more, but only a small part of the value."""
+        self.by = max(self.by, min(by >> self.shift, self.knapsack.most >> LARGEST_FIRST))
+
+    def refine(self) -> None:
+        """Prove a little less than was known at first, and more each time, with care once that takes many steps."""
+        before = self.steps
+        self.knapsack.refine(self.by)
+        few = self.steps - before < FEW_STEPS + 2 * len(self.knapsack.items)
+        self.by = 4 * self.by + 1 if few else self.by + self.by // 2 + 1
+
+    def _spend(self, steps: int) -> None:
+        self.steps += steps
+        self.spend(steps)
 
 
 def _whole(number: float, per_one: int) -> int:

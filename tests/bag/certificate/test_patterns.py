@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lpsched.auditing import audit
+from lpsched.bag import certify
 from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.claim import Certificate, check
+from lpsched.bag.certificate.knapsacks import Item
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.bag.files import certificate_as_dict, certificate_of, read_bag
 from lpsched.bag.model import Terms
+from lpsched.bag.packing import Prices as PackingPrices
 from lpsched.bag.parts import Prices, Site
+from lpsched.bag.problem import build_problem, prove
+from lpsched.bag.search.makespan_intervals import Leaf, Proof
 from lpsched.errors import InstanceError
 from lpsched.io.documents import Document
+from lpsched.lp.solvers import HighsSolver
 from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from tests.support import simple_bag
@@ -74,6 +82,61 @@ def test_three_long_tasks_on_two_machines_take_as_long_as_two():
     assert verdict.proved == 4
     without = check(bag, certificate(bag, "makespan", 4, intervals=[plain(0, price=1)]))
     assert (without.accepted, without.proved) == (False, Fraction(7, 2))
+
+
+def test_two_machines_that_are_full_only_if_tasks_are_split():
+    # Tasks of 3 s, 3 s and 2 s fill two machines for 4 s, each second worth 1: A = 8 - 2 x 4 = 0. But a machine runs
+    # one of them in 4 s, worth 3 at most: A = 8 - 2 x 3 > 0, until 5 s. With the 5 s in the interval, 3 + 2 fit.
+    bag = simple_bag([[3.0], [2.0]], [2, 1], [2])
+    worth = FrozenDict({"t0": Fraction(3), "t1": Fraction(2)})
+    for end, proved in (("4.5", 5), (4, 4), (5, 0)):
+        first = Interval(Fraction(0), Fraction(end), worth, FREE, cells=10)
+        verdict = check(bag, certificate(bag, "makespan", proved, intervals=[first, plain(end)]))
+        assert verdict.accepted
+        assert verdict.proved == proved
+        assert not check(bag, certificate(bag, "makespan", proved + 1, intervals=[first, plain(end)])).accepted
+
+
+def test_two_leaves_become_a_certificate_of_two_intervals(monkeypatch):
+    # The same tasks: one leaf by prices of tasks until 4 s, a plain one from there on; each knapsack once here, once in
+    # the check of what is written.
+    bag, solver, ends = simple_bag([[3.0], [2.0]], [2, 1], [2]), HighsSolver(), []
+    problem = build_problem(bag, Terms(objective="makespan"), solver)
+    line = (Fraction(2), Fraction(0))
+    packed = Proof(PackingPrices(np.array([3.0, 2.0]), np.zeros(1)), 0.0, 4.0, line, 10**6)
+    rest = Proof(PackingPrices(np.zeros(2), np.ones(1)), 4.0, math.inf, line)
+    leaves = [Leaf(0.0, 4.0, None, 2, packed), Leaf(4.0, math.inf, Fraction(-5), 0, rest)]
+    phi = IntervalProver._phi  # noqa: SLF001 - to be counted
+
+    def counted(self, *given):
+        ends.append(given[2])  # the last unit of time
+        return phi(self, *given)
+
+    monkeypatch.setattr(IntervalProver, "_phi", counted)
+    made = certify.certificate_of(problem, prove(problem, solver), leaves, 5.0, solver)
+    assert ends == [4, 4]
+    assert made.bound == 5
+    assert made.intervals is not None
+    first, last = made.intervals
+    assert (first.end, last.end) == (last.start, None)
+    assert 4 < last.start < 5
+    assert check(bag, made).accepted
+    assert not check(bag, replace(made, bound=Fraction(5) + Fraction(1, 10**9))).accepted
+    later = (replace(first, end=Fraction(5)), replace(last, start=Fraction(5)))  # 3 s and 2 s fit in 5 s
+    for wrong in ((last,), (replace(first, cells=1), last), later):
+        assert not check(bag, replace(made, intervals=wrong)).accepted
+
+
+@pytest.mark.parametrize(("objective", "price"), [("energy", 0), ("makespan", 1)])
+def test_where_more_is_better_knapsacks_are_exact(objective, price):
+    # Four tasks of 3 s and one of 2 s, at 100 more each than they cost (their joules, or their seconds). A machine runs
+    # one of them in 4 s: A = 14 + 500 - 2 x 100. That A > 0 is known before: in 4 s, 5 / 3 of a task are worth 167.
+    watts = [[1.0], [1.0]] if objective == "energy" else None
+    bag, worth = simple_bag([[3.0], [2.0]], [4, 1], [2], watts), {"t0": Fraction(103), "t1": Fraction(102)}
+    priced = FrozenDict({"m0": Fraction(price)})
+    interval = Interval(Fraction(0), Fraction(4), FrozenDict(worth), priced, cells=4)
+    line = IntervalProver(bag, objective).line(interval, interval.end)
+    assert (line.a, line.b) == (314, 2 * price)
 
 
 def test_the_energy_of_three_tasks_on_two_machines():
@@ -269,12 +332,21 @@ def test_of_intervals_and_multipliers_the_better_bound_counts():
 
 
 def test_knapsacks_that_take_too_long_are_refused(monkeypatch):
-    monkeypatch.setattr(patterns, "MOST_STEPS", 3)
-    bag = simple_bag([[1.0 + 0.37 * i] for i in range(8)], [9] * 8, [1])
-    worth = FrozenDict({f"t{i}": Fraction(10 + i) for i in range(8)})
+    # 20 s hold six tasks of 3 or 3.01 s, and three machines 18; split, some 6.6 on each: the price of time is not enough.
+    bag, worth = simple_bag([[3.0], [3.01]], [10, 9], [3]), FrozenDict({"t0": Fraction(100), "t1": Fraction(101)})
     intervals = [Interval(Fraction(0), Fraction(20), worth, FREE, cells=10**6), plain(20)]
-    verdict = check(bag, certificate(bag, "makespan", 1, intervals=intervals))
-    assert verdict.reasons == ("its grids are too fine: checking takes more than 3 steps",)
+    made = certificate(bag, "makespan", 20, intervals=intervals)
+    assert check(bag, made).accepted
+    monkeypatch.setattr(patterns, "MOST_STEPS", 3)
+    assert check(bag, made).reasons == ("its grids are too fine: checking takes more than 3 steps",)
+
+
+def most_of(items, capacity, cells):
+    """Return what patterns of one machine are worth at most, on a grid."""
+    most = patterns._Most(1, [Item(*item) for item in items], capacity, cells, lambda _: None)  # noqa: SLF001
+    while not most.knapsack.exact:
+        most.refine()
+    return most.total
 
 
 @given(
@@ -283,22 +355,26 @@ def test_knapsacks_that_take_too_long_are_refused(monkeypatch):
     st.integers(1, 60),
 )
 def test_no_pattern_is_worth_more_than_its_knapsack(items, capacity, cells):
-    fitting = [(e, worth, min(n, capacity // e)) for e, worth, n in items if e <= capacity]
+    fitting = [(e, worth, min(n, capacity // e)) for e, worth, n in items if e <= capacity] or [(1, 1, 1)]
     best = max(
         sum(count * worth for count, (_, worth, _) in zip(counts, fitting, strict=True))
         for counts in product(*(range(n + 1) for _, _, n in fitting))
         if sum(count * e for count, (e, _, _) in zip(counts, fitting, strict=True)) <= capacity
     )
-    prover = IntervalProver(THREE, "makespan")
-    most = prover._most  # noqa: SLF001 - a step of the proof
-    assert best <= most(fitting, capacity, cells)
-    assert most(fitting, capacity, capacity) == best  # a cell for each unit of time: nothing is rounded
+    assert best <= most_of(fitting, capacity, cells)
+    assert most_of(fitting, capacity, capacity) == best  # a cell for each unit of time: nothing is rounded
+
+
+def test_a_grid_as_fine_as_the_times_rounds_nothing():
+    # Tasks of 70 (worth 3) and two of 35 (2 each) in 104: both short ones, 4; the long one fits beside none. All are
+    # multiples of 35, so 104 // 35 = 2 cells are exact. Rounded down to one cell of 104, all take nothing: 3 + 2 x 2.
+    items = [(70, 3, 1), (35, 2, 2)]
+    assert [most_of(items, 104, cells) for cells in (1, 2, 104, 10**6)] == [7, 4, 4, 4]
 
 
 def test_worths_of_many_digits_are_rounded_up():
-    prover = IntervalProver(THREE, "makespan")
     worth = (1 << 100) + 1
-    found = prover._most([(2, worth, 3)], 6, 3)  # noqa: SLF001 - a step of the proof
+    found = most_of([(2, worth, 3)], 6, 3)
     assert 3 * worth < found < 3 * worth * (1 + Fraction(1, 1 << 30))
 
 
