@@ -64,11 +64,15 @@ class Soft:
 
     value: float
     slope: Floats  # what the chosen columns use of each row, less f
-    curvature: Floats  # minus the second derivatives: positive semidefinite
+    curvature: Any  # minus the second derivatives: positive semidefinite; an array of the blocks' own kind
 
 
 class Blocks(Protocol):
     """All blocks of a program, wherever their arrays live."""
+
+    @property
+    def xp(self) -> Any:  # noqa: ANN401 - numpy or cupy
+        """The module of their arrays."""
 
     @property
     def size(self) -> int:
@@ -120,7 +124,7 @@ def _climbed(
                 return SoftPrices(prices, budget, steps)
             steps += 1
             barrier = temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
-            step, slope_t, promise = _newton(here, prices, blocks.supply, barrier)
+            step, slope_t, promise = _newton(here, prices, blocks.supply, barrier, blocks.xp)
             excess = float((here.slope / blocks.supply).max()) / slope_t - 1.0
             off = 0.0 if target is None else abs(target - here.value) / max(abs(target), abs(here.value))
             is_settled = (
@@ -138,17 +142,24 @@ def _climbed(
     return SoftPrices(prices, budget, steps)
 
 
-def _newton(here: Soft, prices: Floats, supply: Floats, barrier: float) -> tuple[Floats, float, float]:
+def _newton(
+    here: Soft,
+    prices: Floats,
+    supply: Floats,
+    barrier: float,
+    xp: Any,  # noqa: ANN401 - numpy or cupy
+) -> tuple[Floats, float, float]:
     """Return the step along h w = budget, the slope of g in the budget, and what the step promises."""
     slope = here.slope + barrier / prices
     matrix = here.curvature.copy()
-    diagonal = np.arange(len(prices))
-    matrix[diagonal, diagonal] = np.maximum(matrix[diagonal, diagonal], 0.0) + barrier / prices**2
-    scale = 1.0 / np.sqrt(matrix[diagonal, diagonal])
+    diagonal = xp.arange(len(prices))
+    matrix[diagonal, diagonal] = xp.maximum(matrix[diagonal, diagonal], 0.0) + xp.asarray(barrier / prices**2)
+    scale = 1.0 / xp.sqrt(matrix[diagonal, diagonal])
     matrix *= scale[:, np.newaxis] * scale
     matrix[diagonal, diagonal] += REGULAR
-    both = np.stack((slope, supply), axis=1) * scale[:, np.newaxis]
-    climbs, pays = (np.linalg.solve(matrix, both) * scale[:, np.newaxis]).T
+    both = xp.asarray(np.stack((slope, supply), axis=1)) * scale[:, np.newaxis]
+    solved = xp.linalg.solve(matrix, both) * scale[:, np.newaxis]
+    climbs, pays = (solved if xp is np else xp.asnumpy(solved)).T
     slope_t = float(supply @ climbs) / float(supply @ pays)
     step: Floats = climbs - slope_t * pays
     return step, slope_t, float(slope @ step)
