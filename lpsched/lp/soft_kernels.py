@@ -36,9 +36,10 @@ GIB: Final = 2**30
 EACH: Final = 4  # columns of a thread, if they are so many
 MOST_THREADS: Final = 1024
 ROWS: Final = 4  # blocks of the program that a thread block holds at a time
-WAVES: Final = 4  # thread blocks for each multiprocessor
+RESIDENT: Final = 768  # threads of a multiprocessor, at least: what registers allow
 MOST: Final = 32  # columns of a block whose pairs are added with atomics
 SLIGHT: Final = 1e-4  # of the cheapest column's weight
+TINY: Final = 1e-9  # the same: columns of a thread that weigh less together need not be counted
 LIMIT: Final = 2.0**18  # what a column may cost by its prices, in units of tau; more is counted as that
 UNITS: Final = 2.0**62 / LIMIT**2  # in the sum of all tau, so that no sum overflows
 FLUSH: Final = 64  # rounds between additions in double precision
@@ -65,6 +66,23 @@ __device__ __forceinline__ float cost_of(float load, float price, float cost, fl
 
 __device__ __forceinline__ void add(long long* cell, float amount) {
     atomicAdd((unsigned long long*)cell, (unsigned long long)__float2ll_rn(amount));
+}
+
+// Integers in the order of the numbers: their minimum takes one instruction, and no order of threads changes it.
+__device__ __forceinline__ int key_of(float number) {
+    int bits = __float_as_int(number);
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+__device__ __forceinline__ float number_of(int key) { return __int_as_float(key ^ ((key >> 31) & 0x7fffffff)); }
+
+__device__ __forceinline__ int least_in_warp(int key) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL, key);
+#else
+    for (int away = 16; away; away >>= 1) key = min(key, __shfl_xor_sync(ALL, key, away));
+    return key;
+#endif
 }
 
 struct Kept { int column; float weight, load, common; };  // a column of some weight
@@ -105,30 +123,40 @@ __device__ void add_pairs(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) soften(
+__device__ __forceinline__ float sum_over(const float* warps) {
+    float sum = warps[0];
+#pragma unroll
+    for (int w = 1; w < WARPS; ++w) sum += warps[w];
+    return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) soften(
     const float* __restrict__ loads, const float* __restrict__ costs, const float* __restrict__ common,
     const float* __restrict__ prices, float common_price, float floor, const int* __restrict__ owner,
     const float* __restrict__ taus, const double* __restrict__ units,
     long long rows, double* slopes, double* slight, double* totals, long long* matrix, unsigned char* wide)
 {
-    __shared__ float least_of[ROWS][WARPS], sum_of[ROWS][WARPS];
-    __shared__ int number[2][ROWS];
+    __shared__ int least_of[2][ROWS], number[2][ROWS];  // of this round, and of the next
+    __shared__ float sum_of[ROWS][WARPS];
     __shared__ Kept kept[ROWS][MOST];
     const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
-    const float infinite = __int_as_float(0x7f800000);
+    const bool has_last = thread + (EACH - 1) * THREADS < COLUMNS;
     float price[EACH], slope[EACH], rest[EACH];
     double value = 0.0;
     float drawn = 0.0f, drawn_rest = 0.0f;
     double all_drawn = 0.0, all_drawn_rest = 0.0;
-    slopes += (size_t)blockIdx.x * COLUMNS;
-    slight += (size_t)blockIdx.x * COLUMNS;
+    slopes += (size_t)blockIdx.x * COLUMNS + thread;
+    slight += (size_t)blockIdx.x * COLUMNS + thread;
 #pragma unroll
     for (int p = 0; p < EACH; ++p) {
-        int c = thread + p * THREADS;
-        price[p] = c < COLUMNS ? prices[c] : infinite;
+        price[p] = p < EACH - 1 || has_last ? prices[thread + p * THREADS] : __int_as_float(0x7f800000);
         slope[p] = rest[p] = 0.0f;
     }
-    if (thread < ROWS) number[0][thread] = 0;
+    if (thread < ROWS) {
+        number[0][thread] = 0;
+        least_of[0][thread] = least_of[1][thread] = 0x7fffffff;
+    }
+    __syncthreads();
     int round = 0;
     for (long long first = (long long)blockIdx.x * ROWS; first < rows; first += (long long)gridDim.x * ROWS, ++round) {
         const int now = round & 1;
@@ -138,118 +166,148 @@ extern "C" __global__ void __launch_bounds__(THREADS) soften(
 #endif
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            long long row = min(first + r, rows - 1);
-            colder[r] = 1.0f / taus[row];
+            const long long row = min(first + r, rows - 1);
+            const size_t at = (size_t)row * COLUMNS + thread;
+            colder[r] = taus[row];
 #pragma unroll
             for (int p = 0; p < EACH; ++p) {
-                int c = thread + p * THREADS;
-                bool is_there = c < COLUMNS;
-                size_t at = (size_t)row * COLUMNS + c;
-                load[r][p] = is_there ? __ldcs(loads + at) : 1.0f;
-                float cost = 0.0f, other = 0.0f;
+                const bool is_there = p < EACH - 1 || has_last;
+                load[r][p] = is_there ? __ldcs(loads + at + p * THREADS) : 1.0f;
 #if HAS_COSTS
-                cost = is_there ? __ldcs(costs + at) : 0.0f;
+                total[r][p] = is_there ? __ldcs(costs + at + p * THREADS) : 0.0f;
 #endif
 #if HAS_COMMON
-                other = shared[r][p] = is_there ? __ldcs(common + at) : 0.0f;
+                shared[r][p] = is_there ? __ldcs(common + at + p * THREADS) : 0.0f;
 #endif
-                total[r][p] = cost_of(load[r][p], price[p], cost, other, common_price);
             }
         }
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            float least = total[r][0];
+            colder[r] = 1.0f / colder[r];
+            float least = __int_as_float(0x7f800000);
 #pragma unroll
-            for (int p = 1; p < EACH; ++p) least = fminf(least, total[r][p]);
-#pragma unroll
-            for (int away = 16; away; away >>= 1) least = fminf(least, __shfl_xor_sync(ALL, least, away));
-            if (lane == 0) least_of[r][warp] = least;
+            for (int p = 0; p < EACH; ++p) {
+                float cost = 0.0f, other = 0.0f;
+#if HAS_COSTS
+                cost = total[r][p];
+#endif
+#if HAS_COMMON
+                other = shared[r][p];
+#endif
+                total[r][p] = cost_of(load[r][p], price[p], cost, other, common_price);
+                least = fminf(least, total[r][p]);
+            }
+            int key = least_in_warp(key_of(least));
+            if (lane == 0) atomicMin(&least_of[now][r], key);
         }
         __syncthreads();
         if (thread < ROWS) number[now ^ 1][thread] = 0;
-        float least[ROWS];
+        unsigned used = 0;  // blocks of the program, as bits, in which a column of this thread has some weight
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            least[r] = least_of[r][0];
-#pragma unroll
-            for (int w = 1; w < WARPS; ++w) least[r] = fminf(least[r], least_of[r][w]);
-            float sum = 0.0f, scale = colder[r] * 1.44269504f;
+            const float least = number_of(least_of[now][r]), scale = colder[r] * 1.44269504f;
+            float sum = 0.0f;
 #pragma unroll
             for (int p = 0; p < EACH; ++p) {
-                float weight = exp2f((least[r] - total[r][p]) * scale);
-                sum += total[r][p] = weight;  // from here on the weight, relative to the cheapest column's
-                if (weight > SLIGHT) {
-                    int place = atomicAdd(&number[now][r], 1);
-                    if (place < MOST) {
-                        int c = thread + p * THREADS;
-                        Kept own = {c, weight, load[r][p], 0.0f};
-#if HAS_COMMON
-                        own.common = shared[r][p];
-#endif
-                        kept[r][place] = own;
-                    }
-                }
+                total[r][p] = exp2f((least - total[r][p]) * scale);  // the weight, relative to the cheapest column's
+                sum += total[r][p];
             }
+            const bool counts = sum > TINY && first + r < rows;
+            if (counts) {
+                used |= 1u << r;
 #pragma unroll
-            for (int away = 16; away; away >>= 1) sum += __shfl_xor_sync(ALL, sum, away);
+                for (int p = 0; p < EACH; ++p)
+                    if (total[r][p] > SLIGHT) {
+                        int place = atomicAdd(&number[now][r], 1);
+                        if (place < MOST) {
+                            Kept own = {thread + p * THREADS, total[r][p], load[r][p], 0.0f};
+#if HAS_COMMON
+                            own.common = shared[r][p];
+#endif
+                            kept[r][place] = own;
+                        }
+                    }
+            }
+            if (__any_sync(ALL, counts)) {
+#pragma unroll
+                for (int away = 16; away; away >>= 1) sum += __shfl_xor_sync(ALL, sum, away);
+            } else {
+                sum = 0.0f;
+            }
             if (lane == 0) sum_of[r][warp] = sum;
         }
         __syncthreads();
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            float sum = sum_of[r][0];
-#pragma unroll
-            for (int w = 1; w < WARPS; ++w) sum += sum_of[r][w];
-            const bool is_there = first + r < rows;
-            const int many = number[now][r];
-            const float share = is_there ? 1.0f / sum : 0.0f, slight_share = many > MOST ? 0.0f : colder[r];
-            if (thread == r && is_there) value += (double)least[r] - (double)(logf(sum) / colder[r]);
-#pragma unroll
-            for (int p = 0; p < EACH; ++p) {
-                float uses = total[r][p] * share * load[r][p];
-                float alone = total[r][p] > SLIGHT ? 0.0f : slight_share;
-                slope[p] += uses;
-                rest[p] += uses * load[r][p] * alone;
-#if HAS_COMMON
-                float draws = total[r][p] * share * shared[r][p];
-                drawn += draws;
-                drawn_rest += draws * shared[r][p] * alone;
-#endif
-            }
+        if (thread < ROWS) {
+            if (first + thread < rows)
+                value += (double)number_of(least_of[now][thread]) -
+                    (double)(logf(sum_over(sum_of[thread])) * taus[first + thread]);
+            least_of[now][thread] = 0x7fffffff;
         }
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (used >> r & 1) {
+                const float share = 1.0f / sum_over(sum_of[r]), narrow = number[now][r] > MOST ? 0.0f : colder[r];
+#pragma unroll
+                for (int p = 0; p < EACH; ++p) {
+                    const float uses = total[r][p] * share * load[r][p];
+                    const float alone = total[r][p] > SLIGHT ? 0.0f : narrow;
+                    slope[p] += uses;
+                    rest[p] += uses * load[r][p] * alone;
+#if HAS_COMMON
+                    const float draws = total[r][p] * share * shared[r][p];
+                    drawn += draws;
+                    drawn_rest += draws * shared[r][p] * alone;
+#endif
+                }
+            }
 #pragma unroll 1
         for (int r = warp; r < ROWS && first + r < rows; r += WARPS) {
             const int many = number[now][r];
             if (many > MOST) {
                 if (lane == 0) wide[first + r] = 1;
             } else if (many > 1) {
-                float sum = sum_of[r][0];
-                for (int w = 1; w < WARPS; ++w) sum += sum_of[r][w];
-                float tau = taus[first + r], unit = (float)*units * tau / (sum * sum);
+                const float tau = taus[first + r], sum = sum_over(sum_of[r]), unit = (float)*units * tau / (sum * sum);
                 add_pairs(kept[r], many, prices, common_price, floor, tau, unit, owner, matrix, lane);
             }
         }
         if (round % FLUSH == FLUSH - 1) {
 #pragma unroll
             for (int p = 0; p < EACH; ++p) {
-                int c = thread + p * THREADS;
-                if (c < COLUMNS) { slopes[c] += slope[p]; slight[c] += rest[p]; }
+                if (p < EACH - 1 || has_last) {
+                    slopes[p * THREADS] += slope[p];
+                    slight[p * THREADS] += rest[p];
+                }
                 slope[p] = rest[p] = 0.0f;
             }
-            all_drawn += drawn; all_drawn_rest += drawn_rest;
+            all_drawn += drawn;
+            all_drawn_rest += drawn_rest;
             drawn = drawn_rest = 0.0f;
         }
     }
 #pragma unroll
-    for (int p = 0; p < EACH; ++p) {
-        int c = thread + p * THREADS;
-        if (c < COLUMNS) { slopes[c] += slope[p]; slight[c] += rest[p]; }
-    }
-    // value, common use and its curvature: one number of each thread, added in the order of the threads
+    for (int p = 0; p < EACH; ++p)
+        if (p < EACH - 1 || has_last) {
+            slopes[p * THREADS] += slope[p];
+            slight[p * THREADS] += rest[p];
+        }
+    // value, common use and its curvature: three numbers of each thread
     totals += ((size_t)blockIdx.x * THREADS + thread) * 3;
     totals[0] += value;
     totals[1] += all_drawn + drawn;
     totals[2] += all_drawn_rest + drawn_rest;
+}
+
+// The curvature from the sums over pairs, which are above the diagonal, and from columns of slight weight.
+extern "C" __global__ void __launch_bounds__(256) finish(
+    const long long* __restrict__ matrix, const float* __restrict__ scales, const double* __restrict__ units,
+    const double* __restrict__ slight, double* curvature)
+{
+    const long long end = (long long)WIDTH * WIDTH;
+    for (long long at = (long long)blockIdx.x * 256 + threadIdx.x; at < end; at += gridDim.x * 256) {
+        const int i = (int)(at / WIDTH), j = (int)(at % WIDTH), low = min(i, j), high = max(i, j);
+        const double scaled = (double)matrix[(size_t)low * WIDTH + high] / (*units * scales[i] * scales[j]);
+        curvature[at] = i == j ? scaled + slight[i] : scaled;
+    }
 }
 
 // How large the terms of each block's cheapest column are; one warp for each block of the program.
@@ -328,30 +386,40 @@ class Tables(Protocol):
 def soften(tables: Tables, prices: Floats, temperatures: Any) -> tuple[Soft, Any]:  # noqa: ANN401 - arrays
     """Return the smooth function, and the blocks whose curvature is not in it because they are wide."""
     xp, (height, columns) = tables.xp, tables.loads.shape
-    rows, width = len(tables.firsts), len(prices)
+    width = len(prices)
     kernel = _kernel(columns, width, tables.costs is not None, tables.cap is not None)
     floor = np.float32(LEAST_SCALE * float(prices.mean()))
+    scales = np.maximum(prices, floor).astype(np.float32)
     lengths = np.diff(np.append(tables.firsts, columns))
-    each = xp.asarray(np.repeat(prices[:rows], lengths), dtype=np.float32)
-    owner = xp.asarray(np.repeat(np.arange(rows), lengths), dtype=np.int32)
+    each = xp.asarray(np.concatenate((np.repeat(prices[: len(lengths)], lengths), scales)).astype(np.float32))
+    owner = xp.asarray(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths))
     units = UNITS / temperatures.sum(dtype=float)
-    sums = xp.zeros((2, kernel.blocks, columns))
-    totals = xp.zeros((kernel.blocks, kernel.threads, 3))
-    matrix, wide = xp.zeros((width, width), dtype=np.int64), xp.zeros(height, dtype=np.uint8)
+    sums, totals, matrix, wide = _zeros(
+        xp, ((2, kernel.blocks, columns), float), ((kernel.blocks * kernel.threads, 3), float),
+        ((width, width), np.int64), ((height,), np.uint8),
+    )  # fmt: skip
     for part, loads, costs, cap in parts(tables):
         results = (np.int64(len(loads)), sums[0], sums[1], totals, matrix, wide[part])
         given = (loads, costs, cap, each, np.float32(prices[-1]), floor, owner, temperatures[part], units)
-        kernel.module.get_function("soften")((kernel.blocks,), (kernel.threads,), given + results)
+        kernel.soften((kernel.blocks,), (kernel.threads,), given + results)
     slope, slight = by_row(tables, sums.sum(axis=1))
-    total = totals.sum(axis=(0, 1))
+    total = totals.sum(axis=0)
     if tables.cap is not None:
         slope, slight = xp.append(slope, total[1]), xp.append(slight, total[2])
-    scale = xp.asarray(np.maximum(prices.astype(np.float32), floor), dtype=float)
-    curvature = (matrix + xp.triu(matrix, 1).T) / (units * scale[:, np.newaxis] * scale)
-    diagonal = xp.arange(width)
-    curvature[diagonal, diagonal] += slight
+    curvature = xp.empty((width, width))
+    kernel.finish((kernel.blocks,), (256,), (matrix, each[columns:], units, slight, curvature))
     found = xp.asnumpy(xp.concatenate((total[:1], wide.sum(keepdims=True, dtype=float), slope)))  # one copy for all
     return Soft(float(found[0]), found[2:], curvature), xp.flatnonzero(wide) if found[1] else xp.arange(0)
+
+
+def _zeros(xp: Any, *wanted: tuple[tuple[int, ...], Any]) -> list[Any]:  # noqa: ANN401 - arrays
+    """Return arrays of zeros of these shapes and types, cleared at once; the types of most bytes come first."""
+    sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for shape, kind in wanted]
+    memory, starts = xp.zeros(sum(sizes), dtype=np.uint8), np.cumsum([0, *sizes])
+    return [
+        memory[start : start + size].view(kind).reshape(shape)
+        for (shape, kind), start, size in zip(wanted, starts.tolist(), sizes, strict=False)
+    ]
 
 
 def sizes(tables: Tables, prices: Floats) -> Any:  # noqa: ANN401 - an array of the device
@@ -363,7 +431,7 @@ def sizes(tables: Tables, prices: Floats) -> Any:  # noqa: ANN401 - an array of 
     found = xp.empty(height, dtype=np.float32)
     for part, loads, costs, cap in parts(tables):
         given = (loads, costs, cap, each, np.float32(prices[-1]), np.int64(len(loads)), found[part])
-        kernel.module.get_function("sizes")((2 * kernel.blocks,), (256,), given)
+        kernel.sizes((kernel.blocks,), (256,), given)
     return found
 
 
@@ -393,7 +461,9 @@ def parts(tables: Tables) -> Iterator[tuple[slice, Any, Any, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    module: Any  # cupy.RawModule
+    soften: Any  # functions of the device
+    sizes: Any
+    finish: Any
     blocks: int
     threads: int
 
@@ -412,14 +482,18 @@ def _kernel(columns: int, width: int, has_costs: bool, has_common: bool) -> _Ker
         "ROWS": ROWS if 2 * threads <= MOST_THREADS else 1,  # as the registers allow
         "MOST": MOST,
         "FLUSH": FLUSH,
+        "RESIDENT": max(1, RESIDENT // threads),
         "SLIGHT": f"{SLIGHT}f",
+        "TINY": f"{TINY}f",
         "LIMIT": f"{LIMIT}f",
         "HAS_COSTS": int(has_costs),
         "HAS_COMMON": int(has_common),
     }
     options = ("--std=c++14", "--use_fast_math", *(f"-D{name}={value}" for name, value in constants.items()))
-    blocks = WAVES * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-    return _Kernel(cupy.RawModule(code=SOURCE, options=options), blocks, threads)
+    module = cupy.RawModule(code=SOURCE, options=options)
+    blocks = constants["RESIDENT"] * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    functions = (module.get_function(name) for name in ("soften", "sizes", "finish"))
+    return _Kernel(*functions, blocks, threads)
 
 
 @dataclass(frozen=True, slots=True)

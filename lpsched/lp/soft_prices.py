@@ -158,11 +158,22 @@ def _newton(
     matrix *= scale[:, np.newaxis] * scale
     matrix[diagonal, diagonal] += REGULAR
     both = xp.asarray(np.stack((slope, supply), axis=1)) * scale[:, np.newaxis]
-    solved = xp.linalg.solve(matrix, both) * scale[:, np.newaxis]
+    solved = _solved(matrix, both, xp) * scale[:, np.newaxis]
     climbs, pays = (solved if xp is np else xp.asnumpy(solved)).T
     slope_t = float(supply @ climbs) / float(supply @ pays)
     step: Floats = climbs - slope_t * pays
     return step, slope_t, float(slope @ step)
+
+
+def _solved(matrix: Any, sides: Any, xp: Any) -> Any:  # noqa: ANN401 - arrays of either module
+    if xp is np:
+        return np.linalg.solve(matrix, sides)
+    from cupyx import lapack  # noqa: PLC0415
+
+    try:
+        return lapack.posv(matrix, sides)  # by Cholesky: twice as fast on a GPU
+    except np.linalg.LinAlgError:  # rounding left it indefinite
+        return xp.linalg.solve(matrix, sides)
 
 
 def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
