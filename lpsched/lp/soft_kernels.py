@@ -1,23 +1,23 @@
 """A pass of `soft_prices.py` over dense tables on a GPU: one kernel that reads every number once.
 
 All blocks have the same columns. Column c of block i costs `costs[i, c]`, uses `loads[i, c]` of the one row that
-`firsts` gives it, and perhaps `common[i, c]` of the last row, which all columns share. A thread block takes a few
-blocks of the program at a time, and a thread owns some columns: it keeps their numbers in registers for the minimum,
-the soft weights y and what they use, and adds up what its columns use without conflicts.
+`firsts` gives it, and perhaps `common[i, c]` of the last row, which all columns share. A warp takes one block at a time
+and finds its cheapest column; only columns within some twenty tau_i of that have a weight y that counts. They are few
+at the temperatures of large programs, so they are read again, and what they use is added up with atomics.
 
 With v_c what column c uses of all rows, the curvature of block i is the sum over pairs of columns b < c of
 
     y_b y_c (v_b - v_c) (v_b - v_c)' / tau_i,
 
-a sum without cancellation. At low temperatures few columns of a block have a weight that is not negligible, so few
-pairs are added, with atomics. They are added as integers, in units of a small part of the sum of all tau, after a
-scaling with the prices: so the order does not matter, and the same device gives the same result to the last bit. Blocks
-with more than `MOST` such columns are left to the caller, who has matrix products for them. A column of less weight
-than `SLIGHT` counts in the diagonal alone. None of this is exact, and nothing has to be: see `soft_prices.py`.
+a sum without cancellation. All sums are of integers, in units of a small part of the sum of all tau and scaled with the
+prices: so the order does not matter, and the same device gives the same result to the last bit. Blocks with more than
+`MOST` columns of some weight are left to the caller, who has matrix products for their curvature. A column of less
+weight than `SLIGHT` counts in the diagonal alone. None of this is exact, and nothing has to be: see `soft_prices.py`.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,315 +33,271 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Floats, Integers
 
 GIB: Final = 2**30
-EACH: Final = 4  # columns of a thread, if they are so many
-MOST_THREADS: Final = 1024
-ROWS: Final = 4  # blocks of the program that a thread block holds at a time
-RESIDENT: Final = 768  # threads of a multiprocessor, at least: what registers allow
-MOST: Final = 32  # columns of a block whose pairs are added with atomics
+WARPS: Final = 8  # of a thread block
+THREADS: Final = 32 * WARPS
+WAVES: Final = 6  # thread blocks for each multiprocessor
+MOST_GROUPS: Final = 32  # of columns of a lane: one bit each
+MOST_SHARED: Final = 8_192  # columns whose prices are in shared memory
+MOST: Final = 32  # columns of a block whose pairs are added
 SLIGHT: Final = 1e-4  # of the cheapest column's weight
-TINY: Final = 1e-9  # the same: columns of a thread that weigh less together need not be counted
-LIMIT: Final = 2.0**18  # what a column may cost by its prices, in units of tau; more is counted as that
+TINY: Final = 1e-9  # the same: columns that weigh less need not be counted
+LIMIT: Final = 2.0**18  # what a column may cost by its prices, in units of tau, in the matrix; more is counted as that
 UNITS: Final = 2.0**62 / LIMIT**2  # in the sum of all tau, so that no sum overflows
-FLUSH: Final = 64  # rounds between additions in double precision
+SLOPE_LIMIT: Final = 2.0**30  # the same for slopes
+SLOPE_UNITS: Final = 2.0**62 / SLOPE_LIMIT
 LEAST_SCALE: Final = 1e-12  # of the mean price: a price of 0 would scale its curvature away
+LEAST_SLOPE_SCALE: Final = 1e-3
 PER_BLOCK: Final = 32  # bytes: temperatures, sizes and marks
 MATRICES: Final = 8  # of curvature, and of solving for a step
 SUMS: Final = 2**28  # bytes of partial sums, and of what libraries keep
 TEMPORARY: Final = 8  # tables of a part, where a block is wide
 
 SOURCE: Final = r"""
-#define WARPS (THREADS / 32)
 #define ALL 0xffffffffu
+#if VECTOR == 4
+typedef float4 Vector;
+#else
+typedef float Vector;
+#endif
 
-__device__ __forceinline__ float cost_of(float load, float price, float cost, float common, float common_price) {
-    float total = load * price;
+struct Source {  // the tables, the prices of the columns, and that of the common row
+    const float *loads, *costs, *common, *prices;
+    float common_price;
+
+    __device__ __forceinline__ float total(size_t at, int column) const {
+        float total = 0.0f;  // rounded as in least_total
 #if HAS_COSTS
-    total += cost;
+        total = costs[at];
 #endif
 #if HAS_COMMON
-    total += common * common_price;
+        total = fmaf(common[at], common_price, total);
 #endif
-    return total;
+        return fmaf(loads[at], prices[column], total);
+    }
+};
+
+__device__ __forceinline__ float least_of(float number) { return number; }
+__device__ __forceinline__ float least_of(float4 four) { return fminf(fminf(four.x, four.y), fminf(four.z, four.w)); }
+__device__ __forceinline__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ float4 fused(float4 a, float4 b, float4 c) {
+    return make_float4(fmaf(a.x, b.x, c.x), fmaf(a.y, b.y, c.y), fmaf(a.z, b.z, c.z), fmaf(a.w, b.w, c.w));
+}
+__device__ __forceinline__ float all_of(float number, float) { return number; }
+__device__ __forceinline__ float4 all_of(float number, float4) { return make_float4(number, number, number, number); }
+
+// The least total of the columns that this lane sees as its vector number `each` of a block.
+__device__ __forceinline__ float least_total(const Source& source, size_t row, int each, int lane) {
+    const int column = (each * 32 + lane) * VECTOR;
+    if (column >= COLUMNS) return __int_as_float(0x7f800000);
+    const size_t at = row * COLUMNS + column;
+    Vector total = all_of(0.0f, Vector());
+#if HAS_COSTS
+    total = __ldcs((const Vector*)(source.costs + at));
+#endif
+#if HAS_COMMON
+    total = fused(__ldcs((const Vector*)(source.common + at)), all_of(source.common_price, Vector()), total);
+#endif
+    return least_of(fused(__ldcs((const Vector*)(source.loads + at)), *(const Vector*)(source.prices + column), total));
+}
+
+// Integers in the order of the numbers: the minimum of a warp takes one instruction.
+__device__ __forceinline__ float least_in_warp(float number) {
+#if __CUDA_ARCH__ >= 800
+    int bits = __float_as_int(number), key = __reduce_min_sync(ALL, bits ^ ((bits >> 31) & 0x7fffffff));
+    return __int_as_float(key ^ ((key >> 31) & 0x7fffffff));
+#else
+    for (int away = 16; away; away >>= 1) number = fminf(number, __shfl_xor_sync(ALL, number, away));
+    return number;
+#endif
+}
+
+__device__ __forceinline__ float sum_in_warp(float number) {
+#pragma unroll
+    for (int away = 16; away; away >>= 1) number += __shfl_xor_sync(ALL, number, away);
+    return number;
 }
 
 __device__ __forceinline__ void add(long long* cell, float amount) {
     atomicAdd((unsigned long long*)cell, (unsigned long long)__float2ll_rn(amount));
 }
 
-// Integers in the order of the numbers: their minimum takes one instruction, and no order of threads changes it.
-__device__ __forceinline__ int key_of(float number) {
-    int bits = __float_as_int(number);
-    return bits ^ ((bits >> 31) & 0x7fffffff);
-}
+struct Kept { int row; float weight, uses, common; };  // a column of some weight; what it uses is in units of tau
 
-__device__ __forceinline__ float number_of(int key) { return __int_as_float(key ^ ((key >> 31) & 0x7fffffff)); }
-
-__device__ __forceinline__ int least_in_warp(int key) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL, key);
-#else
-    for (int away = 16; away; away >>= 1) key = min(key, __shfl_xor_sync(ALL, key, away));
-    return key;
-#endif
-}
-
-struct Kept { int column; float weight, load, common; };  // a column of some weight
-
-// All pairs of the kept columns of one block of the program, by one warp; what they use is scaled to units of tau.
-__device__ void add_pairs(
-    Kept* kept, int number, const float* prices, float common_price, float floor, float tau, float unit,
-    const int* owner, long long* matrix, int lane)
-{
-    if (lane < number) {
-        Kept own = kept[lane];
-        own.load = fminf(own.load * fmaxf(prices[own.column], floor) / tau, LIMIT);
-        own.common = fmaxf(-LIMIT, fminf(own.common * fmaxf(common_price, floor) / tau, LIMIT));
-        kept[lane] = own;
-    }
-    __syncwarp();
+// All pairs of the kept columns of one block of the program, by one warp.
+__device__ __forceinline__ void add_pairs(const Kept* kept, int number, float unit, long long* matrix, int lane) {
     for (int each = lane; each < number * number; each += 32) {
-        int b = each / number, c = each % number;
+        const int b = each / number, c = each % number;
         if (b >= c) continue;
-        Kept one = kept[b], two = kept[c];
-        int first = owner[one.column], second = owner[two.column];
-        float both = one.weight * two.weight * unit;
-        if (first == second) {
-            float apart = one.load - two.load;
-            add(matrix + (size_t)first * WIDTH + first, both * apart * apart);
-        } else {
-            int low = min(first, second), high = max(first, second);
-            add(matrix + (size_t)first * WIDTH + first, both * one.load * one.load);
-            add(matrix + (size_t)second * WIDTH + second, both * two.load * two.load);
-            add(matrix + (size_t)low * WIDTH + high, -both * (one.load * two.load));  // the same in either order
+        const Kept one = kept[b], two = kept[c];
+        const float both = one.weight * two.weight * unit;
+        if (one.row == two.row) {
+            const float apart = one.uses - two.uses;
+            add(matrix + (size_t)one.row * WIDTH + one.row, both * (apart * apart));
+        } else {  // products are grouped so that they are the same in either order
+            const int low = min(one.row, two.row), high = max(one.row, two.row);
+            add(matrix + (size_t)one.row * WIDTH + one.row, both * (one.uses * one.uses));
+            add(matrix + (size_t)two.row * WIDTH + two.row, both * (two.uses * two.uses));
+            add(matrix + (size_t)low * WIDTH + high, -both * (one.uses * two.uses));
         }
 #if HAS_COMMON
-        float apart = one.common - two.common;
-        add(matrix + (size_t)first * WIDTH + WIDTH - 1, both * one.load * apart);
-        add(matrix + (size_t)second * WIDTH + WIDTH - 1, -both * two.load * apart);
-        add(matrix + (size_t)(WIDTH - 1) * WIDTH + WIDTH - 1, both * apart * apart);
+        const float apart = one.common - two.common;
+        add(matrix + (size_t)one.row * WIDTH + WIDTH - 1, both * (one.uses * apart));
+        add(matrix + (size_t)two.row * WIDTH + WIDTH - 1, -both * (two.uses * apart));
+        add(matrix + (size_t)(WIDTH - 1) * WIDTH + WIDTH - 1, both * (apart * apart));
 #endif
     }
 }
 
-__device__ __forceinline__ float sum_over(const float* warps) {
-    float sum = warps[0];
-#pragma unroll
-    for (int w = 1; w < WARPS; ++w) sum += warps[w];
-    return sum;
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) soften(
+// One warp takes one block of the program after the other. `units`: of slopes and of the matrix, in the sum of all tau.
+extern "C" __global__ void __launch_bounds__(THREADS) soften(
     const float* __restrict__ loads, const float* __restrict__ costs, const float* __restrict__ common,
-    const float* __restrict__ prices, float common_price, float floor, const int* __restrict__ owner,
-    const float* __restrict__ taus, const double* __restrict__ units,
-    long long rows, double* slopes, double* slight, double* totals, long long* matrix, unsigned char* wide)
+    const float* __restrict__ prices, float common_price, float floor, float slope_floor,
+    const int* __restrict__ owner, const float* __restrict__ taus, const double* __restrict__ units, long long rows,
+    long long* slopes, double* totals, long long* matrix, unsigned char* wide)
 {
-    __shared__ int least_of[2][ROWS], number[2][ROWS];  // of this round, and of the next
-    __shared__ float sum_of[ROWS][WARPS];
-    __shared__ Kept kept[ROWS][MOST];
-    const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
-    const bool has_last = thread + (EACH - 1) * THREADS < COLUMNS;
-    float price[EACH], slope[EACH], rest[EACH];
-    double value = 0.0;
-    float drawn = 0.0f, drawn_rest = 0.0f;
-    double all_drawn = 0.0, all_drawn_rest = 0.0;
-    slopes += (size_t)blockIdx.x * COLUMNS + thread;
-    slight += (size_t)blockIdx.x * COLUMNS + thread;
-#pragma unroll
-    for (int p = 0; p < EACH; ++p) {
-        price[p] = p < EACH - 1 || has_last ? prices[thread + p * THREADS] : __int_as_float(0x7f800000);
-        slope[p] = rest[p] = 0.0f;
-    }
-    if (thread < ROWS) {
-        number[0][thread] = 0;
-        least_of[0][thread] = least_of[1][thread] = 0x7fffffff;
-    }
+    extern __shared__ float own_prices[];
+    __shared__ Kept all_kept[THREADS / 32][MOST];
+    __shared__ int numbers[THREADS / 32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const long long warps = (long long)gridDim.x * (THREADS / 32);
+    const float slope_unit = (float)(SLOPE_UNITS * *units), unit = (float)(UNITS * *units);
+    Kept* kept = all_kept[warp];
+    Source source = {loads, costs, common, prices, common_price};
+#if SHARED_PRICES
+    for (int c = threadIdx.x; c < COLUMNS; c += THREADS) own_prices[c] = prices[c];
     __syncthreads();
-    int round = 0;
-    for (long long first = (long long)blockIdx.x * ROWS; first < rows; first += (long long)gridDim.x * ROWS, ++round) {
-        const int now = round & 1;
-        float load[ROWS][EACH], total[ROWS][EACH], colder[ROWS];
-#if HAS_COMMON
-        float shared[ROWS][EACH];
+    source.prices = own_prices;
 #endif
+    double value = 0.0, drawn = 0.0;
+    for (long long row = (long long)blockIdx.x * (THREADS / 32) + warp; row < rows; row += warps) {
+        const float tau = taus[row];
+        float least[GROUPS], all = __int_as_float(0x7f800000);
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const long long row = min(first + r, rows - 1);
-            const size_t at = (size_t)row * COLUMNS + thread;
-            colder[r] = taus[row];
+        for (int g = 0; g < GROUPS; ++g) {
+            least[g] = least_total(source, row, g * GROUP, lane);
 #pragma unroll
-            for (int p = 0; p < EACH; ++p) {
-                const bool is_there = p < EACH - 1 || has_last;
-                load[r][p] = is_there ? __ldcs(loads + at + p * THREADS) : 1.0f;
-#if HAS_COSTS
-                total[r][p] = is_there ? __ldcs(costs + at + p * THREADS) : 0.0f;
-#endif
-#if HAS_COMMON
-                shared[r][p] = is_there ? __ldcs(common + at + p * THREADS) : 0.0f;
-#endif
-            }
+            for (int v = 1; v < GROUP; ++v) least[g] = fminf(least[g], least_total(source, row, g * GROUP + v, lane));
+            all = fminf(all, least[g]);
         }
+        all = least_in_warp(all);
+        const float limit = all + SPAN * tau, scale = 1.44269504f / tau;
+        unsigned near = 0;  // groups of this lane with a column of some weight, as bits
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            colder[r] = 1.0f / colder[r];
-            float least = __int_as_float(0x7f800000);
-#pragma unroll
-            for (int p = 0; p < EACH; ++p) {
-                float cost = 0.0f, other = 0.0f;
-#if HAS_COSTS
-                cost = total[r][p];
-#endif
+        for (int g = 0; g < GROUPS; ++g)
+            if (least[g] <= limit) near |= 1u << g;
+        // The few columns that count are read again: once for the sum of weights, once for what they use.
+        float sum = 0.0f, draws = 0.0f;
+        int many = 0;
+        for (unsigned left = near; left; left &= left - 1)
+            for (int each = 0; each < GROUP * VECTOR; ++each) {
+                const int group = __ffs(left) - 1, part = group * GROUP + each / VECTOR;
+                const int column = (part * 32 + lane) * VECTOR + each % VECTOR;
+                if (column >= COLUMNS) continue;
+                const size_t at = (size_t)row * COLUMNS + column;
+                const float weight = exp2f((all - source.total(at, column)) * scale);
+                sum += weight;
+                many += weight > SLIGHT;
 #if HAS_COMMON
-                other = shared[r][p];
+                draws += weight * common[at];
 #endif
-                total[r][p] = cost_of(load[r][p], price[p], cost, other, common_price);
-                least = fminf(least, total[r][p]);
             }
-            int key = least_in_warp(key_of(least));
-            if (lane == 0) atomicMin(&least_of[now][r], key);
-        }
-        __syncthreads();
-        if (thread < ROWS) number[now ^ 1][thread] = 0;
-        unsigned used = 0;  // blocks of the program, as bits, in which a column of this thread has some weight
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const float least = number_of(least_of[now][r]), scale = colder[r] * 1.44269504f;
-            float sum = 0.0f;
-#pragma unroll
-            for (int p = 0; p < EACH; ++p) {
-                total[r][p] = exp2f((least - total[r][p]) * scale);  // the weight, relative to the cheapest column's
-                sum += total[r][p];
-            }
-            const bool counts = sum > TINY && first + r < rows;
-            if (counts) {
-                used |= 1u << r;
-#pragma unroll
-                for (int p = 0; p < EACH; ++p)
-                    if (total[r][p] > SLIGHT) {
-                        int place = atomicAdd(&number[now][r], 1);
-                        if (place < MOST) {
-                            Kept own = {thread + p * THREADS, total[r][p], load[r][p], 0.0f};
-#if HAS_COMMON
-                            own.common = shared[r][p];
+        sum = sum_in_warp(sum);
+#if __CUDA_ARCH__ >= 800
+        many = __reduce_add_sync(ALL, many);
+#else
+        for (int away = 16; away; away >>= 1) many += __shfl_xor_sync(ALL, many, away);
 #endif
-                            kept[r][place] = own;
-                        }
-                    }
-            }
-            if (__any_sync(ALL, counts)) {
-#pragma unroll
-                for (int away = 16; away; away >>= 1) sum += __shfl_xor_sync(ALL, sum, away);
-            } else {
-                sum = 0.0f;
-            }
-            if (lane == 0) sum_of[r][warp] = sum;
-        }
-        __syncthreads();
-        if (thread < ROWS) {
-            if (first + thread < rows)
-                value += (double)number_of(least_of[now][thread]) -
-                    (double)(logf(sum_over(sum_of[thread])) * taus[first + thread]);
-            least_of[now][thread] = 0x7fffffff;
-        }
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            if (used >> r & 1) {
-                const float share = 1.0f / sum_over(sum_of[r]), narrow = number[now][r] > MOST ? 0.0f : colder[r];
-#pragma unroll
-                for (int p = 0; p < EACH; ++p) {
-                    const float uses = total[r][p] * share * load[r][p];
-                    const float alone = total[r][p] > SLIGHT ? 0.0f : narrow;
-                    slope[p] += uses;
-                    rest[p] += uses * load[r][p] * alone;
+        const float share = 1.0f / sum, own_unit = unit * tau;
+        if (lane == 0) numbers[warp] = 0;
+        __syncwarp();
+        for (unsigned left = near; left; left &= left - 1)
+            for (int each = 0; each < GROUP * VECTOR; ++each) {
+                const int group = __ffs(left) - 1, part = group * GROUP + each / VECTOR;
+                const int column = (part * 32 + lane) * VECTOR + each % VECTOR;
+                if (column >= COLUMNS) continue;
+                const size_t at = (size_t)row * COLUMNS + column;
+                const float weight = exp2f((all - source.total(at, column)) * scale);
+                if (weight < TINY) continue;
+                const float load = loads[at], price = source.prices[column];
+                Kept one = {owner[column], weight * share, fminf(load * fmaxf(price, floor) / tau, LIMIT), 0.0f};
+                const float scaled = fminf(load * fmaxf(price, slope_floor), SLOPE_LIMIT * tau);
+                add(slopes + one.row, one.weight * scaled * slope_unit);
 #if HAS_COMMON
-                    const float draws = total[r][p] * share * shared[r][p];
-                    drawn += draws;
-                    drawn_rest += draws * shared[r][p] * alone;
+                one.common = fmaxf(-LIMIT, fminf(common[at] * fmaxf(common_price, floor) / tau, LIMIT));
+#endif
+                if (weight > SLIGHT && many <= MOST) {
+                    const int place = atomicAdd(&numbers[warp], 1);
+                    if (place < MOST) kept[place] = one;
+                } else if (many <= MOST) {
+                    add(matrix + (size_t)one.row * WIDTH + one.row, one.weight * (one.uses * one.uses) * own_unit);
+#if HAS_COMMON
+                    add(matrix + (size_t)(WIDTH - 1) * WIDTH + WIDTH - 1,
+                        one.weight * (one.common * one.common) * own_unit);
 #endif
                 }
             }
-#pragma unroll 1
-        for (int r = warp; r < ROWS && first + r < rows; r += WARPS) {
-            const int many = number[now][r];
-            if (many > MOST) {
-                if (lane == 0) wide[first + r] = 1;
-            } else if (many > 1) {
-                const float tau = taus[first + r], sum = sum_over(sum_of[r]), unit = (float)*units * tau / (sum * sum);
-                add_pairs(kept[r], many, prices, common_price, floor, tau, unit, owner, matrix, lane);
-            }
-        }
-        if (round % FLUSH == FLUSH - 1) {
-#pragma unroll
-            for (int p = 0; p < EACH; ++p) {
-                if (p < EACH - 1 || has_last) {
-                    slopes[p * THREADS] += slope[p];
-                    slight[p * THREADS] += rest[p];
-                }
-                slope[p] = rest[p] = 0.0f;
-            }
-            all_drawn += drawn;
-            all_drawn_rest += drawn_rest;
-            drawn = drawn_rest = 0.0f;
-        }
+        __syncwarp();
+        if (many <= MOST) add_pairs(kept, min(numbers[warp], MOST), own_unit, matrix, lane);
+        if (many > MOST && lane == 0) wide[row] = 1;
+        value += (double)all - (double)(__logf(sum) * tau);
+#if HAS_COMMON
+        drawn += (double)(sum_in_warp(draws) * share);
+#endif
+        __syncwarp();
     }
-#pragma unroll
-    for (int p = 0; p < EACH; ++p)
-        if (p < EACH - 1 || has_last) {
-            slopes[p * THREADS] += slope[p];
-            slight[p * THREADS] += rest[p];
-        }
-    // value, common use and its curvature: three numbers of each thread
-    totals += ((size_t)blockIdx.x * THREADS + thread) * 3;
-    totals[0] += value;
-    totals[1] += all_drawn + drawn;
-    totals[2] += all_drawn_rest + drawn_rest;
+    if (lane == 0) {
+        totals += (size_t)blockIdx.x * (THREADS / 32) + warp;
+        totals[0] += value;
+        totals[warps] += drawn;
+    }
 }
 
 // The curvature from the sums over pairs, which are above the diagonal, and from columns of slight weight.
-extern "C" __global__ void __launch_bounds__(256) finish(
-    const long long* __restrict__ matrix, const float* __restrict__ scales, const double* __restrict__ units,
-    const double* __restrict__ slight, double* curvature)
+extern "C" __global__ void __launch_bounds__(THREADS) finish(
+    const long long* __restrict__ matrix, const float* __restrict__ prices, float floor,
+    const double* __restrict__ units, double* curvature)
 {
     const long long end = (long long)WIDTH * WIDTH;
-    for (long long at = (long long)blockIdx.x * 256 + threadIdx.x; at < end; at += gridDim.x * 256) {
-        const int i = (int)(at / WIDTH), j = (int)(at % WIDTH), low = min(i, j), high = max(i, j);
-        const double scaled = (double)matrix[(size_t)low * WIDTH + high] / (*units * scales[i] * scales[j]);
-        curvature[at] = i == j ? scaled + slight[i] : scaled;
+    for (long long at = (long long)blockIdx.x * THREADS + threadIdx.x; at < end; at += gridDim.x * THREADS) {
+        const int i = (int)(at / WIDTH), j = (int)(at % WIDTH);
+        const double scale = (double)fmaxf(prices[i], floor) * (double)fmaxf(prices[j], floor);
+        curvature[at] = (double)matrix[(size_t)min(i, j) * WIDTH + max(i, j)] / (UNITS * *units * scale);
     }
 }
 
-// How large the terms of each block's cheapest column are; one warp for each block of the program.
-extern "C" __global__ void __launch_bounds__(256) sizes(
+// How large the terms of each block's cheapest column are.
+extern "C" __global__ void __launch_bounds__(THREADS) sizes(
     const float* __restrict__ loads, const float* __restrict__ costs, const float* __restrict__ common,
     const float* __restrict__ prices, float common_price, long long rows, float* found)
 {
-    const int lane = threadIdx.x & 31;
-    const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
-    for (long long row = ((long long)blockIdx.x * blockDim.x + threadIdx.x) >> 5; row < rows; row += warps) {
+    extern __shared__ float own_prices[];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Source source = {loads, costs, common, prices, common_price};
+#if SHARED_PRICES
+    for (int c = threadIdx.x; c < COLUMNS; c += THREADS) own_prices[c] = prices[c];
+    __syncthreads();
+    source.prices = own_prices;
+#endif
+    const long long warps = (long long)gridDim.x * (THREADS / 32);
+    for (long long row = (long long)blockIdx.x * (THREADS / 32) + warp; row < rows; row += warps) {
         float least = __int_as_float(0x7f800000);
-        int best = COLUMNS;
+        int part = 0;
 #pragma unroll 8
-        for (int c = lane; c < COLUMNS; c += 32) {
-            size_t at = (size_t)row * COLUMNS + c;
-            float cost = 0.0f, other = 0.0f;
-#if HAS_COSTS
-            cost = __ldcs(costs + at);
-#endif
-#if HAS_COMMON
-            other = __ldcs(common + at);
-#endif
-            float total = cost_of(__ldcs(loads + at), prices[c], cost, other, common_price);
-            if (total < least) { least = total; best = c; }
+        for (int each = 0; each < GROUPS * GROUP; ++each) {
+            const float own = least_total(source, row, each, lane);
+            if (own < least) { least = own; part = each; }
         }
-#pragma unroll
-        for (int away = 16; away; away >>= 1) {
-            float other = __shfl_xor_sync(ALL, least, away);
-            int its = __shfl_xor_sync(ALL, best, away);
-            if (other < least || (other == least && its < best)) { least = other; best = its; }
-        }
+        const float all = least_in_warp(least);
+        unsigned best = COLUMNS - 1;  // the first of the cheapest
+        if (least == all)
+            for (int each = VECTOR - 1; each >= 0; --each) {
+                const int column = (part * 32 + lane) * VECTOR + each;
+                if (column < COLUMNS && source.total((size_t)row * COLUMNS + column, column) <= all) best = column;
+            }
+        for (int away = 16; away; away >>= 1) best = min(best, __shfl_xor_sync(ALL, best, away));
         if (lane == 0) {
-            size_t at = (size_t)row * COLUMNS + min(best, COLUMNS - 1);
-            float size = loads[at] * prices[min(best, COLUMNS - 1)];
+            const size_t at = (size_t)row * COLUMNS + best;
+            float size = loads[at] * source.prices[best];
 #if HAS_COSTS
             size += fabsf(costs[at]);
 #endif
@@ -385,40 +341,42 @@ class Tables(Protocol):
 
 def soften(tables: Tables, prices: Floats, temperatures: Any) -> tuple[Soft, Any]:  # noqa: ANN401 - arrays
     """Return the smooth function, and the blocks whose curvature is not in it because they are wide."""
-    xp, (height, columns) = tables.xp, tables.loads.shape
-    width = len(prices)
+    xp, (height, columns), width = tables.xp, tables.loads.shape, len(prices)
     kernel = _kernel(columns, width, tables.costs is not None, tables.cap is not None)
-    floor = np.float32(LEAST_SCALE * float(prices.mean()))
-    scales = np.maximum(prices, floor).astype(np.float32)
-    lengths = np.diff(np.append(tables.firsts, columns))
-    each = xp.asarray(np.concatenate((np.repeat(prices[: len(lengths)], lengths), scales)).astype(np.float32))
-    owner = xp.asarray(np.repeat(np.arange(len(lengths), dtype=np.int32), lengths))
-    units = UNITS / temperatures.sum(dtype=float)
-    sums, totals, matrix, wide = _zeros(
-        xp, ((2, kernel.blocks, columns), float), ((kernel.blocks * kernel.threads, 3), float),
-        ((width, width), np.int64), ((height,), np.uint8),
-    )  # fmt: skip
+    owner = np.repeat(np.arange(len(tables.firsts), dtype=np.int32), np.diff(np.append(tables.firsts, columns)))
+    each = xp.asarray(np.concatenate((prices[owner], prices)).astype(np.float32))
+    floor, slope_floor = (np.float32(part * float(prices.mean())) for part in (LEAST_SCALE, LEAST_SLOPE_SCALE))
+    units = 1.0 / temperatures.sum(dtype=float)
+    slopes, totals, matrix, wide = _zeros(
+        xp,
+        ((len(tables.firsts),), np.int64),
+        ((2, kernel.blocks * WARPS), np.float64),
+        ((width, width), np.int64),
+        ((height,), np.uint8),
+    )
+    first = (each, np.float32(prices[-1]), floor, slope_floor, xp.asarray(owner))
     for part, loads, costs, cap in parts(tables):
-        results = (np.int64(len(loads)), sums[0], sums[1], totals, matrix, wide[part])
-        given = (loads, costs, cap, each, np.float32(prices[-1]), floor, owner, temperatures[part], units)
-        kernel.soften((kernel.blocks,), (kernel.threads,), given + results)
-    slope, slight = by_row(tables, sums.sum(axis=1))
-    total = totals.sum(axis=0)
-    if tables.cap is not None:
-        slope, slight = xp.append(slope, total[1]), xp.append(slight, total[2])
+        given = (loads, costs, cap, *first, temperatures[part], units, np.int64(len(loads)))
+        kernel.run("soften", (*given, slopes, totals, matrix, wide[part]))
     curvature = xp.empty((width, width))
-    kernel.finish((kernel.blocks,), (256,), (matrix, each[columns:], units, slight, curvature))
-    found = xp.asnumpy(xp.concatenate((total[:1], wide.sum(keepdims=True, dtype=float), slope)))  # one copy for all
-    return Soft(float(found[0]), found[2:], curvature), xp.flatnonzero(wide) if found[1] else xp.arange(0)
+    kernel.run("finish", (matrix, each[columns:], floor, units, curvature))
+    total = totals.sum(axis=1)
+    found = xp.asnumpy(xp.concatenate((total, wide.sum(keepdims=True, dtype=float), units.reshape(1), slopes)))
+    scales = np.maximum(prices[: len(tables.firsts)].astype(np.float32), slope_floor).astype(float)
+    slope = found[4:] / (SLOPE_UNITS * found[3] * scales)
+    if tables.cap is not None:
+        slope = np.append(slope, found[1])
+    return Soft(float(found[0]), slope, curvature), xp.flatnonzero(wide) if found[2] else xp.arange(0)
 
 
 def _zeros(xp: Any, *wanted: tuple[tuple[int, ...], Any]) -> list[Any]:  # noqa: ANN401 - arrays
     """Return arrays of zeros of these shapes and types, cleared at once; the types of most bytes come first."""
     sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for shape, kind in wanted]
-    memory, starts = xp.zeros(sum(sizes), dtype=np.uint8), np.cumsum([0, *sizes])
+    ends = np.cumsum(sizes).tolist()
+    memory = xp.zeros(ends[-1], dtype=np.uint8)
     return [
-        memory[start : start + size].view(kind).reshape(shape)
-        for (shape, kind), start, size in zip(wanted, starts.tolist(), sizes, strict=False)
+        memory[end - size : end].view(kind).reshape(shape)
+        for (shape, kind), end, size in zip(wanted, ends, sizes, strict=True)
     ]
 
 
@@ -431,15 +389,8 @@ def sizes(tables: Tables, prices: Floats) -> Any:  # noqa: ANN401 - an array of 
     found = xp.empty(height, dtype=np.float32)
     for part, loads, costs, cap in parts(tables):
         given = (loads, costs, cap, each, np.float32(prices[-1]), np.int64(len(loads)), found[part])
-        kernel.sizes((kernel.blocks,), (256,), given)
+        kernel.run("sizes", given)
     return found
-
-
-def by_row(tables: Tables, columns: Any) -> Any:  # noqa: ANN401 - arrays
-    """Return sums over the columns of each row, along the last axis."""
-    if len(tables.firsts) == tables.loads.shape[1]:
-        return columns
-    return tables.xp.add.reduceat(columns, tables.xp.asarray(tables.firsts), axis=-1)
 
 
 def parts(tables: Tables) -> Iterator[tuple[slice, Any, Any, Any]]:
@@ -461,11 +412,12 @@ def parts(tables: Tables) -> Iterator[tuple[slice, Any, Any, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    soften: Any  # functions of the device
-    sizes: Any
-    finish: Any
+    functions: dict[str, Any]  # of the device
     blocks: int
-    threads: int
+    shared: int  # bytes
+
+    def run(self, name: str, given: tuple[Any, ...]) -> None:
+        self.functions[name]((self.blocks,), (THREADS,), given, shared_mem=self.shared)
 
 
 @cache
@@ -473,27 +425,33 @@ def _kernel(columns: int, width: int, has_costs: bool, has_common: bool) -> _Ker
     """Return the kernels for tables of this width, compiled."""
     import cupy  # noqa: PLC0415
 
-    threads = min(MOST_THREADS, -(-columns // (32 * EACH)) * 32)
+    vector = 4 if columns % 4 == 0 else 1  # then all rows begin at a multiple of 16 bytes
+    vectors = -(-columns // (32 * vector))  # that a lane sees of each row
+    group = -(-vectors // MOST_GROUPS)
+    shared = 4 * columns if columns <= MOST_SHARED else 0
     constants = {
         "COLUMNS": columns,
         "WIDTH": width,
-        "THREADS": threads,
-        "EACH": -(-columns // threads),
-        "ROWS": ROWS if 2 * threads <= MOST_THREADS else 1,  # as the registers allow
+        "VECTOR": vector,
+        "GROUP": group,
+        "GROUPS": -(-vectors // group),
+        "THREADS": THREADS,
+        "SHARED_PRICES": int(shared > 0),
         "MOST": MOST,
-        "FLUSH": FLUSH,
-        "RESIDENT": max(1, RESIDENT // threads),
         "SLIGHT": f"{SLIGHT}f",
         "TINY": f"{TINY}f",
+        "SPAN": f"{-math.log(TINY)}f",
         "LIMIT": f"{LIMIT}f",
+        "UNITS": UNITS,
+        "SLOPE_LIMIT": f"{SLOPE_LIMIT}f",
+        "SLOPE_UNITS": SLOPE_UNITS,
         "HAS_COSTS": int(has_costs),
         "HAS_COMMON": int(has_common),
     }
     options = ("--std=c++14", "--use_fast_math", *(f"-D{name}={value}" for name, value in constants.items()))
     module = cupy.RawModule(code=SOURCE, options=options)
-    blocks = constants["RESIDENT"] * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-    functions = (module.get_function(name) for name in ("soften", "sizes", "finish"))
-    return _Kernel(*functions, blocks, threads)
+    blocks = WAVES * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    return _Kernel({name: module.get_function(name) for name in ("soften", "sizes", "finish")}, blocks, shared)
 
 
 @dataclass(frozen=True, slots=True)
