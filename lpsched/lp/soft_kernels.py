@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 GIB: Final = 2**30
 WARPS: Final = 8  # of a thread block
 THREADS: Final = 32 * WARPS
-WAVES: Final = 6  # thread blocks for each multiprocessor
+WAVES: Final = 24  # thread blocks for each multiprocessor
 MOST_GROUPS: Final = 32  # of columns of a lane: one bit each
 MOST_SHARED: Final = 8_192  # columns whose prices are in shared memory
 MOST: Final = 32  # columns of a block whose pairs are added
-SLIGHT: Final = 1e-4  # of the cheapest column's weight
+SLIGHT: Final = 1e-7  # of the cheapest column's weight
 TINY: Final = 1e-9  # the same: columns that weigh less need not be counted
 LIMIT: Final = 2.0**18  # what a column may cost by its prices, in units of tau, in the matrix; more is counted as that
 UNITS: Final = 2.0**62 / LIMIT**2  # in the sum of all tau, so that no sum overflows
