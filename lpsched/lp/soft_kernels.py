@@ -396,10 +396,10 @@ def sizes(tables: Tables, prices: Floats) -> Any:  # noqa: ANN401 - an array of 
 def parts(tables: Tables) -> Iterator[tuple[slice, Any, Any, Any]]:
     """Yield blocks with their part of each table on the device: all at once where the tables are there already."""
     xp, height = tables.xp, tables.loads.shape[0]
-    own = (tables.loads, tables.costs, tables.cap)
     if isinstance(tables.loads, xp.ndarray):
-        yield slice(0, height), *own
+        yield slice(0, height), tables.loads, tables.costs, tables.cap
         return
+    own = (tables.loads, tables.costs, tables.cap)
     step = max(1, tables.cells // tables.loads.shape[1])
     buffers = [None if table is None else xp.empty((min(step, height), table.shape[1]), np.float32) for table in own]
     for start in range(0, height, step):
@@ -407,7 +407,8 @@ def parts(tables: Tables) -> Iterator[tuple[slice, Any, Any, Any]]:
         for buffer, table in zip(buffers, own, strict=True):
             if buffer is not None:
                 buffer[: rows.stop - start].set(table[rows])
-        yield rows, *(None if buffer is None else buffer[: rows.stop - start] for buffer in buffers)
+        loads, costs, cap = (None if buffer is None else buffer[: rows.stop - start] for buffer in buffers)
+        yield rows, loads, costs, cap
 
 
 @dataclass(frozen=True, slots=True)
