@@ -11,6 +11,7 @@ import numpy as np
 from lpsched.bag import front, profit
 from lpsched.bag.relaxation import LARGEST_COST, Relaxation, Scaling, scaling_of
 from lpsched.cancellation import CancelToken
+from lpsched.lp import soft_kernels
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.program import Columns, LinearProgram, LpBuilder, LpStatus, Solver, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 # memory stays bounded; the passes are written against the array interface that NumPy and CuPy share.
 NAME: Final = "column generation"
 CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds
-ON_DEVICE: Final = 1 << 27  # the same on a GPU
+ON_DEVICE: Final = 1 << 24  # the same on a GPU, for what is not one kernel, or does not fit its memory
 SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
 
 
@@ -65,34 +66,54 @@ class Pairs:
         ones = np.ones(len(self.firsts))
         return ones if self.cap is None else np.append(ones, self.headroom)
 
-    def single(self, xp: Any = np) -> Pairs:  # noqa: ANN401 - numpy or cupy
-        """Return the same pairs in single precision, on the device of that module: enough for soft prices."""
-        loads, costs, cap = (
-            None if array is None else xp.asarray(array, dtype=np.float32)
-            for array in (self.loads, self.costs, self.cap)
-        )
-        return Pairs(xp, loads, costs, cap, self.headroom, self.firsts, CACHED if xp is np else ON_DEVICE)
+    def single(self, xp: Any = np, room: int | None = None) -> Pairs:  # noqa: ANN401 - numpy or cupy
+        """Return the same pairs in single precision, on the device of that module: enough for soft prices.
+
+        Tables that do not fit the device's memory, of which `room` bytes are free, stay on the host; every pass then
+        copies them, part after part.
+        """
+        arrays = (self.loads, self.costs, self.cap)
+        if xp is np:
+            loads, costs, cap = (None if each is None else np.asarray(each, dtype=np.float32) for each in arrays)
+            return Pairs(np, loads, costs, cap, self.headroom, self.firsts)
+        if self.memory.fits(soft_kernels.room(xp) if room is None else room):
+            loads, costs, cap = (
+                None if each is None else soft_kernels.to_device(xp, each, ON_DEVICE) for each in arrays
+            )
+        else:
+            loads, costs, cap = (None if each is None else soft_kernels.on_host(xp, each) for each in arrays)
+        return Pairs(xp, loads, costs, cap, self.headroom, self.firsts, ON_DEVICE)
+
+    @property
+    def memory(self) -> soft_kernels.Memory:
+        """How much memory of a GPU the passes need."""
+        tables = 3 - (self.costs is None) - (self.cap is None)
+        return soft_kernels.memory(self.loads.shape, tables, len(self.supply), ON_DEVICE)
 
     def sample(self, number: int) -> Pairs:
         """Return every so-manieth task type, heavier by as much."""
         step = max(1, self.size // number)
         share = self.size / len(range(0, self.size, step))
-        loads, costs, cap = (None if a is None else a[::step] * share for a in (self.loads, self.costs, self.cap))
-        return replace(self, loads=loads, costs=costs, cap=cap)
+        some = self._some(slice(None, None, step))
+        loads, costs, cap = (None if a is None else a * share for a in (some.loads, some.costs, some.cap))
+        return replace(some, loads=loads, costs=costs, cap=cap)
 
     def sizes(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
         """Return how large the terms of each task type's cheapest pair are."""
-        xp = self.xp
-        sizes = xp.empty(self.size, dtype=self.loads.dtype)
+        sizes = self._sizes(prices) if self.xp is np else soft_kernels.sizes(self, prices)
+        return self.xp.maximum(sizes, SMALLEST * float(sizes.mean()) or 1.0)
+
+    def _sizes(self, prices: Floats) -> Floats:
+        sizes = np.empty(self.size, dtype=self.loads.dtype)
         for rows, totals in self._totals(prices):
             best = totals.argmin(axis=1)[:, np.newaxis]
-            parts = xp.take_along_axis(self.loads[rows], best, axis=1) * self._each(prices)[best]
+            parts = np.take_along_axis(self.loads[rows], best, axis=1) * self._each(prices)[best]
             if self.costs is not None:
-                parts = parts + abs(xp.take_along_axis(self.costs[rows], best, axis=1))
+                parts = parts + abs(np.take_along_axis(self.costs[rows], best, axis=1))
             if self.cap is not None:
-                parts = parts + abs(xp.take_along_axis(self.cap[rows], best, axis=1)) * prices[-1]
+                parts = parts + abs(np.take_along_axis(self.cap[rows], best, axis=1)) * prices[-1]
             sizes[rows] = parts[:, 0]
-        return xp.maximum(sizes, SMALLEST * float(sizes.mean()) or 1.0)
+        return sizes
 
     def cheapest(self, prices: Floats) -> tuple[Floats, Integers]:
         """Return for each task type the least total, and the column that has it."""
@@ -123,6 +144,18 @@ class Pairs:
 
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
         """Return the soft sum of minima, what the soft shares use, and how that changes with prices."""
+        if self.xp is np:
+            return self.soften_in_parts(prices, temperatures)
+        soft, wide = soft_kernels.soften(self, prices, temperatures)
+        height = max(1, self.cells // self.loads.shape[1])
+        for start in range(0, len(wide), height):
+            rows = wide[start : start + height]
+            curvature = self._some(rows).soften_in_parts(prices, temperatures[rows]).curvature
+            soft = replace(soft, curvature=soft.curvature + curvature)
+        return soft
+
+    def soften_in_parts(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
+        """Return the same by operations on whole arrays, block after block of rows."""
         # With y the soft shares of a task type, its part of the curvature is (sum_c y a a' - u u') / tau,
         # where u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
         xp, width, machines = self.xp, len(self.supply), len(self.firsts)
@@ -153,7 +186,7 @@ class Pairs:
             curvature[-1, :-1] += across
             curvature[:-1, -1] += across
             curvature[-1, -1] += drawn_own
-        return Soft(value, self._home(slope), self._home(curvature))
+        return Soft(value, self._home(slope), curvature)
 
     def shares(self, prices: Floats, temperature: float) -> Floats:
         """Return the soft shares themselves, which are nearly feasible, on the CPU."""
@@ -171,12 +204,21 @@ class Pairs:
         height = max(1, self.cells // self.loads.shape[1])
         for start in range(0, self.size, height):
             rows = slice(start, min(self.size, start + height))
-            totals = self.loads[rows] * each
+            totals = self.xp.asarray(self.loads[rows]) * each
             if self.costs is not None:
-                totals += self.costs[rows]
+                totals += self.xp.asarray(self.costs[rows])
             if self.cap is not None:
-                totals += self.cap[rows] * self.loads.dtype.type(prices[-1])
+                totals += self.xp.asarray(self.cap[rows]) * self.loads.dtype.type(prices[-1])
             yield rows, totals
+
+    def _some(self, rows: Any) -> Pairs:  # noqa: ANN401 - a slice, or row numbers on the device
+        """Return the pairs of some rows, on the device."""
+        if not isinstance(rows, slice) and isinstance(self.loads, np.ndarray):
+            rows = self._home(rows)
+        loads, costs, cap = (
+            None if each is None else self.xp.asarray(each[rows]) for each in (self.loads, self.costs, self.cap)
+        )
+        return replace(self, loads=loads, costs=costs, cap=cap)
 
     def _each(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
         lengths = np.diff(np.append(self.firsts, self.loads.shape[1]))

@@ -39,6 +39,8 @@ SLOWER: Final = 0.4
 RISE: Final = 1e-4  # of what the slope promises, at least
 NOISE: Final = 1e-8  # of the value: a rise that single precision may hide; then what is used must fall
 REGULAR: Final = 1e-6  # of the diagonal: the passes may be in single precision
+DAMPED: Final = 10.0  # times as much damping after a step that was too long, and as much less after one that was not
+LEAST_DAMPING: Final = 1.0  # of the barrier
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,15 @@ class Soft:
 
     value: float
     slope: Floats  # what the chosen columns use of each row, less f
-    curvature: Floats  # minus the second derivatives: positive semidefinite
+    curvature: Any  # minus the second derivatives: positive semidefinite; an array of the blocks' own kind
 
 
 class Blocks(Protocol):
     """All blocks of a program, wherever their arrays live."""
+
+    @property
+    def xp(self) -> Any:  # noqa: ANN401 - numpy or cupy
+        """The module of their arrays."""
 
     @property
     def size(self) -> int:
@@ -111,7 +117,7 @@ def climb(
 def _climbed(
     blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, cancel: CancelToken
 ) -> SoftPrices:
-    prices, budget, steps = first.prices, first.budget, first.steps
+    prices, budget, steps, damping = first.prices, first.budget, first.steps, 0.0
     for temperature in cooling.temperatures:
         local = temperature * blocks.sizes(prices)
         here = blocks.soften(prices, local)
@@ -120,7 +126,7 @@ def _climbed(
                 return SoftPrices(prices, budget, steps)
             steps += 1
             barrier = temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
-            step, slope_t, promise = _newton(here, prices, blocks.supply, barrier)
+            step, slope_t, promise = _newton(here, prices, blocks.supply, (barrier, damping), blocks.xp)
             excess = float((here.slope / blocks.supply).max()) / slope_t - 1.0
             off = 0.0 if target is None else abs(target - here.value) / max(abs(target), abs(here.value))
             is_settled = (
@@ -128,7 +134,11 @@ def _climbed(
             )
             if is_settled and off <= temperature:
                 break
-            prices, here = _line_search(blocks, local, prices, step, here, barrier, promise)
+            prices, here, is_long = _line_search(blocks, local, prices, step, here, barrier, promise)
+            if is_long:
+                damping = max(LEAST_DAMPING, damping * DAMPED)
+            elif damping > 0.0:
+                damping = damping / DAMPED if damping > LEAST_DAMPING / DAMPED else 0.0
             if target is not None and slope_t > 0:
                 wanted = budget + (target - here.value) / slope_t
                 wanted = min(max(wanted, budget / 4.0), budget * 4.0)
@@ -138,20 +148,45 @@ def _climbed(
     return SoftPrices(prices, budget, steps)
 
 
-def _newton(here: Soft, prices: Floats, supply: Floats, barrier: float) -> tuple[Floats, float, float]:
-    """Return the step along h w = budget, the slope of g in the budget, and what the step promises."""
+def _newton(
+    here: Soft,
+    prices: Floats,
+    supply: Floats,
+    barrier_and_damping: tuple[float, float],
+    xp: Any,  # noqa: ANN401 - numpy or cupy
+) -> tuple[Floats, float, float]:
+    """Return the step along h w = budget, the slope of g in the budget, and what the step promises.
+
+    The colder it is, the fewer blocks are undecided between columns, and in some directions the curvature is nearly 0
+    where it is not a little further on; damping (Levenberg's) shortens the step in those more than in others.
+    """
+    barrier, damping = barrier_and_damping
     slope = here.slope + barrier / prices
     matrix = here.curvature.copy()
-    diagonal = np.arange(len(prices))
-    matrix[diagonal, diagonal] = np.maximum(matrix[diagonal, diagonal], 0.0) + barrier / prices**2
-    scale = 1.0 / np.sqrt(matrix[diagonal, diagonal])
+    diagonal = xp.arange(len(prices))
+    matrix[diagonal, diagonal] = xp.maximum(matrix[diagonal, diagonal], 0.0) + xp.asarray(
+        barrier * (1.0 + damping) / prices**2
+    )
+    scale = 1.0 / xp.sqrt(matrix[diagonal, diagonal])
     matrix *= scale[:, np.newaxis] * scale
     matrix[diagonal, diagonal] += REGULAR
-    both = np.stack((slope, supply), axis=1) * scale[:, np.newaxis]
-    climbs, pays = (np.linalg.solve(matrix, both) * scale[:, np.newaxis]).T
+    both = xp.asarray(np.stack((slope, supply), axis=1)) * scale[:, np.newaxis]
+    solved = _solved(matrix, both, xp) * scale[:, np.newaxis]
+    climbs, pays = (solved if xp is np else xp.asnumpy(solved)).T
     slope_t = float(supply @ climbs) / float(supply @ pays)
     step: Floats = climbs - slope_t * pays
     return step, slope_t, float(slope @ step)
+
+
+def _solved(matrix: Any, sides: Any, xp: Any) -> Any:  # noqa: ANN401 - arrays of either module
+    if xp is np:
+        return np.linalg.solve(matrix, sides)
+    from cupyx import lapack  # noqa: PLC0415
+
+    try:
+        return lapack.posv(matrix, sides)  # by Cholesky: twice as fast on a GPU
+    except np.linalg.LinAlgError:  # rounding left it indefinite
+        return xp.linalg.solve(matrix, sides)
 
 
 def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
@@ -162,8 +197,11 @@ def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
     here: Soft,
     barrier: float,
     promise: float,
-) -> tuple[Floats, Soft]:
-    """Return the point along the step at which the smooth function, barrier included, has risen enough."""
+) -> tuple[Floats, Soft, bool]:
+    """Return a point along the step at which the smooth function, barrier included, has risen enough.
+
+    If there is none, that is where it was; and whether the step was too long for the first point.
+    """
 
     def peak(soft: Soft) -> float:
         return float((soft.slope / blocks.supply).max())
@@ -171,14 +209,17 @@ def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
     falls = step < 0
     length = min(1.0, NEARLY * float((prices[falls] / -step[falls]).min(initial=np.inf)))
     height = here.value + barrier * float(np.log(prices).sum())
-    while True:
+    is_long = False
+    while length >= SHORTEST or not is_long:
         there = prices + length * step
         found = blocks.soften(there, local)
         risen = found.value + barrier * float(np.log(there).sum()) - height
         hidden = length * promise <= NOISE * abs(here.value)
-        if risen >= RISE * length * promise or (hidden and peak(found) <= peak(here)) or length < SHORTEST:
-            return there, found
+        if risen >= RISE * length * promise or (hidden and peak(found) <= peak(here)):
+            return there, found, is_long
         length *= SLOWER
+        is_long = True
+    return prices, here, True
 
 
 # Smooth convex functions of variables that are not negative: downhill by a quasi-Newton method.
