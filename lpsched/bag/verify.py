@@ -45,7 +45,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tab
     """
     if may_wait and not schedule.groups and schedule.makespan_seconds is None:
         return Examined((), Measurement(None, None, _profit(bag, None)))
-    tally = _Tally(bag, tables if tables is not None else Tables(bag))
+    tally = _Tally(bag, tables if tables is not None and tables.fit(bag) else Tables(bag))
     found = list(tally.take(schedule))
     if found:
         return Examined(tuple(found), None)
@@ -87,11 +87,19 @@ class Tables:
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         self.sound: dict[tuple[str, str, str | None], tuple[int, int]] = {}
+        self.tasks = {task.name: task.count for task in bag.task_types}
+        self.machines = {machine.name: machine.count for machine in bag.machine_types}
+        self.idle_watts = {machine.name: _whole(machine.idle_watts) for machine in bag.machine_types}  # in UNIT
         self.row = {task.name: i for i, task in enumerate(bag.task_types)}
         self.column: dict[tuple[str, str | None], int] = {}
         for machine in bag.machine_types:
             for state in machine.p_states if machine.p_states is not None else (None,):
                 self.column[machine.name, state] = len(self.column)
+
+    def fit(self, bag: Bag) -> bool:
+        """Return whether these are the tables of a bag: the same one, but for prices and limits."""
+        parts = ((own.machine_types, own.task_types, own.seconds, own.watts) for own in (self.bag, bag))
+        return all(one is other for one, other in zip(*parts, strict=True))
 
     def cell(self, task_type: str, machine_type: str, p_state: str | None) -> tuple[int, int] | Violation:
         """Return seconds and joules of one task, in UNIT and in UNIT * UNIT; or the rule that it breaks."""
@@ -136,15 +144,15 @@ class _Tally:
         self.bag, self.tables = bag, tables
         self.longest = 0
         self.busy_joules = 0  # in UNIT * UNIT
-        self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
+        self.busy: dict[str, int] = dict.fromkeys(tables.machines, 0)
         self.broken: set[Violation] = set()  # each is reported once
         # By machine types, then by task types, with their P-states if any.
-        self.pairs: dict[str, dict[object, _PairTally]] = {machine.name: {} for machine in bag.machine_types}
+        self.pairs: dict[str, dict[object, _PairTally]] = {name: {} for name in tables.machines}
 
     def take(self, schedule: Schedule) -> list[Violation]:
         """Go through all groups; return the rules that they break."""
         found: list[Violation] = []
-        available = {machine.name: machine.count for machine in self.bag.machine_types}
+        available, loads = self.tables.machines, [0]
         used = dict.fromkeys(available, 0)
         for group in schedule.groups:
             name, machines = group.machine_type, group.machines
@@ -154,16 +162,16 @@ class _Tally:
             if machines < 1:
                 found.append(Violation("bad-number", f"a group of {name!r} has {machines} machines"))
             used[name] += machines
-            load = self._take_runs(name, machines, group.runs, found)
-            self.longest = max(self.longest, load)
+            loads.append(self._take_runs(name, machines, group.runs, found))
+        self.longest = max(loads)
         for name, count in used.items():
             if count > available[name]:
                 sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
                 found.append(Violation("no-such-machine", sentence))
         done = self._add_up()
-        for task in self.bag.task_types:
-            if done[task.name] != task.count:
-                sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
+        for name, count in self.tables.tasks.items():
+            if done[name] != count:
+                sentence = f"{done[name]} tasks of type {name!r} run, but there are {count}"
                 found.append(Violation("wrong-count", sentence))
         return found
 
@@ -208,8 +216,8 @@ class _Tally:
         if self.bag.watts is None:
             return None
         idle = 0
-        for machine in self.bag.machine_types:
-            idle += (machine.count * makespan - self.busy[machine.name]) * _whole(machine.idle_watts)
+        for name, count in self.tables.machines.items():
+            idle += (count * makespan - self.busy[name]) * self.tables.idle_watts[name]
         return Fraction(self.busy_joules + idle, UNIT * UNIT)
 
     def worn(self) -> Fraction:

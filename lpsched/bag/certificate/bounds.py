@@ -127,6 +127,7 @@ class Prover:
         self.bag, self.screen = bag, screen
         self.shortest = None if shortest is None else Fraction(shortest.seconds)
         self._machine_of = [j for j, _ in bag.modes]
+        self._counts = [task.count for task in bag.task_types]
         usable: Sequence[Sequence[int]] = [range(len(bag.modes))] * len(bag.task_types)
         if self.shortest is not None and bag.site.deadline_seconds is not None and screen is None:
             usable = [_within(bag.seconds.row(i), bag.site.deadline_seconds) for i in range(len(usable))]
@@ -297,14 +298,14 @@ class Prover:
         constant_of = [beta[j] << shift for j in self._machine_of]
         total = 0
         if near is not None and self._has_all and cells.watts is not None:
-            for task, e, a, chosen in zip(self.bag.task_types, cells.seconds, cells.watts, near, strict=True):
+            for count, e, a, chosen in zip(self._counts, cells.seconds, cells.watts, near, strict=True):
                 # Pairs that are chosen can run: e and a are there.
-                total += task.count * min([e[c] * (a_factor * a[c] + constant_of[c]) for c in chosen])  # type: ignore[operator]
+                total += count * min([e[c] * (a_factor * a[c] + constant_of[c]) for c in chosen])  # type: ignore[operator]
             return Fraction(total, denominator << (cells.seconds_shift + shift))
-        for task, pairs in zip(self.bag.task_types, cells.drawing if a_factor else cells.timed, strict=True):
+        for count, pairs in zip(self._counts, cells.drawing if a_factor else cells.timed, strict=True):
             own = constant_of if pairs.columns is None else [constant_of[column] for column in pairs.columns]
             terms = map(mul, pairs.seconds, own)
-            total += task.count * min(map(add, terms, map(mul, pairs.joules, repeat(a_factor))) if a_factor else terms)
+            total += count * min(map(add, terms, map(mul, pairs.joules, repeat(a_factor))) if a_factor else terms)
         return Fraction(total, denominator << (cells.seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
