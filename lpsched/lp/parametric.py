@@ -18,8 +18,8 @@ from lpsched.lp.program import FEW, Floats, Integers, LinearProgram
 # that a pivot is one outer product. The reduced cost of r_i is the multiplier y_i.
 #
 # Rounding adds up from pivot to pivot. So the tableau is made anew every REFRESHED pivots, each point that is kept is
-# corrected by what its equations are off, and whoever uses the answer checks it: `LinearProgram.infeasibility` of the
-# points, and the bound of the multipliers, show whatever went wrong here. Where the method gets stuck, or the program
+# corrected by what its equations are off, and the answer has to be checked: `LinearProgram.infeasibilities` of the
+# points, and the bounds of the multipliers, show whatever went wrong here. Where the method gets stuck, or the program
 # is large, there is no answer, and a solver has to be asked for each theta by itself.
 #
 # Source: Gass and Saaty, The computational algorithm for the parametric objective function, 1955.
