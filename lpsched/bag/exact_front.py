@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.model import Bag, Terms
-from lpsched.bag.problem import build_problem, missing_data, prover_of, require_power, require_time
+from lpsched.bag.problem import build_problem, missing_data, near_cheapest, prover_of, require_power, require_time
 from lpsched.bag.recovery.exchange import load_balanced
 from lpsched.bag.recovery.plans import ended
-from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
+from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedules
 from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
 from lpsched.bag.search.frontier import frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
@@ -23,7 +24,11 @@ from lpsched.model.fixed_point import rounded_down
 from lpsched.model.provenance import provenance_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.bag.certificate.bounds import Prover
     from lpsched.bag.relaxation import Point as Split
+    from lpsched.bag.search.frontier import Edge
     from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
 
@@ -96,14 +101,10 @@ def front(  # noqa: PLR0913 - options are keyword-only
         require_time(prover, solver)
         found = frontier(limited, solver)
     with timed(timings, "prove"):
-        proofs = []
-        for edge in found.edges:
-            joules, seconds = edge.weights.joules, edge.weights.seconds
-            bound = prover.cost(edge.relaxation().multipliers, joules, seconds)
-            proofs.append(HalfPlane(joules, seconds, rounded_down(bound)))
+        proofs = _half_planes(prover, found.edges)
     with timed(timings, "recover"):
         memory = Memory(limited)
-        rounded = [vertex_schedule(limited, vertex, solver, memory) for vertex in found.vertices]
+        rounded = vertex_schedules(limited, found.vertices, solver, memory)
     recovered = [each if isinstance(each, Recovered) else None for each in rounded]
     if level is not Effort.FAST:
         with timed(timings, "balance"):
@@ -127,6 +128,17 @@ def front(  # noqa: PLR0913 - options are keyword-only
         effort=level,
         stopped=cancel.why_cut(),
     )
+
+
+def _half_planes(prover: Prover, edges: Sequence[Edge]) -> list[HalfPlane]:
+    """Return what the prices of each edge prove."""
+    prices, joules = [edge.multipliers() for edge in edges], [edge.weights.joules for edge in edges]
+    proofs = []
+    screened = repeat(None, len(edges)) if prover.screen is not None else near_cheapest(prover.bag, prices, joules)
+    for edge, own, near in zip(edges, prices, screened, strict=True):
+        bound = prover.cost(own, edge.weights.joules, edge.weights.seconds, near=near)
+        proofs.append(HalfPlane(edge.weights.joules, edge.weights.seconds, rounded_down(bound)))
+    return proofs
 
 
 def _levelled(bag: Bag, found: Recovered | None, memory: Memory, cancel: CancelToken) -> Recovered | None:

@@ -133,12 +133,18 @@ def point_of(scaling: Scaling, solution: LpSolution) -> Point:
     return scaling.point(scaling.shares_of(solution["y"]))
 
 
+def prices_of(scaling: Scaling, weights: Weights, multipliers: Floats) -> tuple[Floats, float]:
+    """Return the prices of capacity and cap that the multipliers of a program's rows are."""
+    y_costs, s_cost = costs_of(scaling, weights)
+    p, q = scaling.dual_feasible_prices(y_costs, multipliers)
+    if scaling.bag.site.deadline_seconds is None:
+        p = scaling.within_budget(y_costs, p, q, s_cost)
+    return p, q
+
+
 def read_solution(scaling: Scaling, weights: Weights, solution: LpSolution) -> Relaxation:
     """Undo the scaling: from variables back to shares of tasks, seconds, joules and prices."""
     unit = unit_of(scaling, weights)
-    y_costs, s_cost = costs_of(scaling, weights)
-    p, q = scaling.dual_feasible_prices(y_costs, solution)
-    if scaling.bag.site.deadline_seconds is None:
-        p = scaling.within_budget(y_costs, p, q, s_cost)
+    p, q = prices_of(scaling, weights, solution.multipliers)
     optimal = solution.status is LpStatus.OPTIMAL
     return scaling.relaxation(scaling.shares_of(solution["y"]), p, q, unit, solution.bound * unit, optimal=optimal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag import front
-from lpsched.bag.arrays import BagArrays, usable_arrays, usable_bag
+from lpsched.bag.arrays import BagArrays, arrays_of, usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
 from lpsched.bag.cost import cost_model, has_price
@@ -193,6 +193,7 @@ MANY: Final = 100_000  # pairs: up to here a proof looks at every one of them
 CELLS: Final = 1 << 18  # pairs at a time
 ROUNDING: Final = 8 * 2.0**-53
 LEAST: Final = 1e-300
+NEAR: Final = 2.0**-42
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +232,38 @@ class PairScreen:
         speeds = np.where(arrays.can_run, 1.0 / np.where(arrays.can_run, arrays.seconds, 1.0), 0.0)
         rates = np.maximum.reduceat(speeds, arrays.firsts, axis=1) @ arrays.machine_counts / arrays.task_counts
         return int(rates.argmin())
+
+
+def near_cheapest(
+    bag: Bag, prices: Sequence[Multipliers], joules_weights: Sequence[float]
+) -> Iterator[list[list[int]]]:
+    """Yield, for each of many prices and weights wE, columns as `Prover.cost` takes them: a screen for all of them.
+
+    beta_j = pi_j - alpha b_j may cancel, and pi_j may be lowered by 2^-45 of it: a term is then off by less than
+    2^-42 e (alpha a + pi_j + alpha b_j), with room to spare.
+    """
+    arrays = arrays_of(bag)
+    assert arrays.watts is not None, "energy needs watts"
+    e, a, idle = arrays.seconds, arrays.watts, arrays.idle_watts[arrays.machine_of]
+    types, width = e.shape
+    height = max(1, CELLS // e.size)
+    for start in range(0, len(prices), height):
+        own = prices[start : start + height]
+        pi = np.array([each.machines for each in own], dtype=float)[:, np.newaxis, arrays.machine_of]
+        alpha = np.array([each.cap for each in own], dtype=float) + joules_weights[start : start + height]
+        alpha = alpha[:, np.newaxis, np.newaxis]
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = e * (alpha * a + (pi - alpha * idle))
+            off = NEAR * e * (alpha * a + (pi + alpha * idle)) + LEAST
+            most = np.where(arrays.can_run, terms + off, np.inf).min(axis=2, keepdims=True)
+            keep = ~(terms - off > most)
+        keep[~np.isfinite(terms + off).all(axis=2)] = True
+        keep &= arrays.can_run
+        found: list[list[int]] = [[] for _ in range(len(own) * types)]
+        rows, columns = np.nonzero(keep.reshape(-1, width))
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            found[row].append(column)
+        yield from (found[row : row + types] for row in range(0, len(found), types))
 
 
 def screen_of(bag: Bag) -> PairScreen | None:

@@ -116,7 +116,7 @@ def costs_of(money: ProfitModel) -> Floats:
 def read_solution(scaling: Scaling, money: ProfitModel, solution: LpSolution) -> Relaxation:
     """Undo the substitution and the scaling: from rates back to shares, seconds, joules and prices."""
     rho = float(solution["rho"][0])
-    p, q = scaling.dual_feasible_prices(costs_of(money), solution)
+    p, q = scaling.dual_feasible_prices(costs_of(money), solution.multipliers)
     shares = scaling.shares_of(solution["w"])
     makespan = scaling.seconds / rho if rho > SLOWEST else scaling.makespan_of(shares)
     per_second = money.unit / scaling.seconds

@@ -16,8 +16,7 @@ from lpsched.bag.cost import exact_cost_model
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.lp.program import LpSolution
-    from lpsched.model.table import Floats, Mask
+    from lpsched.model.table import Floats, Integers, Mask
 
 
 class Regime(StrEnum):
@@ -150,24 +149,36 @@ class Scaling:
         self, shares: Floats, p: Floats, q: float, unit: float, bound: float, *, optimal: bool
     ) -> Relaxation:
         """Return these shares with prices p of capacity and q of the cap; `unit` is what the program counts as 1."""
-        point, prices = self.point(shares), p * unit / (self.arrays.machine_counts * self.seconds)
+        point, (machine_prices, cap_price) = self.point(shares), self._prices(p, q, unit)
         return Relaxation(
             shares,
             point.makespan_seconds,
             point.energy_joules,
             bound,
-            machine_prices=tuple(prices.tolist()),
-            cap_price=0.0 if self.cap is None else q * unit / self.cap.joules,
+            machine_prices=machine_prices,
+            cap_price=cap_price,
             optimal=optimal,
         )
 
+    def multipliers(self, p: Floats, q: float, unit: float) -> Multipliers:
+        """Return prices p of capacity and q of the cap for the certificate; `unit` is what the program counts as 1."""
+        return Multipliers(*self._prices(p, q, unit))
+
+    def _prices(self, p: Floats, q: float, unit: float) -> tuple[tuple[float, ...], float]:
+        """Return the price of a second on a machine of each type, and of a joule under the cap."""
+        prices = p * unit / (self.arrays.machine_counts * self.seconds)
+        return tuple(prices.tolist()), 0.0 if self.cap is None else q * unit / self.cap.joules
+
     def shares_of(self, amounts: Floats) -> Floats:
-        """Return shares that sum to 1, from variables; a task type without any goes where it is done soonest."""
+        """Return shares that sum to 1, from variables; a task type without any goes where it is done soonest.
+
+        Variables of many solutions may be given at once, one after the other.
+        """
         shares = np.maximum(amounts, 0.0) * self.usable_units
-        totals = shares.sum(axis=1, keepdims=True)
+        totals = shares.sum(axis=-1, keepdims=True)
         if not 0 < totals.min() <= totals.max() < np.inf:  # NaN fails as well
-            lost = ~((totals > 0) & np.isfinite(totals)).ravel()
-            shares[lost] = _one_each(self.arrays, self.loads)[lost]
+            lost = ~((totals > 0) & np.isfinite(totals))
+            shares = np.where(lost, _one_each(self.arrays, self.loads), shares)
             totals[lost] = 1.0
         return np.asarray(shares / totals)
 
@@ -185,31 +196,39 @@ class Scaling:
         """Return the shares that send every task type whole where its amount is least."""
         return _one_each(self.arrays, amounts)
 
-    def dual_feasible_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
+    def dual_feasible_prices(self, costs: Floats, multipliers: Floats) -> tuple[Floats, float]:
         """Return prices of capacity and cap at which no pair is cheaper than its demand row says.
 
-        `costs` is what a whole task type costs in each column. With v_i the multiplier of demand i, the dual
-        program asks costs + p_j l + q delta >= v_i of every pair.
+        The multipliers are those of the rows, in the order of `row_names` and then the cap; `costs` is what a whole
+        task type costs in each column. With v_i the multiplier of demand i, the dual program asks costs + p_j l +
+        q delta >= v_i of every pair.
         """
         arrays = self.arrays
         tasks, machines = arrays.can_run.shape[0], len(arrays.machine_counts)
-        multipliers = np.where(np.isfinite(solution.multipliers), solution.multipliers, 0.0)
-        v = multipliers[:tasks, np.newaxis]
+        multipliers = np.where(np.isfinite(multipliers), multipliers, 0.0)
+        v = multipliers[:tasks]
         p = np.maximum(-multipliers[tasks : tasks + machines], 0.0)
         q = max(-float(multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
-        delta = self.cap.loads if self.cap is not None else np.zeros_like(self.loads)
-        heavy = arrays.can_run & (self.loads >= np.maximum(1.0, np.abs(delta)))
-        missing = v - costs - q * delta
-        least = np.where(heavy, missing / np.where(heavy, self.loads, 1.0), 0.0).max(axis=0)
+        rows, columns, loads = self._heavy
+        missing = v[rows] - costs[rows, columns]
+        if self.cap is not None:
+            missing -= q * self.cap.loads[rows, columns]
         needed = np.zeros(machines)
-        np.maximum.at(needed, arrays.machine_of, least)
+        np.maximum.at(needed, arrays.machine_of[columns], missing / loads)
         p = np.where(needed > p * (1.0 + ROUNDING), needed, p)
-        hot = arrays.can_run & (delta >= np.maximum(1.0, self.loads))
-        if hot.any():
-            missing = v - costs - p[arrays.machine_of] * self.loads
-            enough = float((missing[hot] / delta[hot]).max())
+        if self.cap is not None:
+            rows, columns = np.nonzero(arrays.can_run & (self.cap.loads >= np.maximum(1.0, self.loads)))
+            missing = v[rows] - costs[rows, columns] - p[arrays.machine_of[columns]] * self.loads[rows, columns]
+            enough = float((missing / self.cap.loads[rows, columns]).max(initial=-np.inf))
             q = enough if enough > q * (1.0 + ROUNDING) else q
         return p, q
+
+    @cached_property
+    def _heavy(self) -> tuple[Integers, Integers, Floats]:
+        """Pairs whose unit is set by the machines: task types and columns, and their loads."""
+        delta = np.abs(self.cap.loads) if self.cap is not None else 0.0
+        rows, columns = np.nonzero(self.arrays.can_run & (self.loads >= np.maximum(1.0, delta)))
+        return rows, columns, self.loads[rows, columns]
 
     def within_budget(self, costs: Floats, p: Floats, q: float, budget: float) -> Floats:
         """Return prices that add up to no more than a second may cost: sum p + sigma q <= budget.
@@ -222,15 +241,13 @@ class Scaling:
         if excess <= 0 or not np.any(p > excess):
             return p
         extra = costs + (q * self.cap.loads if self.cap is not None else 0.0)
-        best, most = p, -np.inf
-        for j in np.flatnonzero(p > excess):
-            tried = p.copy()
-            tried[j] = max(0.0, tried[j] - excess * (1.0 + ROUNDING) - np.spacing(p.sum()))
-            total = extra + tried[self.arrays.machine_of] * self.loads
-            proved = float(np.where(self.arrays.can_run, total, np.inf).min(axis=1).sum())
-            if proved > most:
-                best, most = tried, proved
-        return best
+        able = np.flatnonzero(p > excess)
+        tried = np.tile(p, (len(able), 1))
+        lowered = np.maximum(0.0, p[able] - excess * (1.0 + ROUNDING) - np.spacing(p.sum()))
+        tried[np.arange(len(able)), able] = lowered
+        total = extra + tried[:, np.newaxis, self.arrays.machine_of] * self.loads
+        proved = np.where(self.arrays.can_run, total, np.inf).min(axis=2).sum(axis=1)
+        return np.asarray(tried[proved.argmax()])
 
 
 def scaling_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> Scaling:

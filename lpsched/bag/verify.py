@@ -45,7 +45,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tab
     """
     if may_wait and not schedule.groups and schedule.makespan_seconds is None:
         return Examined((), Measurement(None, None, _profit(bag, None)))
-    tally = _Tally(bag, tables if tables is not None else Tables(bag))
+    tally = _Tally(bag, tables if tables is not None and tables.fit(bag) else Tables(bag))
     found = list(tally.take(schedule))
     if found:
         return Examined(tuple(found), None)
@@ -87,11 +87,19 @@ class Tables:
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         self.sound: dict[tuple[str, str, str | None], tuple[int, int]] = {}
+        self.tasks = {task.name: task.count for task in bag.task_types}
+        self.machines = {machine.name: machine.count for machine in bag.machine_types}
+        self.idle_watts = {machine.name: _whole(machine.idle_watts) for machine in bag.machine_types}  # in UNIT
         self.row = {task.name: i for i, task in enumerate(bag.task_types)}
         self.column: dict[tuple[str, str | None], int] = {}
         for machine in bag.machine_types:
             for state in machine.p_states if machine.p_states is not None else (None,):
                 self.column[machine.name, state] = len(self.column)
+
+    def fit(self, bag: Bag) -> bool:
+        """Return whether these are the tables of a bag: the same one, but for prices and limits."""
+        parts = ((own.machine_types, own.task_types, own.seconds, own.watts) for own in (self.bag, bag))
+        return all(one is other for one, other in zip(*parts, strict=True))
 
     def cell(self, task_type: str, machine_type: str, p_state: str | None) -> tuple[int, int] | Violation:
         """Return seconds and joules of one task, in UNIT and in UNIT * UNIT; or the rule that it breaks."""
@@ -119,6 +127,16 @@ class Tables:
         return Fraction(0) if isinstance(cell, Violation) else Fraction(cell[0], UNIT)
 
 
+@dataclass(slots=True)
+class _PairTally:
+    """How many tasks of one pair run, and the seconds and joules of each; nothing where it breaks a rule."""
+
+    task_type: str
+    seconds: int
+    joules: int
+    tasks: int = 0
+
+
 class _Tally:
     """Counts what a schedule does: tasks by type, machines by type, busy time, energy while busy."""
 
@@ -126,62 +144,80 @@ class _Tally:
         self.bag, self.tables = bag, tables
         self.longest = 0
         self.busy_joules = 0  # in UNIT * UNIT
-        self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
+        self.busy: dict[str, int] = dict.fromkeys(tables.machines, 0)
         self.broken: set[Violation] = set()  # each is reported once
+        # By machine types, then by task types, with their P-states if any.
+        self.pairs: dict[str, dict[object, _PairTally]] = {name: {} for name in tables.machines}
 
     def take(self, schedule: Schedule) -> list[Violation]:
         """Go through all groups; return the rules that they break."""
         found: list[Violation] = []
-        available = {machine.name: machine.count for machine in self.bag.machine_types}
-        used: Counter[str] = Counter()
-        done: Counter[str] = Counter()
+        available, loads = self.tables.machines, [0]
+        used = dict.fromkeys(available, 0)
         for group in schedule.groups:
-            if group.machine_type not in available:
-                found.append(Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}"))
+            name, machines = group.machine_type, group.machines
+            if name not in available:
+                found.append(Violation("unknown-machine-type", f"there is no machine type {name!r}"))
                 continue
-            if group.machines < 1:
-                sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
-                found.append(Violation("bad-number", sentence))
-            used[group.machine_type] += group.machines
-            found += self._take_runs(group, done)
+            if machines < 1:
+                found.append(Violation("bad-number", f"a group of {name!r} has {machines} machines"))
+            used[name] += machines
+            loads.append(self._take_runs(name, machines, group.runs, found))
+        self.longest = max(loads)
         for name, count in used.items():
             if count > available[name]:
                 sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
                 found.append(Violation("no-such-machine", sentence))
-        for task in self.bag.task_types:
-            if done[task.name] != task.count:
-                sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
+        done = self._add_up()
+        for name, count in self.tables.tasks.items():
+            if done[name] != count:
+                sentence = f"{done[name]} tasks of type {name!r} run, but there are {count}"
                 found.append(Violation("wrong-count", sentence))
         return found
 
-    def _take_runs(self, group: MachineGroup, done: Counter[str]) -> list[Violation]:
-        """Count what each machine of a group runs."""
-        found: list[Violation] = []
-        load = 0
-        for run in group.runs:
-            cell = self.tables.cell(run.task_type, group.machine_type, run.p_state)
-            if isinstance(cell, Violation):
-                found += [] if cell in self.broken else [cell]
+    def _take_runs(self, name: str, machines: int, runs: tuple[Run, ...], found: list[Violation]) -> int:
+        """Count what machines of a type run, and return when each is done; add the rules that are broken."""
+        load, pairs = 0, self.pairs[name]
+        for run in runs:
+            count, state = run.count, run.p_state
+            pair = pairs.get(run.task_type if state is None else (run.task_type, state))
+            if pair is None:
+                pair = self._pair(name, run, found)
+            if count < 1:
+                found.append(Violation("bad-number", f"a run of {run.task_type!r} on {name!r} has {count} tasks"))
+            load += count * pair.seconds
+            pair.tasks += machines * count
+        return load
+
+    def _pair(self, machine_type: str, run: Run, found: list[Violation]) -> _PairTally:
+        """Begin to count the tasks of a pair; add the rule that it breaks."""
+        cell = self.tables.cell(run.task_type, machine_type, run.p_state)
+        if isinstance(cell, Violation):
+            if cell not in self.broken:
                 self.broken.add(cell)
-                cell = (0, 0)
-            if run.count < 1:
-                pair = f"{run.task_type!r} on {group.machine_type!r}"
-                found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
-            seconds, joules = cell
-            load += run.count * seconds
-            self.busy_joules += group.machines * run.count * joules
-            done[run.task_type] += group.machines * run.count
-        self.busy[group.machine_type] += group.machines * load
-        self.longest = max(self.longest, load)
-        return found
+                found.append(cell)
+            cell = (0, 0)
+        pair = _PairTally(run.task_type, *cell)
+        self.pairs[machine_type][run.task_type if run.p_state is None else (run.task_type, run.p_state)] = pair
+        return pair
+
+    def _add_up(self) -> Counter[str]:
+        """Return how many tasks of each type run; add up how long machines are busy, and what they draw meanwhile."""
+        done: Counter[str] = Counter()
+        for machine_type, pairs in self.pairs.items():
+            for pair in pairs.values():
+                done[pair.task_type] += pair.tasks
+                self.busy[machine_type] += pair.tasks * pair.seconds
+                self.busy_joules += pair.tasks * pair.joules
+        return done
 
     def joules(self, makespan: int) -> Fraction | None:
         """Return the energy up to the makespan, idle machines included; `None` without watts."""
         if self.bag.watts is None:
             return None
         idle = 0
-        for machine in self.bag.machine_types:
-            idle += (machine.count * makespan - self.busy[machine.name]) * _whole(machine.idle_watts)
+        for name, count in self.tables.machines.items():
+            idle += (count * makespan - self.busy[name]) * self.tables.idle_watts[name]
         return Fraction(self.busy_joules + idle, UNIT * UNIT)
 
     def worn(self) -> Fraction:

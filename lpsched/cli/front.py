@@ -69,6 +69,7 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: FrontOptions, of_bag: 
     from lpsched.bag.exact_front import front
     from lpsched.lp.solvers import solver_named
     from lpsched.report.solution import comparison_tables, front_tables
+    from lpsched.units import counted
 
     result: FrontResult | FrontComparison
     with cancellable(console_of(context), None) as cancel, options.errors_about("--scheduler", "lp-dense", *MORE):
@@ -85,7 +86,7 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: FrontOptions, of_bag: 
             )
             exact, tables, valid = result.front, comparison_tables(result), result.valid
     _draw(bag, result, asked.figure, of_bag)
-    console_of(context).log_timings(exact.timings, f"{exact.provenance.solver}, {exact.solves} programs")
+    console_of(context).log_timings(exact.timings, f"{exact.provenance.solver}, {counted(exact.solves, 'program')}")
     console_of(context).answer(result.to_dict(), tables)
     exit_with_status(cancel, valid=valid)
 

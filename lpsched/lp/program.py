@@ -100,20 +100,30 @@ class LinearProgram:
 
     def infeasibility(self, x: Floats) -> float:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
-        sums, sizes = self.matrix.times(x), np.maximum(self.matrix.sizes(x), 1.0)
+        return self.infeasibilities(x[np.newaxis])
+
+    def infeasibilities(self, points: Floats) -> float:
+        """Return by how much the worst of many points, one in a row, breaks its worst row or limit."""
+        # One product for each: for all at once, linear algebra would take threads, and far more time than it needs.
+        sums = np.array([self.matrix.times(x) for x in points])
+        sizes = np.maximum([self.matrix.sizes(x) for x in points], 1.0)
         low = ((self.row_lower - sums) / sizes).max(initial=0.0)
         high = ((sums - self.row_upper) / sizes).max(initial=0.0)
-        beyond = ((x - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
-        return float(max(low, high, beyond, -x.min(initial=0.0)))
+        beyond = ((points - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
+        return float(max(low, high, beyond, -points.min(initial=0.0)))
 
     def dual_bound(self, multipliers: Floats, costs: Floats | None = None) -> float:
         """Return the lower bound that these multipliers prove, up to rounding; for other costs, if given."""
+        return float(self.dual_bounds(multipliers[np.newaxis], self.costs if costs is None else costs)[0])
+
+    def dual_bounds(self, multipliers: Floats, costs: Floats) -> Floats:
+        """Return the bounds that many multipliers prove, each for costs of its own: one of each in a row."""
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = (self.costs if costs is None else costs) - self.matrix.transposed_times(y)
-        return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
+        reduced = costs - np.array([self.matrix.transposed_times(each) for each in y])
+        return np.asarray(self.offset + (y * sides).sum(axis=1) + np.minimum(0.0, reduced) @ self.upper)
 
     @property
     def matrix(self) -> _Matrix:
@@ -215,6 +225,9 @@ class Sweep(Protocol):
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
         """Return the multipliers that the last basis has for each of these costs, linear in them, if the solver can."""
+
+    def basic(self) -> Integers | None:
+        """Return the last basis, columns and (as -1 - row) rows, if the solver can."""
 
 
 def require_optimal(solution: LpSolution) -> LpSolution:

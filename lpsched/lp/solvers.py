@@ -17,7 +17,18 @@ import highspy
 import numpy as np
 
 from lpsched.errors import InputIssue, InstanceError, MissingExtraError, SolverError, quote
-from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, LpSolution, LpStatus, Rows, array_module
+from lpsched.lp.program import (
+    Columns,
+    Device,
+    Floats,
+    Indices,
+    Integers,
+    LinearProgram,
+    LpSolution,
+    LpStatus,
+    Rows,
+    array_module,
+)
 
 if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
@@ -132,10 +143,15 @@ class _HighsSweep:
             run_highs(highs, self.program, cancel)
             return _answer(highs, self.program)
 
-    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
-        highs: Any = self.highs  # its types leave out the basis, of which these are the y with B'y = c_B
+    def basic(self) -> Integers | None:
+        highs: Any = self.highs  # its types leave out the basis
         status, basic = highs.getBasicVariables()
-        if status != highspy.HighsStatus.kOk:
+        return np.array(basic, dtype=np.int64) if status == highspy.HighsStatus.kOk else None
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
+        highs: Any = self.highs  # these are the y with B'y = c_B
+        basic = self.basic()
+        if basic is None:
             return None
         column, is_row = np.maximum(basic, 0), basic < 0
         found = []
@@ -396,6 +412,9 @@ class _PulpSweep:
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> None:
         """Return nothing: PuLP does not give the basis."""
+
+    def basic(self) -> None:
+        """Return nothing either."""
 
 
 @dataclass(slots=True)

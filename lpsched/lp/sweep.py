@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from lpsched.errors import SolverError
+from lpsched.lp.parametric import Path, parametric_path
 from lpsched.lp.program import Floats, LinearProgram, LpBuilder, LpSolution, LpStatus, Solver, require_optimal
 
 # Many objectives over one program, each solution checked: hot starts where they work, cold ones where they do not.
@@ -44,6 +45,14 @@ class CheckedSweep:
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
         """Return the multipliers that the last solve's basis has for each of these costs, if known."""
         return self._sweep.multipliers_of(objectives) if self._is_hot else None
+
+    def path(self, solution: LpSolution, other: Floats) -> Path | None:
+        """Return all optimal bases from the last solve's, which has this solution, to the best for other costs."""
+        basic = self._sweep.basic() if self._is_hot else None
+        if basic is None:
+            return None
+        path = parametric_path(self.program, solution.program.costs, other, solution.values, basic)
+        return path if path is not None and self.program.infeasibilities(path.points) <= KEPT else None
 
 
 def is_consistent(solution: LpSolution) -> bool:

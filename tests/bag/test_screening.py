@@ -14,7 +14,7 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.bag.problem import PairScreen, screen_of
+from lpsched.bag.problem import PairScreen, near_cheapest, screen_of
 from lpsched.bag.solve import solve
 from lpsched.model.table import Table
 from tests.bag.middling import middling
@@ -38,6 +38,20 @@ def test_a_screened_proof_is_the_exact_one(bag, prices, electricity):
     exact, screened = both(bag, Multipliers(tuple(prices[: len(bag.machine_types)])))
     assert exact[:2] == screened[:2]
     assert exact[2] == screened[2] or float(exact[2]) == pytest.approx(float(screened[2]), rel=1e-12)
+
+
+@given(
+    st.one_of(plain_bags(ORDINARY), plain_bags(UNEQUAL)),
+    st.lists(st.tuples(*[st.floats(0.0, 1e6) | st.just(0.0)] * 4), min_size=1, max_size=5),
+    st.lists(st.floats(0.0, 1e3), min_size=5, max_size=5),
+)
+def test_many_proofs_through_one_screen_are_the_exact_ones(bag, many, weights):
+    prices = [Multipliers(each[: len(bag.machine_types)]) for each in many]
+    prover, weights = Prover(bag), weights[: len(prices)]
+    for own, weight, near in zip(prices, weights, near_cheapest(bag, prices, weights), strict=True):
+        supply = sum(each.count * price for each, price in zip(bag.machine_types, own.machines, strict=True))
+        for seconds in (1.0, supply, supply * (1 - 1e-15)):  # these prices fit, just fit, and are a little too high
+            assert prover.cost(own, weight, seconds, near=near) == prover.cost(own, weight, seconds)
 
 
 def test_pairs_that_differ_in_the_last_bit_are_all_kept():

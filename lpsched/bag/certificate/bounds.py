@@ -45,17 +45,21 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import repeat
+from operator import add, mul
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.bag.model import Bag
+    from lpsched.model.table import Table
 
 Number: TypeAlias = float | Fraction
 Cells: TypeAlias = list[list[int | None]]
 JOULES_PER_KWH: Final = 3_600_000
 SECONDS_PER_HOUR: Final = 3600
+SHADE: Final = Fraction(1, 2**45)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +127,18 @@ class Prover:
         self.bag, self.screen = bag, screen
         self.shortest = None if shortest is None else Fraction(shortest.seconds)
         self._machine_of = [j for j, _ in bag.modes]
+        self._counts = [task.count for task in bag.task_types]
         usable: Sequence[Sequence[int]] = [range(len(bag.modes))] * len(bag.task_types)
         if self.shortest is not None and bag.site.deadline_seconds is not None and screen is None:
             usable = [_within(bag.seconds.row(i), bag.site.deadline_seconds) for i in range(len(usable))]
+        self._has_all = screen is None and all(len(own) == len(bag.modes) for own in usable)
         self._all = _Cells(bag, () if screen is not None else usable)
-        self.idle_watts = sum((each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0))
+        self._idle, self._idle_unit = _on_one_denominator(each.idle_watts for each in bag.machine_types)  # b_j
+        worn = (Fraction(each.wear_per_busy_hour) / SECONDS_PER_HOUR for each in bag.machine_types)
+        self._worn, self._worn_unit = _on_one_denominator(worn)  # wear_j
+        self._not_worn = [0] * len(self._worn)
+        idle = sum(each.count * b for each, b in zip(bag.machine_types, self._idle, strict=True))
+        self.idle_watts = Fraction(idle, self._idle_unit)
         site = bag.site
         pue = Fraction(site.pue)
         self.deadline = None if site.deadline_seconds is None else Fraction(site.deadline_seconds)
@@ -163,17 +174,28 @@ class Prover:
         return _multiple_above(proved, self._joules_unit)
 
     def cost(
-        self, prices: Multipliers, joules_weight: Number, seconds_weight: Number, *, wear: bool = False
+        self,
+        prices: Multipliers,
+        joules_weight: Number,
+        seconds_weight: Number,
+        *,
+        wear: bool = False,
+        near: Sequence[Sequence[int]] | None = None,
     ) -> Fraction:
-        """Return what wE E + wt t is at least; with `wear`, what that and the wear of the machines is."""
+        """Return what wE E + wt t is at least; with `wear`, what that and the wear of the machines is.
+
+        `near` spares many proofs of one bag the pairs that cannot matter, as a screen does: for each task type, columns
+        that surely hold the least wE d + e pi_j + mu d at these prices, and at prices lower by up to SHADE of them.
+        """
         weight, supply = Fraction(joules_weight), self._supply(prices)
         allowed = weight * self.idle_watts + Fraction(seconds_weight)
         soonest = self.shortest or Fraction(0)
         if supply <= allowed:
-            proved = self._cheapest(prices, weight, wear=wear) + (allowed - supply) * soonest
+            proved = self._cheapest(prices, weight, wear=wear, near=near) + (allowed - supply) * soonest
         else:
-            scaled = _scaled(prices, max(Fraction(0), allowed) / supply)
-            proved = self._cheapest(scaled, weight, wear=wear)
+            factor = max(Fraction(0), allowed) / supply
+            is_near = near is not None and 1 - factor <= SHADE
+            proved = self._cheapest(_scaled(prices, factor), weight, wear=wear, near=near if is_near else None)
             if self.deadline is not None:
                 all_time = (allowed - supply) * self.deadline
                 proved = max(proved, self._cheapest(prices, weight, wear=wear) + all_time)
@@ -240,38 +262,50 @@ class Prover:
         supply = 0
         for machine, (numerator, denominator) in zip(self.bag.machine_types, parts, strict=True):
             supply += machine.count * numerator * (common // denominator)
-        return Fraction(supply, common) + Fraction(prices.cap) * (self.headroom or 0)
+        supplied = Fraction(supply, common)
+        return supplied + Fraction(prices.cap) * self.headroom if prices.cap and self.headroom else supplied
 
-    def _cheapest(self, prices: Multipliers, per_joule: Fraction, *, wear: bool = False) -> Fraction:
+    def _cheapest(
+        self,
+        prices: Multipliers,
+        per_joule: Fraction,
+        *,
+        wear: bool = False,
+        near: Sequence[Sequence[int]] | None = None,
+    ) -> Fraction:
         """Return g[f] for f = per_joule d + wear e.
 
-        The term in brackets is e (alpha a + beta_j) with alpha = per_joule + mu and
+        The term in brackets is e (alpha a + beta_j) = alpha e a + beta_j e with alpha = per_joule + mu and
         beta_j = wear_j + pi_j - alpha b_j: alpha and beta go on one denominator.
         """
-        alpha = per_joule + Fraction(prices.cap)
+        alpha = per_joule + Fraction(prices.cap) if prices.cap else per_joule
         assert alpha == 0 or self.bag.watts is not None, "a price of energy needs watts"
-        beta = []
-        for machine, price in zip(self.bag.machine_types, prices.machines, strict=True):
-            worn = Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR if wear else 0
-            beta.append(worn + Fraction(price) - alpha * Fraction(machine.idle_watts))
-        denominator = math.lcm(alpha.denominator, *(each.denominator for each in beta))
+        parts = [price.as_integer_ratio() for price in prices.machines]
+        worn = self._worn if wear else self._not_worn
+        of_idling = alpha.denominator * self._idle_unit
+        denominator = math.lcm(of_idling, self._worn_unit if wear else 1, *(each for _, each in parts))
         a_factor = alpha.numerator * (denominator // alpha.denominator)
-        cells = self._all if self.screen is None else _Cells(self.bag, self.screen.cheapest(alpha, beta))
+        idle_factor, worn_factor = alpha.numerator * (denominator // of_idling), denominator // self._worn_unit
+        beta = [
+            top * (denominator // bottom) + w * worn_factor - b * idle_factor
+            for (top, bottom), w, b in zip(parts, worn, self._idle, strict=True)
+        ]
+        cells = self._all
+        if self.screen is not None:
+            exact = [Fraction(each, denominator) for each in beta]
+            cells = _Cells(self.bag, self.screen.cheapest(alpha, exact))
         shift = cells.watts_shift
-        constants = [each.numerator * (denominator // each.denominator) << shift for each in beta]
-        constant_of = [constants[j] for j in self._machine_of]
+        constant_of = [beta[j] << shift for j in self._machine_of]
         total = 0
-        for i, (task, seconds) in enumerate(zip(self.bag.task_types, cells.seconds, strict=True)):
-            own = [constant_of[column] for column in cells.columns[i]]
-            if cells.watts is None or a_factor == 0:
-                terms = [e * constant for e, constant in zip(seconds, own, strict=True) if e is not None]
-            else:
-                terms = [
-                    e * (a_factor * a + constant)
-                    for e, a, constant in zip(seconds, cells.watts[i], own, strict=True)
-                    if e is not None and a is not None
-                ]
-            total += task.count * min(terms)
+        if near is not None and self._has_all and cells.watts is not None:
+            for count, e, a, chosen in zip(self._counts, cells.seconds, cells.watts, near, strict=True):
+                # Pairs that are chosen can run: e and a are there.
+                total += count * min([e[c] * (a_factor * a[c] + constant_of[c]) for c in chosen])  # type: ignore[operator]
+            return Fraction(total, denominator << (cells.seconds_shift + shift))
+        for count, pairs in zip(self._counts, cells.drawing if a_factor else cells.timed, strict=True):
+            own = constant_of if pairs.columns is None else [constant_of[column] for column in pairs.columns]
+            terms = map(mul, pairs.seconds, own)
+            total += count * min(map(add, terms, map(mul, pairs.joules, repeat(a_factor))) if a_factor else terms)
         return Fraction(total, denominator << (cells.seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
@@ -337,17 +371,54 @@ class _Cells:
     """Seconds and watts of some columns of each task type, as whole numbers."""
 
     def __init__(self, bag: Bag, columns: Sequence[Sequence[int]]) -> None:
-        self.columns = columns
-        self.seconds, self.seconds_shift = _integers(
-            [bag.seconds[i, column] for column in own] for i, own in enumerate(columns)
-        )
+        self.columns, self.width = columns, len(bag.modes)
+        self.seconds, self.seconds_shift = _integers(_chosen(bag.seconds, i, own) for i, own in enumerate(columns))
         self.watts: Cells | None = None
         self.watts_shift = 0
         table = bag.watts
         if table is not None:
-            self.watts, self.watts_shift = _integers(
-                [table[i, column] for column in own] for i, own in enumerate(columns)
-            )
+            self.watts, self.watts_shift = _integers(_chosen(table, i, own) for i, own in enumerate(columns))
+
+    @cached_property
+    def timed(self) -> list[_Pairs]:
+        """Of each task type, the pairs with seconds."""
+        return [self._pairs(row, [0] * len(row), own) for row, own in zip(self.seconds, self.columns, strict=True)]
+
+    @cached_property
+    def drawing(self) -> list[_Pairs]:
+        """Of each task type, the pairs with seconds and watts."""
+        assert self.watts is not None, "only a bag with watts"
+        return list(map(self._pairs, self.seconds, self.watts, self.columns))
+
+    def _pairs(self, seconds: list[int | None], watts: Sequence[int | None], columns: Sequence[int]) -> _Pairs:
+        own = [
+            (c, e, e * a) for c, e, a in zip(columns, seconds, watts, strict=True) if e is not None and a is not None
+        ]
+        everywhere = len(own) == self.width
+        return _Pairs(
+            None if everywhere else [c for c, _, _ in own], [e for _, e, _ in own], [joules for *_, joules in own]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The pairs of a task type: columns (`None`: all of them), e, and e a."""
+
+    columns: list[int] | None
+    seconds: list[int]
+    joules: list[int]
+
+
+def _chosen(table: Table, i: int, columns: Sequence[int]) -> list[float | None]:
+    """Return some cells of a row, by rising columns."""
+    return table.row(i) if len(columns) == table.columns else [table[i, column] for column in columns]
+
+
+def _on_one_denominator(numbers: Iterable[Number]) -> tuple[list[int], int]:
+    """Return whole numbers and a denominator that they have in common."""
+    parts = [each.as_integer_ratio() for each in numbers]
+    common = math.lcm(*(bottom for _, bottom in parts))
+    return [top * (common // bottom) for top, bottom in parts], common
 
 
 def _within(seconds: Sequence[float | None], deadline: float) -> Sequence[int]:

@@ -31,7 +31,17 @@ from lpsched.bag.problem import ENERGY, Objective, Problem, proved_makespan
 from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines, search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange, load_balanced
 from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
-from lpsched.bag.recovery.rounding import Known, Usage, ease, moves_of, place, round_shares
+from lpsched.bag.recovery.rounding import (
+    AT_ONCE,
+    Known,
+    Usage,
+    ease,
+    moves_of,
+    place,
+    place_all,
+    round_all,
+    round_shares,
+)
 from lpsched.bag.schedule import NOTHING, Schedule, numbered
 from lpsched.bag.verify import Examined, Measurement, Tables, examine
 from lpsched.cancellation import CancelToken
@@ -161,13 +171,20 @@ def verified_schedule(bag: Bag, relaxation: Point, *, memory: Memory | None = No
     return examined_schedule(bag, schedule, memory.tables)
 
 
-def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> Recovered | str:
-    """Return a vertex's schedule, or the limit it misses; if that is a deadline, the least energy found within it."""
-    own = verified_schedule(bag, vertex, memory=memory)
-    if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
-        return own
-    found = _within_deadline(bag, ENERGY, vertex, solver)
-    return own if isinstance(found, _Missed) else best_of(ENERGY, found)
+def vertex_schedules(bag: Bag, vertices: Sequence[Point], solver: Solver, memory: Memory) -> list[Recovered | str]:
+    """Return each vertex's schedule, or the limit it misses; if a deadline, the least energy found within it."""
+    found: list[Recovered | str] = []
+    tasks, size = [task.count for task in bag.task_types], max(1, AT_ONCE // (bag.seconds.rows * bag.seconds.columns))
+    for start in range(0, len(vertices), size):
+        some = vertices[start : start + size]
+        schedules = place_all(bag, len(some), round_all([vertex.shares for vertex in some], tasks))
+        for vertex, schedule in zip(some, schedules, strict=True):
+            own = examined_schedule(bag, ended(bag, schedule, late=False), memory.tables)
+            if isinstance(own, str) and bag.site.deadline_seconds is not None:
+                within = _within_deadline(bag, ENERGY, vertex, solver)
+                own = own if isinstance(within, _Missed) else best_of(ENERGY, within)
+            found.append(own)
+    return found
 
 
 def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:

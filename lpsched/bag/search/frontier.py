@@ -18,6 +18,7 @@ from lpsched.model.fields import SMALLEST
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
+    from lpsched.bag.certificate.bounds import Multipliers
     from lpsched.bag.model import Bag
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats
@@ -189,14 +190,17 @@ def _no_more(one: float, other: float) -> bool:
 
 
 # Every vertex of the energy/makespan front, exactly: no weights are sampled.
-# The front is the convex chain of non-dominated (E, t) of `bag/front.py`; all its weights share one
-# set of rows, so each program starts from the basis of the one before.
+# The front is the convex chain of non-dominated (E, t) of `bag/front.py`; all its weights share one set of rows. So the
+# parametric simplex method finds it in one go, from the basis with the least energy to that with the least makespan.
+# Its points go through the search above, as if each were asked for, and every edge is checked: its basis has to prove
+# that nothing lies beyond it. If one does not, if a point breaks its rows, or if the method gets stuck, the solver is
+# asked for one pair of weights after the other; each program then starts from the basis of the one before.
 @dataclass(frozen=True, slots=True)
 class Edge:
     """The weights at which two neighbouring vertices, or one criterion alone, are best, and the proof."""
 
     weights: front.Weights
-    relaxation: Callable[[], Relaxation]  # with the prices that prove it; read when they are needed
+    multipliers: Callable[[], Multipliers]  # the prices that prove it; read when they are needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +211,24 @@ class Frontier:
     edges: tuple[Edge, ...]
     solves: int
     colds: int
+    pivots: int = 0  # of the parametric simplex method; 0 where it was of no use
 
 
 def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
     """Return all vertices of the front of a bag with watts, under its cap and deadline; of `whole` or split tasks."""
     search = _FrontSearch(bag, solver, whole=whole)
-    least_energy, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
+    least_energy = search.minimise(1.0, 0.0)
+    along = search.along(least_energy)
+    if along is not None:
+        return along
+    fastest = search.minimise(0.0, 1.0)
     flat = FINE if search.apart else FLAT
     found, edges = vertices(search.minimise, least_energy, fastest, flat=flat, settle=search.settle)
     between = [VertexEdge(1.0, 0.0, least_energy.source), *edges, VertexEdge(0.0, 1.0, fastest.source)]
     return Frontier(
         vertices=tuple(each.source.point for each in found),
         edges=tuple(
-            Edge(front.Weights(each.first_weight, each.second_weight), partial(search.relaxation, each))
+            Edge(front.Weights(each.first_weight, each.second_weight), partial(search.multipliers, each))
             for each in between
         ),
         solves=search.sweep.solves,
@@ -282,16 +291,54 @@ class _FrontSearch:
         bound = self.sweep.program.dual_bound(mixed, front.all_costs(self.scaling, weights))
         return bound * front.unit_of(self.scaling, weights)
 
-    def relaxation(self, edge: VertexEdge[_Found]) -> Relaxation:
-        """Return the relaxation at an edge, with its own multipliers or those of a vertex's basis."""
+    def along(self, least_energy: Vertex[_Found]) -> Frontier | None:
+        """Return the front by the parametric simplex method, from the last solve on; `None` unless all is proved."""
+        path = None if self.apart else self.sweep.path(least_energy.source.solution, self.ends[1])
+        if path is None:
+            return None
+        scaling, program = self.scaling, self.sweep.program
+        points = [scaling.point(shares) for shares in scaling.shares_of(path.points[:, program.blocks["y"]])]
+        both = np.array([(point.energy_joules, point.makespan_seconds) for point in points])
+
+        chain = [Vertex(joules, seconds, point) for (joules, seconds), point in zip(both.tolist(), points, strict=True)]
+
+        def best(joules_weight: float, seconds_weight: float) -> Vertex[Point]:
+            return chain[int((both @ (joules_weight, seconds_weight)).argmin())]
+
+        found, edges = vertices(best, chain[0], chain[-1])
+        weights = np.array([(1.0, 0.0), *((each.first_weight, each.second_weight) for each in edges), (0.0, 1.0)])
+        units = np.array([front.unit_of(scaling, each) for each in (front.ENERGY, front.MAKESPAN)])
+        parts = weights * units  # of both criteria, counted as the programs do
+        with np.errstate(divide="ignore"):
+            bases = np.searchsorted(path.ends, parts[:, 1] / parts[:, 0])
+        mixed = parts[:, :1] * path.first[bases] + parts[:, 1:] * path.second[bases]
+        proved = program.dual_bounds(mixed, parts @ self.ends)
+        near = np.array([(each.first, each.second) for each in (found[0], *found)])
+        values = (weights * near).sum(axis=1)
+        allowed = np.maximum(NOISE * values, np.where(weights.all(axis=1), FLAT, 0.0))
+        if not np.all(values - proved <= allowed):  # NaN fails as well
+            return None
+        return Frontier(
+            vertices=tuple(each.source for each in found),
+            edges=tuple(
+                Edge(each, partial(self._multipliers, each, multipliers / front.unit_of(scaling, each)))
+                for each, multipliers in zip((front.Weights(*pair) for pair in weights.tolist()), mixed, strict=True)
+            ),
+            solves=self.sweep.solves,
+            colds=self.sweep.colds,
+            pivots=path.pivots,
+        )
+
+    def multipliers(self, edge: VertexEdge[_Found]) -> Multipliers:
+        """Return the prices at an edge: of the solution there, or of a vertex's basis."""
         found, weights = edge.source, front.Weights(edge.first_weight, edge.second_weight)
-        solution = found.solution
-        if found.weights != weights and found.multipliers is not None:
-            program = self.sweep.program.with_costs(front.all_costs(self.scaling, weights))
-            mixed = self._mixed(found.multipliers, weights)
-            bound = program.dual_bound(mixed)
-            solution = replace(solution, program=program, multipliers=mixed, bound=bound)
-        return front.read_solution(found.scaling, weights, solution)
+        if found.weights == weights or found.multipliers is None:
+            return front.read_solution(found.scaling, weights, found.solution).multipliers
+        return self._multipliers(weights, self._mixed(found.multipliers, weights))
+
+    def _multipliers(self, weights: front.Weights, multipliers: Floats) -> Multipliers:
+        p, q = front.prices_of(self.scaling, weights, multipliers)
+        return self.scaling.multipliers(p, q, front.unit_of(self.scaling, weights))
 
     def _mixed(self, multipliers: list[Floats], weights: front.Weights) -> Floats:
         energy, makespan = multipliers

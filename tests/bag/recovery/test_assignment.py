@@ -5,9 +5,10 @@ import pytest
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
+from lpsched.bag.recovery import rounding
 from lpsched.bag.recovery.makespan import counts_of, fleet_of, schedule_of
 from lpsched.bag.recovery.plans import largest_load
-from lpsched.bag.recovery.rounding import place, round_shares
+from lpsched.bag.recovery.rounding import place, place_all, round_all, round_shares
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.verify import examine
 from lpsched.model.table import Table
@@ -87,3 +88,41 @@ def test_every_task_runs_in_its_fastest_p_state():
     slow = Schedule((MachineGroup("gpu", 1, (Run("a", 2, "slow"), Run("b", 2, "slow"))),))
     assert schedule.groups[0].runs == (Run("b", 2, "slow"), Run("a", 2, "fast"))
     assert (largest_load(bag, slow), largest_load(bag, schedule)) == (16.0, 10.0)
+
+
+def random_shares(bag, rng, ties):
+    """Return shares of the pairs that can run: split in thirds and quarters, or by chance, or not at all."""
+    able = ~np.isnan(np.asarray(bag.seconds))
+    shares = rng.choice([0.0, 0.0, 0.25, 1 / 3, 0.5], able.shape) if ties else rng.random(able.shape) ** 9
+    shares[~able | (rng.random(able.shape) < 0.5)] = 0.0
+    for row, own in zip(shares, able, strict=True):
+        row[rng.choice(np.flatnonzero(own))] += 0.5
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_many_schedules_at_once_are_those_made_one_by_one(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    size = [6, 10**4, 10**14][seed % 3]
+    states = (None, ("P0", "P1"))
+    machines = tuple(
+        MachineType(name=f"m{j}", count=int(rng.integers(1, min(size, 10**9))), p_states=states[j % 2])
+        for j in range(4)
+    )
+    tasks = tuple(TaskType(name=f"t{i}", count=int(rng.integers(1, size))) for i in range(7))
+    seconds = rng.integers(1, 5, (7, 6)) if seed % 2 else rng.lognormal(0, 2, (7, 6))
+    can_run = rng.random((7, 6)) < 0.8
+    can_run[:, seed % 6] = True
+    bag = Bag("many", machines, tasks, Table.of(np.where(can_run, seconds, np.nan).tolist()))
+    if seed % 4 == 0:
+        monkeypatch.setattr(rounding, "MOST_WHOLE", 1000.0)  # as if arrays of whole numbers held no more
+    if seed % 5 == 0:
+        monkeypatch.setattr(rounding, "AT_ONCE", 100)  # a few machine types at a time
+    many, counts = [random_shares(bag, rng, ties=k % 2) for k in range(30)], [task.count for task in tasks]
+    rounded = [round_shares(shares, counts) for shares in many]
+    together = round_all(many, counts)
+    flat = [
+        (k, i * 6 + c, n) for k, own in enumerate(rounded) for i, row in enumerate(own) for c, n in sorted(row.items())
+    ]
+    assert list(zip(*(part.tolist() for part in together), strict=True)) == flat
+    assert place_all(bag, len(many), together) == [place(bag, own) for own in rounded]

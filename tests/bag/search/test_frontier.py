@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lpsched.bag import front as formulation
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
+from lpsched.bag.problem import prover_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, InstanceError, SolverError
 from lpsched.generate.bags import cov_bag
 from lpsched.generate.options import CovOptions
+from lpsched.lp import sweep
+from lpsched.lp.parametric import parametric_path
 from lpsched.lp.solvers import HighsSolver
+from tests.property.bags import ORDINARY, UNEQUAL, limited_bags
 from tests.support import half_full, simple_bag
 
 pytestmark = pytest.mark.rotate_tests(4)
@@ -203,6 +209,93 @@ def test_a_hot_start_that_lies_is_found_out_and_solved_from_cold(spoil):
     assert honest.colds == 0
     for one, two in zip(lied.vertices, honest.vertices, strict=True):
         assert (one.energy_joules, one.makespan_seconds) == pytest.approx((two.energy_joules, two.makespan_seconds))
+
+
+@dataclass
+class NoBasis:
+    """HiGHS, each program from cold: nothing is known of a basis."""
+
+    name: str = "no basis"
+
+    def solve(self, program, *, cancel=None):
+        return HighsSolver().solve(program, cancel=cancel)
+
+    def sweep(self, program):
+        return NoBasisSweep(program)
+
+
+@dataclass
+class NoBasisSweep:
+    program: Any
+
+    def solve(self, costs, *, cancel=None):
+        return HighsSolver().solve(self.program.with_costs(costs), cancel=cancel)
+
+    def basic(self):
+        return None
+
+    def multipliers_of(self, _):
+        return None
+
+
+def pairs(found):
+    return np.array([(each.energy_joules, each.makespan_seconds) for each in found.vertices])
+
+
+def is_same_front(one, two):
+    return np.shape(one) == np.shape(two) and np.allclose(one, two, rtol=1e-8, atol=0.0)
+
+
+@settings(max_examples=60)
+@given(st.one_of(limited_bags(ORDINARY), limited_bags(UNEQUAL)))
+def test_the_parametric_front_is_that_of_cold_programs_under_caps_and_deadlines_too(bag):
+    along, cold = frontier(bag, HighsSolver()), frontier(bag, NoBasis())
+    assert cold.pivots == 0
+    assert is_same_front(pairs(along), pairs(cold))
+    assert along.pivots >= len(along.vertices) - 1 or along.solves > 1  # each vertex but the first took one, at least
+    prover = prover_of(bag)
+    for one, two in zip(along.edges, cold.edges, strict=True):
+        joules, seconds = one.weights.joules, one.weights.seconds
+        proved = [float(prover.cost(each.multipliers(), joules, seconds)) for each in (one, two)]
+        least = (pairs(along) @ (joules, seconds)).min()
+        assert proved[1] - 1e-7 * least <= proved[0] <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equal_numbers_and_many_ties_leave_the_parametric_front_as_it_is(seed):
+    rng = np.random.default_rng(seed)
+    types, machines = int(rng.integers(2, 9)), int(rng.integers(2, 6))
+    seconds = rng.integers(1, 4, (types, machines)).astype(float)
+    seconds[:, 1] = seconds[:, 0]  # two machine types alike
+    watts = 50.0 * rng.integers(1, 4, (types, machines))
+    counts, idle = rng.integers(1, 40, types).tolist(), [0.0, 0.0, *rng.integers(0, 20, machines - 2).tolist()]
+    bag = simple_bag(seconds.tolist(), counts, [3] * machines, watts=watts.tolist(), idle=idle)
+    along = frontier(bag, HighsSolver())
+    assert along.solves == 1
+    assert is_same_front(pairs(along), pairs(frontier(bag, NoBasis())))
+
+
+def too_early(path):
+    return replace(path, points=0.9 * path.points)
+
+
+def one_vertex_left_out(path):
+    return replace(path, points=np.delete(path.points, len(path.points) // 2, axis=0))
+
+
+def no_proofs(path):
+    return replace(path, second=0.5 * path.second)
+
+
+@pytest.mark.parametrize("spoil", [too_early, one_vertex_left_out, no_proofs, lambda _: None])
+def test_a_path_that_is_wrong_is_found_out_and_the_solver_asked_instead(spoil, monkeypatch):
+    honest = frontier(IDLE, HighsSolver())
+    assert (honest.solves, honest.pivots) == (1, len(honest.vertices) - 1)
+    monkeypatch.setattr(sweep, "parametric_path", lambda *given: spoil(parametric_path(*given)))
+    found = frontier(IDLE, HighsSolver())
+    assert found.pivots == 0
+    assert found.solves > 1
+    assert is_same_front(pairs(found), pairs(honest))
 
 
 def test_a_schedule_that_misses_the_deadline_is_left_out():
