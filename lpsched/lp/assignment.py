@@ -423,6 +423,7 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
     starts: Whole,
     mean: Real,
     whole: Whole,
+    stop: NDArray[np.bool_],
     own: Whole,
     states: NDArray[np.int64],
     nodes: Whole,
@@ -471,7 +472,7 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
             best_prices[:], whole[:] = prices, rounded
         else:
             vain += 1
-        if here > 0:
+        if here > 0 or stop[0]:
             break
         level = slope.sum() / free
         across, norm = 0.0, 0.0
@@ -541,6 +542,7 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
     most_steps: int,
     chosen: Whole,
     whole: Whole,
+    stop: NDArray[np.bool_],
     own: Whole,
     states: NDArray[np.int64],
     nodes: Whole,
@@ -563,7 +565,7 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
     while free > 0:
         is_first = depth == 0 and dead_ends == 0
         turns = first if is_first else later
-        best, used = ascend(sizes, room, now, is_open, turns, starts, mean, rounded, own, states, nodes)
+        best, used = ascend(sizes, room, now, is_open, turns, starts, mean, rounded, stop, own, states, nodes)
         if is_first:
             prices[:], whole[:] = now, rounded
             if best > 0:
@@ -588,7 +590,7 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
                 if score[i] < 0.0:
                     is_dead = True
                     break
-        if steps > most_steps or depth >= MOST_DEPTH - 1 or (is_dead and depth == 0):
+        if stop[0] or steps > most_steps or depth >= MOST_DEPTH - 1 or (is_dead and depth == 0):
             return 0, steps
         if is_dead:  # back to the round before, or further, and without its least sure choice
             dead_ends += 1
@@ -663,8 +665,10 @@ class Assignment:
 
     sizes: Whole
 
-    def dive(self, rooms: Whole, prices: Real, unit_prices: Real, pace: Pace, seed: int) -> Dive:
-        """Look for a filling, from prices of items and of a unit of room; both are in one unit."""
+    def dive(  # noqa: PLR0913, PLR0917 - where to begin, and how
+        self, rooms: Whole, prices: Real, unit_prices: Real, pace: Pace, seed: int, stop: NDArray[np.bool_]
+    ) -> Dive:
+        """Look for a filling, from prices of items and of a unit of room; `stop` is set by another thread to end it."""
         bins, items = self.sizes.shape
         scale = float(1 << PRICE_BITS) / float(prices.sum())
         starts = np.zeros((bins, 11), dtype=np.int64)
@@ -687,6 +691,7 @@ class Assignment:
             pace.most_steps,
             chosen,
             whole,
+            stop,
             *workspace(items),
         )
         return Dive(Outcome(outcome), chosen, now, whole, steps)

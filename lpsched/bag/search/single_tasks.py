@@ -17,10 +17,10 @@ bound: what is impossible then, is impossible with the true times too, and a sch
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
@@ -29,16 +29,21 @@ from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.makespan import Fleet, counts_of, fleet_of, schedule_of
 from lpsched.bag.search.makespan_intervals import Leaf, Proof
 from lpsched.jit import numba
+from lpsched.lp.annealing import Annealing
 from lpsched.lp.assignment import NEVER, Assignment, Dive, Outcome, Pace
 from lpsched.model.fixed_point import rounded_down
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.schedule import Schedule
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers
 
+Answer = TypeVar("Answer")
+LOOK: Final = 0.02  # seconds between looks at the clock
 MOST_TASKS: Final = 5_000
 MOST_PAIRS: Final = 200_000  # of single tasks and single machines
 MOST_UNITS: Final = 1 << 34  # of time, up to the bound
@@ -46,6 +51,9 @@ GRID_BITS: Final = 30
 STEP: Final = 6e-9  # seconds of work counted for each step of a dive
 FIRST: Final = 400_000_000  # steps of a dive; twice as many each time that all targets were tried
 THREADS: Final = 2
+ANNEALINGS: Final = 5
+ANNEALED: Final = 6_000_000  # steps of an annealing
+STEP_ANNEALED: Final = 6e-8
 TINY: Final = Fraction(1, 1 << 600)
 
 
@@ -71,7 +79,6 @@ class TargetSearch:
     proof: tuple[int, Integers] | None = None  # the largest target that is impossible, and the prices that prove it
     found: Schedule | None = None
     high: int = 1 << 62  # the makespan of the best schedule
-    unproved: int = 1 << 62  # the least target that prices alone did not prove impossible
     failed: int = 0  # the largest target that was tried in vain in this round
     round: int = 0
     stride: int = 1
@@ -85,20 +92,67 @@ class TargetSearch:
     def run(self, gap: float, cancel: CancelToken) -> None:
         """Try targets until bound and schedule are as near as the gap, or the token has expired."""
         with ThreadPoolExecutor(THREADS) as threads:
-            while self.high - self.low > gap * self.high and not cancel.expired():
-                tried = list(threads.map(self._try, *zip(*enumerate(self._targets()), strict=True)))
-                for target, dive in tried:
-                    self._take(target, dive)
-                cancel.count(STEP * max(dive.steps for _, dive in tried))
-                cancel.report("targets", (self.high - self.low) / self.high if self.found is not None else None)
+            self._prove(threads, gap, cancel)
+            self._anneal(threads, gap, cancel)
+            while self._is_open(gap, cancel):
+                for target, dive in self._tried(threads, self._targets(), cancel):
+                    if dive.outcome is Outcome.OPEN and target < self.high:
+                        self.failed, self.stride = max(self.failed, target), 2 * self.stride
+
+    def _is_open(self, gap: float, cancel: CancelToken) -> bool:
+        """Return whether bound and schedule are apart, and there is work left."""
+        return self.high - self.low > gap * self.high and not cancel.expired()
+
+    def _prove(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
+        """Raise the bound by prices alone: by growing steps, and halves of the last one."""
+        stride, unproved = 1, self.high
+        while self.low < unproved and self._is_open(gap, cancel):
+            last = unproved - 1
+            targets = [min(last, self.low + stride - 1), min(last, self.low + 2 * stride - 1)]
+            before = self.low
+            for target, dive in self._tried(threads, targets, cancel, proof_only=True):
+                if dive.outcome is Outcome.OPEN:
+                    unproved = min(unproved, target)
+            stride = 2 * stride if self.low > before else 1
+            stride = max(1, min(stride, (unproved - self.low) // 2))
+
+    def _anneal(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
+        """Lower the best makespan quickly, as far as that goes."""
+        annealing = Annealing(np.ascontiguousarray(self.assignment.sizes.T), self.fleet.prices)
+        for turn in range(ANNEALINGS):
+            if not self._is_open(gap, cancel):
+                break
+            apart = min(self.high, 2 * self.low) - self.low
+            rooms = [self.low + apart // 8, self.low + apart // 2]
+            seeds = [self.seed * 1000 + THREADS * turn + place for place in range(THREADS)]
+            stop = np.zeros(1, dtype=np.bool_)
+            for _, bins in _all(
+                [threads.submit(annealing.run, *each, stop) for each in zip(rooms, [ANNEALED] * 2, seeds, strict=True)],
+                stop,
+                cancel,
+            ):
+                self.take_bins(bins)
+            cancel.count(STEP_ANNEALED * ANNEALED)
+
+    def _tried(
+        self, threads: Executor, targets: list[int], cancel: CancelToken, *, proof_only: bool = False
+    ) -> list[tuple[int, Dive]]:
+        """Try targets beside each other, and learn from them."""
+        stop = np.zeros(1, dtype=np.bool_)
+        begun = [threads.submit(self._try, *each, stop, proof_only=proof_only) for each in enumerate(targets)]
+        tried = _all(begun, stop, cancel)
+        for target, dive in tried:
+            if dive.outcome is Outcome.IMPOSSIBLE and target >= self.low:
+                self.low, self.proof, self.prices = target + 1, (target, dive.whole), dive.prices
+            elif dive.outcome is Outcome.FOUND:
+                self.take_bins(dive.bins)
+        cancel.count(STEP * max(dive.steps for _, dive in tried))
+        cancel.report("targets", (self.high - self.low) / self.high if self.found is not None else None)
+        return tried
 
     def _targets(self) -> list[int]:
-        """Return the targets to try next: for a proof only, as long as that may be found; then for a schedule."""
+        """Return the targets to try next for a schedule."""
         last = self.high - 1
-        if self.low < self.unproved:
-            first, last = self.low, min(last, self.unproved - 1)
-            self.stride = min(self.stride, max(1, (last - first) // 2))
-            return [min(last, first + self.stride - 1), min(last, first + 2 * self.stride - 1)]
         if max(self.failed + 1, self.low) > last:  # all were tried: again, with more work
             self.round, self.failed, self.stride = self.round + 1, 0, 1
         first = max(self.failed + 1, self.low)
@@ -106,7 +160,7 @@ class TargetSearch:
             return [first, first + self.stride]
         return [first + (last - first) // 3, first + 2 * (last - first) // 3]
 
-    def _try(self, place: int, target: int) -> tuple[int, Dive]:
+    def _try(self, place: int, target: int, stop: NDArray[np.bool_], *, proof_only: bool) -> tuple[int, Dive]:
         """Look for a schedule of a makespan, or for a proof that there is none."""
         again = self.round > 0 or place > 0
         pace = Pace(
@@ -114,27 +168,12 @@ class TargetSearch:
             later=15 + 5 * self.round,
             share=0.05 / (1.0 + 0.5 * self.round),
             noise=0.1 if again else 0.0,
-            most_steps=0 if self.low < self.unproved else FIRST << min(self.round, 8),
+            most_steps=0 if proof_only else FIRST << min(self.round, 8),
         )
         rooms = np.full(self.fleet.size, target, dtype=np.int64)
         per_room = self.fleet.prices / float(self.low) * float(self.prices.sum())
         seed = self.seed * 1000 + self.round * THREADS + place
-        return target, self.assignment.dive(rooms, self.prices, per_room, pace, seed)
-
-    def _take(self, target: int, dive: Dive) -> None:
-        """Learn from a target."""
-        is_proving = self.low < self.unproved
-        if dive.outcome is Outcome.IMPOSSIBLE:
-            if target >= self.low:
-                self.low, self.proof, self.prices = target + 1, (target, dive.whole), dive.prices
-                self.stride *= 2
-        elif dive.outcome is Outcome.FOUND:
-            self.take_bins(dive.bins)
-        elif is_proving:
-            self.unproved, self.stride = min(self.unproved, target), 1
-        elif target < self.high:
-            self.failed = max(self.failed, target)
-            self.stride *= 2
+        return target, self.assignment.dive(rooms, self.prices, per_room, pace, seed, stop)
 
     def take_bins(self, bins: Integers) -> None:
         """Keep a schedule, if it is shorter than the best one."""
@@ -157,6 +196,13 @@ class TargetSearch:
         packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells=2 * target + 1)
         plain = Proof(Prices(np.zeros_like(tasks), free, 0.0), end, math.inf, (Fraction(0), Fraction(0)))
         return [Leaf(0.0, end, bound, 2, packed), Leaf(end, math.inf, bound, 0, plain)]
+
+
+def _all(begun: list[Future[Answer]], stop: NDArray[np.bool_], cancel: CancelToken) -> list[Answer]:
+    """Return all answers; when the time is up, what is known by then."""
+    while wait(begun, timeout=LOOK).not_done:
+        stop[0] = cancel.is_cut()
+    return [each.result() for each in begun]
 
 
 def target_search(bag: Bag, relaxed: Relaxation, bound: float, schedule: Schedule | None, seed: int) -> TargetSearch:
