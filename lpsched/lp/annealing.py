@@ -4,10 +4,10 @@ The state gives every item a bin, whether there is room or not. What is lowered 
 
     sum_i c_ij  +  weight  sum_j y_j max(0, load_j - R),
 
-the cost of each item in its bin, and what is too much there, at the price y_j of a unit of room. A step moves an item to
-one of the bins where it costs least, alone, or in exchange for an item from there, which goes to the first bin or
-to a third one. Steps that make it worse by d are taken with probability exp(-d / temperature), while the temperature falls.
-It ends when no bin holds too much, or after the last step.
+the cost of each item in its bin, and what is too much there, at the price y_j of a unit of room. A step moves an item
+to one of the bins where it costs least, alone, or in exchange for an item from there, which goes to the first bin or to
+a third one. Steps that make it worse by d are taken with probability exp(-d / temperature), while the temperature
+falls. It ends when no bin holds too much, or after the last step.
 
 Source: Kirkpatrick, Gelatt, Vecchi, Optimization by simulated annealing, 1983.
 """

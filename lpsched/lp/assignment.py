@@ -46,6 +46,11 @@ FEW_STEPS: Final = 4_000  # that may always be tried without telling numbers of 
 OTHER_WAY: Final = 32  # knapsacks, after which the way that took longer is tried again
 MOST_DEPTH: Final = 400  # rounds of a dive
 MOST_FORBIDDEN: Final = 4096  # pairs
+LITTLE: Final = 1e-12
+SOME: Final = 0.05  # the share from which noise matters
+NONE: Final = -1  # within the budget
+TOO_MANY: Final = -2  # states, or steps
+APART: Final = 2  # items by which prices may miss the number that is wanted
 SURE: Final = 0.9  # the share from which an item is given to its bin
 FADE: Final = 0.08  # the weight of the last iteration in the mean, at least
 PATIENCE: Final = 10  # iterations without a gain, after which steps are shorter
@@ -64,15 +69,35 @@ BACK: Final = 8  # dead ends, after which a dive goes back one round more
 # budget can be exceptions. A dynamic program over those, with states (room taken, loss), finds the filling of least
 # loss; if it is within the budget, it is the best of all, else the budget is doubled.
 #
-# Where all items are of similar size, and 20 of them fit but not 21, U is far above phi. Then two cases are looked at:
-# at most K items, with a price of c >= 0 an item, and at least K + 1, with one of c <= 0, where K is the number of items
-# with a gain at c = 0. In each, g_i = v_i - p s_i - c, U gains c K (or c (K + 1)), and every item fewer (or more) than
-# that is a loss of |c|. States are then kept apart by their number of items.
+# Where all items are of similar size, and 20 of them fit but not 21, U is far above phi. Then two cases are looked
+# at: at most K items, with a price of c >= 0 an item, and at least K + 1, with one of c <= 0, where K is the number of
+# items with a gain at c = 0. In each, g_i = v_i - p s_i - c, U gains c K (or c (K + 1)), and every item fewer (or
+# more) than that is a loss of |c|. States are then kept apart by their number of items.
+#
+# Plain loops in place of NumPy's functions, and one call of each function: both are compiled faster.
+@threaded
+def sort(keys: Whole, order: Whole, count: int) -> None:
+    """Set the order of the first `count` keys, from small to large; of equal ones, the first comes first (Shell)."""
+    for a in range(count):
+        order[a] = a
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for a in range(gap, count):
+            this, b = order[a], a
+            while b >= gap and (keys[order[b - gap]], order[b - gap]) > (keys[this], this):
+                order[b] = order[b - gap]
+                b -= gap
+            order[b] = this
+        gap //= 3
+
+
 @threaded
 def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
     sizes: Whole, values: Whole, own: Whole, count: int, sure: tuple[int, int], each: int, room: int, price: int
 ) -> tuple[int, float, int]:
-    """Return a price at which the items with a gain fit, and hardly more; how many fill the room, and the steps taken.
+    """Return a price at which items with a gain fit, and hardly more; how many fill the room; and the steps taken.
 
     The items are the first `count` of own[0]; `sure` are the room and number of others that are in at any price.
     """
@@ -114,7 +139,7 @@ def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
             asked += max(asked >> growth, 1)
             growth = max(growth - 1, 0)
         elif low == 0:
-            asked = max(high - max(high >> growth, 1), (low + high) // 2 if high < 4 else 1)
+            asked = max(high - max(high >> growth, 1), high // 2 if high <= APART else 1)
             growth = max(growth - 1, 1)
         else:
             asked = (low + high) // 2
@@ -134,7 +159,7 @@ def two_prices(  # noqa: PLR0913, PLR0917 - one compiled loop
     price: int,
 ) -> tuple[int, int, bool, int]:
     """Return prices of an item and of room at which about `limit` items fill the room, whether so, and the steps."""
-    low, high, growth, steps, p = 0, -1, 10, 0, max(price, 1)
+    low, high, growth, steps, p, price_high = 0, -1, 10, 0, max(price, 1), price
     asked = max(each, 1)
     for _ in range(60):
         p, found, used = room_price(sizes, values, own, count, sure, sign * asked, room, max(p, 1))
@@ -142,7 +167,7 @@ def two_prices(  # noqa: PLR0913, PLR0917 - one compiled loop
         if (found > limit) if sign > 0 else (found < limit):
             low = asked
         else:
-            high = asked
+            high, price_high = asked, p
         if (high >= 0 and (high - low <= max(1, high >> 12) or high == 1)) or asked > 1 << PRICE_BITS:
             break
         if high < 0:
@@ -153,13 +178,13 @@ def two_prices(  # noqa: PLR0913, PLR0917 - one compiled loop
             growth = max(growth - 1, 1)
         else:
             asked = (low + high) // 2
-    each = high if high >= 0 else low
-    p, found, used = room_price(sizes, values, own, count, sure, sign * each, room, max(p, 1))
-    return sign * each, p, high >= 0 and (low > 0 or high == 1), steps + used
+    if high < 0:
+        return sign * low, p, False, steps
+    return sign * high, price_high, low > 0 or high == 1, steps
 
 
 @threaded
-def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     sizes: Whole,
     values: Whole,
     room: int,
@@ -172,7 +197,7 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
     states: NDArray[np.int64],
     nodes: Whole,
 ) -> tuple[int, int, int]:
-    """Return U, the least loss within the budget (-1: none, -2: too many states) and the steps taken.
+    """Return U, the least loss within the budget (or `NONE`, `TOO_MANY`) and the steps taken.
 
     `prices` are those of room and of an item, and K: the most items where that price is positive, the least where it
     is negative. What to take is set in `taken`.
@@ -199,10 +224,10 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
                 addable += sizes[i]
                 may_come += 1
     steps = 2 * count
-    keys = np.empty(core, dtype=np.int64)
     for k in range(core):
-        keys[k] = -abs(own[2, own[1, k]])
-    order = np.argsort(keys)
+        own[4, k] = -abs(own[2, own[1, k]])
+    order = own[5]
+    sort(own[4], order, core)
     # states: before and after an item (2); room, loss and node (3); more or fewer items than at first; the states.
     middle = 0 if each == 0 else WINDOW
     rows = 2 * middle + 1
@@ -225,14 +250,14 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
         extra = abs(gain)
         start, stop = max(first + min(turn, 0), 0), min(last + max(turn, 0), rows - 1)
         if first + min(turn, 0) < 0 or last + max(turn, 0) > rows - 1:
-            return bound, -2, steps
+            return bound, TOO_MANY, steps
         for row in range(start, stop + 1):
             source = row - turn
             stays = sizes_now[row] if first <= row <= last else 0
             comes = sizes_now[source] if first <= source <= last else 0
             steps += stays + comes
             if steps > most_steps:
-                return bound, -2, steps
+                return bound, TOO_MANY, steps
             x, y, made, top = 0, 0, 0, -(1 << 62)
             items = number + row - middle
             over = (items - may_leave > limit) if each > 0 else (each < 0 and items + may_come < limit)
@@ -259,7 +284,7 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
                 if made > 0 and states[new, 0, row, made - 1] == used:
                     made -= 1
                 if made >= states.shape[3] or used_nodes >= nodes.shape[1]:
-                    return bound, -2, steps
+                    return bound, TOO_MANY, steps
                 if is_new:
                     nodes[0, used_nodes], nodes[1, used_nodes] = node, own[0, a]
                     node = used_nodes
@@ -285,7 +310,7 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
                 if best < 0 or loss < best:
                     best, best_row, best_at = loss, row, x
     if best < 0 or best > budget:
-        return bound, -1, steps
+        return bound, NONE, steps
     node = states[now, 2, best_row, best_at]
     while node >= 0:
         taken[nodes[1, node]] = not taken[nodes[1, node]]
@@ -294,7 +319,7 @@ def least_loss(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one
 
 
 @threaded
-def fill(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     sizes: Whole,
     values: Whole,
     room: int,
@@ -323,98 +348,93 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
         return most, steps
     price, share, used = room_price(sizes, values, own, count, (0, 0), 0, room, start[0])
     steps += used
-    start[0], items = price, int(share)
-    start[10] += 1
-    is_turn = start[10] % OTHER_WAY == 0
-    if (start[8] <= start[9]) != is_turn:
-        budget, before = max(start[1], 1), steps
-        while True:
-            most_steps = max(2 * start[9], FEW_STEPS)
-            bound, loss, used = least_loss(
-                sizes, values, room, (price, 0, 0), count, budget, most_steps, taken, own, states, nodes
-            )
-            steps += used
-            start[8] = steps - before
-            if loss >= 0:
-                start[1] = loss + (loss >> 2) + (bound >> 30) + 1
-                return bound - loss, steps
-            if loss == -2 or budget > bound or start[8] > most_steps:
-                break
-            budget *= 2
-        start[1], start[8] = budget >> 1, start[8] + most_steps
-    begun = steps
-    # At most `items` of them, and at least one more.
-    best, is_sure = -1, True
-    keep, smallest = np.zeros(len(sizes), dtype=np.bool_), np.empty(count, dtype=np.int64)
+    start[0], items, fits, together = price, int(share), 0, 0
+    keep = np.zeros(len(sizes), dtype=np.bool_)
     for a in range(count):
-        smallest[a] = sizes[own[0, a]]
-    smallest.sort()
-    fits, together = 0, 0
-    while fits <= items and fits < count and together + smallest[fits] <= room:
-        together += smallest[fits]
+        own[4, a] = sizes[own[0, a]]
+    sort(own[4], own[5], count)
+    while fits <= items and fits < count and together + own[4, own[5, fits]] <= room:
+        together += own[4, own[5, fits]]
         fits += 1
     items = min(items, fits)
-    for case in range(2):
-        limit, sign, at = items + case, 1 - 2 * case, 2 + 3 * case
-        if fits < limit:  # so many do not fit
-            break
-        # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
-        each, p, is_found = sign * start[at], start[at + 1], False
-        close, surely, number, window = 0, 0, 0, max(8 * start[at + 2], (most // count) >> 5)
-        for a in range(count):
-            i = own[0, a]
-            gain = values[i] - p * sizes[i] - each
-            if gain > window:
-                surely += sizes[i]
-                number += 1
-            elif gain >= -window:
-                own[3, close] = i
-                close += 1
-        steps += count
-        if close > 0 and surely <= room:
-            each, p, is_found, used = two_prices(
-                sizes, values, own[3:], close, (surely, number), limit, sign, room, abs(each), p
-            )
-            steps += used + count
-            number = 0
+    # Case 0: any number of items. Cases 1 and 2: at most `items` of them, and at least one more. The way that took
+    # fewer steps the last time goes first, the other one has its turn now and then.
+    start[10] += 1
+    best, is_sure, each, limit, begun = -1, True, 0, 0, steps
+    for case in range(0 if (start[8] <= start[9]) != (start[10] % OTHER_WAY == 0) else 1, 3):
+        at, most_steps = 3 * case - 1, MOST_STEPS
+        if case == 0:
+            at, most_steps = 1, max(2 * start[9], FEW_STEPS)
+        else:
+            limit, sign = items + case - 1, 3 - 2 * case
+            if fits < limit:  # so many do not fit
+                break
+            # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
+            each, price = sign * start[at], start[at + 1]
+            close, surely, number, window = 0, 0, 0, max(8 * start[at + 2], (most // count) >> 5)
             for a in range(count):
                 i = own[0, a]
-                number += values[i] - p * sizes[i] > each
-            is_found = is_found and abs(number - limit) <= 2
-        if not is_found:
-            each, p, is_found, used = two_prices(sizes, values, own, count, (0, 0), limit, sign, room, start[at], p)
-            steps += used
-        start[at], start[at + 1] = abs(each), p
-        budget, shown = max(start[at + 2], 1), 0
+                gain = values[i] - price * sizes[i] - each
+                if gain > window:
+                    surely += sizes[i]
+                    number += 1
+                elif gain >= -window:
+                    own[3, close] = i
+                    close += 1
+            steps += count
+            for attempt in range(2):
+                if attempt == 0 and (close == 0 or surely > room):
+                    continue
+                view, length, sure = (own[3:], close, (surely, number)) if attempt == 0 else (own[:], count, (0, 0))
+                each, price, is_found, used = two_prices(
+                    sizes, values, view, length, sure, limit, sign, room, start[at], price
+                )
+                steps += used + count
+                number = 0
+                for a in range(count):
+                    i = own[0, a]
+                    number += values[i] - price * sizes[i] > each
+                if is_found and abs(number - limit) <= APART:
+                    break
+            start[at], start[at + 1] = abs(each), price
+            at += 2
+        budget, shown = max(start[at], 1), 0
         while True:
-            terms = (p, each, limit)
             bound, loss, used = least_loss(
-                sizes, values, room, terms, count, budget, MOST_STEPS, taken, own, states, nodes
+                sizes, values, room, (price, each, limit), count, budget, most_steps, taken, own, states, nodes
             )
             steps += used
             if loss >= 0:
-                start[at + 2] = loss + (loss >> 2) + (bound >> 30) + 1
+                start[at] = loss + (loss >> 2) + (bound >> 30) + 1
                 if bound - loss > best:
                     best = bound - loss
-                    keep[:] = taken
+                    for i in range(len(sizes)):
+                        keep[i] = taken[i]
                 break
-            if loss == -2:
-                is_sure = False
-                best = max(best, bound - shown)
-                start[at + 2] = budget >> 3
+            if loss == TOO_MANY:
+                start[at] = budget >> 3
+                if case > 0:
+                    is_sure = False
+                    best = max(best, bound - shown)
                 break
             if bound - budget <= best or budget > bound:
                 break
             shown = budget
             budget = 2 * budget if best < 0 else min(2 * budget, bound - best)
+        if case == 0:
+            start[8] = steps - begun
+            if best >= 0:
+                return best, steps
+            start[8] += most_steps
+            begun = steps
+    start[9] = steps - begun
     for i in range(len(sizes)):
         taken[i] = keep[i] and is_sure
-    start[9] = steps - begun
     return max(best, 0), steps
 
 
 @threaded
-def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loop
+def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     sizes: Whole,
     rooms: Whole,
     prices: Real,
@@ -449,7 +469,9 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
     best_prices, rounded = prices.copy(), np.zeros(items, dtype=np.int64)
     slope, ahead, taken = np.zeros(items), np.zeros(items), np.zeros(items, dtype=np.bool_)
     best, steps, vain, length = -(1 << 62), 0, 0, 1.0
-    mean[:] = 0.0
+    for j in range(bins):
+        for i in range(items):
+            mean[j, i] = 0.0
     for turn in range(iterations):
         asked = 0
         for i in range(items):
@@ -469,12 +491,15 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
         if here > best:
             vain = 0 if here > best + (asked >> 17) else vain
             best = here
-            best_prices[:], whole[:] = prices, rounded
+            for i in range(items):
+                best_prices[i], whole[i] = prices[i], rounded[i]
         else:
             vain += 1
         if here > 0 or stop[0]:
             break
-        level = slope.sum() / free
+        level = 0.0
+        for i in range(items):
+            level += slope[i] / free
         across, norm = 0.0, 0.0
         for i in range(items):
             if is_open[i]:
@@ -486,7 +511,7 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
         for i in range(items):
             ahead[i] = slope[i] + deflection * ahead[i]
             norm += ahead[i] * ahead[i]
-        if norm < 1e-12:  # every item is in one bin
+        if norm < LITTLE:  # every item is in one bin
             break
         wanted = max(0.02 * abs(float(best)), 1e-4 * float(asked))
         step = length * (wanted - float(here)) / (scale * norm)
@@ -497,15 +522,17 @@ def ascend(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0917 - one compiled loo
                 left += prices[i]
         if not left > 0.0:
             break
-        prices *= total / left
+        for i in range(items):
+            prices[i] *= total / left
         if vain >= PATIENCE:
             length *= SHORTER
             vain = 0
-            prices[:] = best_prices
-            ahead[:] = 0.0
+            for i in range(items):
+                prices[i], ahead[i] = best_prices[i], 0.0
             if length < SHORTEST:
                 break
-    prices[:] = best_prices
+    for i in range(items):
+        prices[i] = best_prices[i]
     return best, steps
 
 
@@ -529,7 +556,7 @@ def random(seed: NDArray[np.uint64]) -> float:
 
 
 @threaded
-def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compiled loop
+def dive(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     given: Whole,
     rooms: Whole,
     prices: Real,
@@ -560,14 +587,16 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
     kept_prices, kept_starts = np.zeros((MOST_DEPTH, items)), np.zeros((MOST_DEPTH, *starts.shape), dtype=np.int64)
     last = np.zeros((MOST_DEPTH, 2), dtype=np.int64)
     forbidden, count = np.zeros((3, MOST_FORBIDDEN), dtype=np.int64), 0
-    depth, free, deepest, steps, dead_ends = 0, items, -1, 0, 0
-    chosen[:] = -1
+    depth, free, deepest, steps, dead_ends, order = 0, items, -1, 0, 0, np.zeros(items, dtype=np.int64)
+    for i in range(items):
+        chosen[i] = -1
     while free > 0:
         is_first = depth == 0 and dead_ends == 0
         turns = first if is_first else later
         best, used = ascend(sizes, room, now, is_open, turns, starts, mean, rounded, stop, own, states, nodes)
         if is_first:
-            prices[:], whole[:] = now, rounded
+            for i in range(items):
+                prices[i], whole[i] = now[i], rounded[i]
             if best > 0:
                 return 1, steps + used
         steps += used
@@ -575,7 +604,8 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
         if not is_dead:
             if items - free > deepest:
                 deepest = items - free
-                chosen[:] = bin_of
+                for i in range(items):
+                    chosen[i] = bin_of[i]
             for i in range(items):
                 score[i] = -1.0
                 if not is_open[i]:
@@ -583,7 +613,7 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
                 for j in range(bins):
                     if sizes[j, i] <= room[j]:
                         x = mean[j, i]
-                        if noise > 0.0 and x > 0.05:
+                        if noise > 0.0 and x > SOME:
                             x += noise * random(seed)
                         if x > score[i]:
                             score[i], place[i] = x, j
@@ -604,36 +634,50 @@ def dive(  # noqa: C901, PLR0912, PLR0913, PLR0914, PLR0915, PLR0917 - one compi
             if count < MOST_FORBIDDEN:
                 forbidden[0, count], forbidden[1, count], forbidden[2, count] = last[depth, 0], last[depth, 1], depth
                 count += 1
-            bin_of[:], now[:], starts[:] = kept_bins[depth], kept_prices[depth], kept_starts[depth]
-            sizes[:], room[:], free = given, rooms, 0
+            free = 0
+            for j in range(bins):
+                room[j] = rooms[j]
+                for k in range(starts.shape[1]):
+                    starts[j, k] = kept_starts[depth, j, k]
             for i in range(items):
+                bin_of[i], now[i] = kept_bins[depth, i], kept_prices[depth, i]
                 is_open[i] = bin_of[i] < 0
                 if is_open[i]:
                     free += 1
                 else:
                     room[bin_of[i]] -= given[bin_of[i], i]
-                    sizes[:, i] = NEVER
+                for j in range(bins):
+                    sizes[j, i] = given[j, i] if is_open[i] else NEVER
             for k in range(count):
                 sizes[forbidden[1, k], forbidden[0, k]] = NEVER
             continue
-        kept_bins[depth], kept_prices[depth], kept_starts[depth] = bin_of, now, starts
+        for j in range(bins):
+            for k in range(starts.shape[1]):
+                kept_starts[depth, j, k] = starts[j, k]
+        for i in range(items):
+            kept_bins[depth, i], kept_prices[depth, i] = bin_of[i], now[i]
+            rounded[i] = -int(score[i] * float(1 << PRICE_BITS))
+        sort(rounded, order, items)
         least = max(1, int(free * share))
         most, done = max(least, free // 4), 0
-        for i in np.argsort(-score):
+        for k in range(items):
+            i = order[k]
             if done >= most or score[i] < 0.0 or (done >= least and score[i] < SURE):
                 break
             j = place[i]
             if given[j, i] <= room[j]:
                 bin_of[i], is_open[i] = j, False
                 room[j] -= given[j, i]
-                sizes[:, i] = NEVER
+                for h in range(bins):
+                    sizes[h, i] = NEVER
                 last[depth, 0], last[depth, 1] = i, j
                 done += 1
         free -= done
         if done == 0:
             return 0, steps
         depth += 1
-    chosen[:] = bin_of
+    for i in range(items):
+        chosen[i] = bin_of[i]
     return 2, steps
 
 

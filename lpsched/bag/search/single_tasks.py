@@ -52,7 +52,8 @@ STEP: Final = 6e-9  # seconds of work counted for each step of a dive
 FIRST: Final = 400_000_000  # steps of a dive; twice as many each time that all targets were tried
 THREADS: Final = 2
 ANNEALINGS: Final = 5
-ANNEALED: Final = 6_000_000  # steps of an annealing
+ANNEALED: Final = 10_000  # steps of an annealing, for each task
+MOST_ANNEALED: Final = 6_000_000
 STEP_ANNEALED: Final = 6e-8
 TINY: Final = Fraction(1, 1 << 600)
 
@@ -119,6 +120,7 @@ class TargetSearch:
     def _anneal(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
         """Lower the best makespan quickly, as far as that goes."""
         annealing = Annealing(np.ascontiguousarray(self.assignment.sizes.T), self.fleet.prices)
+        steps = min(MOST_ANNEALED, ANNEALED * len(self.task_of))
         for turn in range(ANNEALINGS):
             if not self._is_open(gap, cancel):
                 break
@@ -127,12 +129,15 @@ class TargetSearch:
             seeds = [self.seed * 1000 + THREADS * turn + place for place in range(THREADS)]
             stop = np.zeros(1, dtype=np.bool_)
             for _, bins in _all(
-                [threads.submit(annealing.run, *each, stop) for each in zip(rooms, [ANNEALED] * 2, seeds, strict=True)],
+                [
+                    threads.submit(annealing.run, *each, stop)
+                    for each in zip(rooms, [steps] * THREADS, seeds, strict=True)
+                ],
                 stop,
                 cancel,
             ):
                 self.take_bins(bins)
-            cancel.count(STEP_ANNEALED * ANNEALED)
+            cancel.count(STEP_ANNEALED * steps)
 
     def _tried(
         self, threads: Executor, targets: list[int], cancel: CancelToken, *, proof_only: bool = False
@@ -164,7 +169,7 @@ class TargetSearch:
         """Look for a schedule of a makespan, or for a proof that there is none."""
         again = self.round > 0 or place > 0
         pace = Pace(
-            first=60 * (self.round + 1),
+            first=(150 if proof_only else 60) * (self.round + 1),
             later=15 + 5 * self.round,
             share=0.05 / (1.0 + 0.5 * self.round),
             noise=0.1 if again else 0.0,
@@ -192,8 +197,8 @@ class TargetSearch:
         target, whole = self.proof
         tasks = np.bincount(self.task_of, weights=whole.astype(float)) / np.bincount(self.task_of)
         free = np.zeros(len(self.bag.machine_types))
-        end, bound = rounded_down((target + Fraction(1, 2)) * self.unit), -self.low * self.unit
-        packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells=2 * target + 1)
+        end, bound = rounded_down(target * self.unit), -self.low * self.unit
+        packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells=target)
         plain = Proof(Prices(np.zeros_like(tasks), free, 0.0), end, math.inf, (Fraction(0), Fraction(0)))
         return [Leaf(0.0, end, bound, 2, packed), Leaf(end, math.inf, bound, 0, plain)]
 
