@@ -55,6 +55,7 @@ INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
 RELAXING: Final = 2.5e-5  # seconds of work counted for each pair, whenever a relaxation is solved
 COUNTING: Final = 0.5  # of the work, where machines run many tasks
 WITH_PATTERNS: Final = 0.6  # of the work, where single tasks can be moved as well
+WITH_TARGETS: Final = 0.5  # of the work, where times have no common unit
 WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
 
 
@@ -85,21 +86,30 @@ def try_harder(
         targets: TargetSearch = single_tasks().target_search(
             bag, relaxed, bound, None if found is None else found.schedule, how.seed
         )
-        targets.run(gap, cancel)
+        part = cancel if targets.is_whole else _part(cancel, WITH_TARGETS)
+        targets.run(gap, part)
+        bound = max(bound, targets.bound_seconds)
         if targets.found is not None:
             found = _better(objective, found, stages.examined_schedule(bag, targets.found))
-        return max(bound, targets.bound_seconds), found, targets, cancel.is_cut()
+        if found is not None and not is_close(problem, found, bound, gap):
+            shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
+            found = _better(objective, found, stages.examined_schedule(bag, shorter))
+        return bound, found, targets, cancel.is_cut()
     moves, search, is_cut = _moves_single_tasks(problem), None, False
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
-        part, seconds = cancel.share((WITH_PATTERNS if moves else 1.0) * cancel.work_left()), cancel.remaining()
-        if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
-            part = part.part(WITH_PATTERNS * seconds)
+        part = _part(cancel, WITH_PATTERNS) if moves else cancel.share(cancel.work_left())
         bound, found, search = tighten(problem, bound, found, replace(how, cancel=part))
         is_cut = part.is_cut()
     if moves and found is not None and not is_close(problem, found, bound, gap):
         shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
         found = _better(objective, found, stages.examined_schedule(bag, shorter))
     return bound, found, search, is_cut
+
+
+def _part(cancel: CancelToken, share: float) -> CancelToken:
+    """Return a share of the work and of the time that are left: on a slow machine, too, what is next gets its turn."""
+    part, seconds = cancel.share(share * cancel.work_left()), cancel.remaining()
+    return part if seconds is None else part.part(share * seconds)
 
 
 def single_tasks() -> ModuleType:

@@ -49,7 +49,7 @@ MOST_PAIRS: Final = 200_000  # of single tasks and single machines
 MOST_UNITS: Final = 1 << 34  # of time, up to the bound
 GRID_BITS: Final = 30
 STEP: Final = 6e-9  # seconds of work counted for each step of a dive
-FIRST: Final = 400_000_000  # steps of a dive; twice as many each time that all targets were tried
+FIRST: Final = 400_000  # steps of a dive, for each task; twice as many each time that all targets were tried
 THREADS: Final = 2
 ANNEALINGS: Final = 5
 ANNEALED: Final = 10_000  # steps of an annealing, for each task
@@ -59,9 +59,12 @@ TINY: Final = Fraction(1, 1 << 600)
 
 
 def fits_targets(bag: Bag) -> bool:
-    """Return whether a bag is small enough for targets, and Numba there."""
+    """Return whether all machines of a bag are of types of their own, it is small enough, and Numba is there.
+
+    Machines of one type take the same tasks at the same prices; there, patterns of a type prove and find more.
+    """
     tasks, machines = bag.tasks, bag.machines
-    small = tasks <= MOST_TASKS and tasks * machines <= MOST_PAIRS
+    small = tasks <= MOST_TASKS and tasks * machines <= MOST_PAIRS and machines == len(bag.machine_types)
     return small and numba is not None and bag.site.average_power_cap_watts is None
 
 
@@ -96,7 +99,7 @@ class TargetSearch:
             self._prove(threads, gap, cancel)
             self._anneal(threads, gap, cancel)
             while self._is_open(gap, cancel):
-                for target, dive in self._tried(threads, self._targets(), cancel):
+                for target, dive in self._tried(threads, self._targets(self._least(gap)), cancel):
                     if dive.outcome is Outcome.OPEN and target < self.high:
                         self.failed, self.stride = max(self.failed, target), 2 * self.stride
 
@@ -104,9 +107,14 @@ class TargetSearch:
         """Return whether bound and schedule are apart, and there is work left."""
         return self.high - self.low > gap * self.high and not cancel.expired()
 
+    def _least(self, gap: float) -> int:
+        """Return a step between targets that matters: one unit, or a part of the gap that is asked for."""
+        return max(1, int(gap * self.low))
+
     def _prove(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
         """Raise the bound by prices alone: by growing steps, and halves of the last one."""
-        stride, unproved = 1, self.high
+        least = self._least(gap)
+        stride, unproved = least, self.high
         while self.low < unproved and self._is_open(gap, cancel):
             last = unproved - 1
             targets = [min(last, self.low + stride - 1), min(last, self.low + 2 * stride - 1)]
@@ -114,8 +122,10 @@ class TargetSearch:
             for target, dive in self._tried(threads, targets, cancel, proof_only=True):
                 if dive.outcome is Outcome.OPEN:
                     unproved = min(unproved, target)
-            stride = 2 * stride if self.low > before else 1
+            stride = 2 * stride if self.low > before else least
             stride = max(1, min(stride, (unproved - self.low) // 2))
+            if unproved - self.low < least:
+                break
 
     def _anneal(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
         """Lower the best makespan quickly, as far as that goes."""
@@ -155,12 +165,12 @@ class TargetSearch:
         cancel.report("targets", (self.high - self.low) / self.high if self.found is not None else None)
         return tried
 
-    def _targets(self) -> list[int]:
+    def _targets(self, least: int) -> list[int]:
         """Return the targets to try next for a schedule."""
         last = self.high - 1
-        if max(self.failed + 1, self.low) > last:  # all were tried: again, with more work
-            self.round, self.failed, self.stride = self.round + 1, 0, 1
-        first = max(self.failed + 1, self.low)
+        if max(self.failed + least, self.low) > last:  # all were tried: again, with more work
+            self.round, self.failed, self.stride = self.round + 1, 0, least
+        self.stride, first = max(self.stride, least), max(self.failed + least, self.low)
         if last - first > 4 * self.stride:
             return [first, first + self.stride]
         return [first + (last - first) // 3, first + 2 * (last - first) // 3]
@@ -173,7 +183,7 @@ class TargetSearch:
             later=15 + 5 * self.round,
             share=0.05 / (1.0 + 0.5 * self.round),
             noise=0.1 if again else 0.0,
-            most_steps=0 if proof_only else FIRST << min(self.round, 8),
+            most_steps=0 if proof_only else FIRST * len(self.task_of) << min(self.round, 8),
         )
         rooms = np.full(self.fleet.size, target, dtype=np.int64)
         per_room = self.fleet.prices / float(self.low) * float(self.prices.sum())
