@@ -79,6 +79,11 @@ def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no t
             made._cache.flush()  # noqa: SLF001
 
 
+def is_there() -> bool:
+    """Return whether Numba is installed."""
+    return numba is not None
+
+
 def require_compiler(purpose: str = "the genetic algorithm", extra: str = "evolve") -> None:
     """Raise an error without Numba: the plain loops would take a thousand times as long."""
     if numba is None:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 #  neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
 #  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/tighten.py`)
 #  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
+#  targets       with `tight`, for the makespan of different machines: one makespan after the other, proved impossible
+#                or reached (`bag/search/single_tasks.py`); then no patterns
 #  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
 #
 # Bound and value only get better, so the work may end at any time. It is counted, not timed: the same seed gives the
@@ -114,7 +116,8 @@ def _part(cancel: CancelToken, share: float) -> CancelToken:
 
 def single_tasks() -> ModuleType:
     """Return the module of compiled searches: Numba is loaded only where it is used."""
-    return pkgutil.resolve_name("lpsched.bag.search.single_tasks")
+    module: ModuleType = pkgutil.resolve_name("lpsched.bag.search.single_tasks")
+    return module
 
 
 def _better(objective: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:

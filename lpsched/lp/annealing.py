@@ -135,7 +135,7 @@ def anneal(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loo
             if longest < best:
                 best = longest
                 best_bins[:] = bins
-    return best
+    return int(best)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from lpsched.bag.packing import Prices
 from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.makespan import Fleet, counts_of, fleet_of, schedule_of
 from lpsched.bag.search.makespan_intervals import Leaf, Proof
-from lpsched.jit import numba
+from lpsched.jit import is_there
 from lpsched.lp.annealing import Annealing
 from lpsched.lp.assignment import NEVER, Assignment, Dive, Outcome, Pace
 from lpsched.model.fixed_point import rounded_down
@@ -65,7 +65,7 @@ def fits_targets(bag: Bag) -> bool:
     """
     tasks, machines = bag.tasks, bag.machines
     small = tasks <= MOST_TASKS and tasks * machines <= MOST_PAIRS and machines == len(bag.machine_types)
-    return small and numba is not None and bag.site.average_power_cap_watts is None
+    return small and is_there() and bag.site.average_power_cap_watts is None
 
 
 @dataclass
