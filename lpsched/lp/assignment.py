@@ -10,7 +10,7 @@ other bins hold: a knapsack. Every item is in one bin, so if they all fit, sum_i
     L(v) = sum_i v_i - sum_j phi_j(v) > 0
 
 they do not fit: a proof. L is concave, and its slope in v_i is one less the number of bins that took the item, so
-`ascend` raises the prices of items that nobody took and lowers those of items taken twice (a deflected subgradient
+`ascend` raises the prices of items that no bin took and lowers those of items taken twice (a deflected subgradient
 method, with steps by Polyak's rule). The mean of what the bins took along the way is close to a solution in shares:
 `dive` gives the surest items to their bins, prices the rest again, and goes on; where L > 0 of the rest, it goes back.
 
@@ -42,7 +42,7 @@ MOST_STATES: Final = 1 << 14  # of one knapsack, with the same number of items
 MOST_STEPS: Final = 1_000_000
 MOST_NODES: Final = 1 << 20  # of the tree of its choices
 WINDOW: Final = 8  # by how many items fillings may differ from those with a gain
-FEW_STEPS: Final = 4_000  # that may always be tried without telling numbers of items apart
+FEW_STEPS: Final = 4_000  # that may always be tried with all numbers of items together
 OTHER_WAY: Final = 32  # knapsacks, after which the way that took longer is tried again
 MOST_DEPTH: Final = 400  # rounds of a dive
 MOST_FORBIDDEN: Final = 4096  # pairs
@@ -367,7 +367,7 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
             at, most_steps = 1, max(2 * start[9], FEW_STEPS)
         else:
             limit, sign = items + case - 1, 3 - 2 * case
-            if fits < limit:  # so many do not fit
+            if fits < limit:  # more than fit
                 break
             # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
             each, price = sign * start[at], start[at + 1]
@@ -742,7 +742,7 @@ class Assignment:
 
 
 def workspace(items: int) -> tuple[Whole, NDArray[np.int64], Whole]:
-    """Return the room that a knapsack of so many items needs."""
+    """Return the arrays that a knapsack of that many items needs."""
     return (
         np.empty((6, items), dtype=np.int64),
         np.empty((2, 3, 2 * WINDOW + 1, MOST_STATES), dtype=np.int64),

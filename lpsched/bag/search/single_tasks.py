@@ -28,6 +28,7 @@ from lpsched.bag.packing import Prices
 from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.makespan import Fleet, counts_of, fleet_of, schedule_of
 from lpsched.bag.search.makespan_intervals import Leaf, Proof
+from lpsched.cancellation import COMPILING, CancelToken
 from lpsched.jit import is_there
 from lpsched.lp.annealing import Annealing
 from lpsched.lp.assignment import NEVER, Assignment, Dive, Outcome, Pace
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.schedule import Schedule
-    from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers
 
 Answer = TypeVar("Answer")
@@ -95,6 +95,7 @@ class TargetSearch:
 
     def run(self, gap: float, cancel: CancelToken) -> None:
         """Try targets until bound and schedule are as near as the gap, or the token has expired."""
+        cancel.report(COMPILING)
         with ThreadPoolExecutor(THREADS) as threads:
             self._prove(threads, gap, cancel)
             self._anneal(threads, gap, cancel)
