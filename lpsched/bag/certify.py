@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #
 # What is written is what the checker proves (`bag/certificate/patterns.py`). Its knapsacks are finer than those of the
 # search, so this is no less than the bound of the search; if it should be, the certificate claims less.
-CELLS: Final = (patterns.MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
+CELLS: Final = (1_000_000, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
 NEAREST: Final = 6  # leaves below a makespan whose patterns are tried for it
 FURTHER: Final = 40  # leaves below and above whose plain proofs are tried for it
 ROUNDED_UP: Final = Fraction(1, 1 << 20)  # of a unit: from there the whole unit is proved
@@ -165,7 +165,9 @@ class _IntervalSelection:
         for leaf in leaves:
             prices, cap = leaf.proof.prices, Fraction(leaf.proof.prices.cap)
             self.plain.append(Interval(*always, _named(machines, prices.machines.tolist()), cap))
-            by_patterns = replace(self.plain[-1], task_prices=_named(tasks, prices.tasks.tolist()))
+            by_patterns = replace(
+                self.plain[-1], task_prices=_named(tasks, prices.tasks.tolist()), cells=leaf.proof.cells
+            )
             self.packed.append(by_patterns if leaf.proof.cells else None)
         self.steps = patterns.MOST_STEPS // (4 + sum(each is not None for each in self.packed))
 
@@ -206,7 +208,7 @@ class _IntervalSelection:
                 yield from self._packed(replace(by_patterns, end=end))
 
     def _packed(self, interval: Interval) -> Iterator[tuple[Interval, Line | None]]:
-        for cells in CELLS:
+        for cells in CELLS if interval.cells <= CELLS[0] else (interval.cells, *CELLS):
             self.prover.steps_left = self.steps
             finer = replace(interval, cells=cells)
             with suppress(patterns.TooManyStepsError):

@@ -721,7 +721,7 @@ class Assignment:
         starts[:, [2, 5]] = int(0.1 * scale * float(prices.mean())) + 1
         chosen, whole, now = np.zeros(items, dtype=np.int64), np.zeros(items, dtype=np.int64), prices.copy()
         sizes = np.where(self.sizes <= rooms[:, np.newaxis], self.sizes, NEVER)
-        start = np.array([seed * 2654435761 + 88172645463325252], dtype=np.uint64)
+        start = np.array([(seed * 2654435761 + 88172645463325252) % (1 << 64) or 1], dtype=np.uint64)
         outcome, steps = dive(
             sizes,
             rooms,

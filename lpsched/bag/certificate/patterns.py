@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
 
-MOST_CELLS: Final = 10**6
+MOST_CELLS: Final = 10**18  # finer than doubles: knapsacks take no longer for it
 MOST_STEPS: Final = 4 * 10**7  # of the knapsacks of a certificate, a state each: some 30 seconds
 BITS: Final = 40  # of the largest value in a knapsack
 FIRST: Final = 24  # bits: what is first tried to be taken off a value is smaller by as much,

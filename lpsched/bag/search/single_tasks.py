@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from lpsched.bag.certificate.patterns import MOST_CELLS
 from lpsched.bag.packing import Prices
 from lpsched.bag.problem import prover_of
 from lpsched.bag.recovery.makespan import Fleet, counts_of, fleet_of, schedule_of
@@ -209,7 +210,8 @@ class TargetSearch:
         tasks = np.bincount(self.task_of, weights=whole.astype(float)) / np.bincount(self.task_of)
         free = np.zeros(len(self.bag.machine_types))
         end, bound = rounded_down(target * self.unit), -self.low * self.unit
-        packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells=target)
+        cells = target if self.is_whole else MOST_CELLS  # so that times are rounded no more than here
+        packed = Proof(Prices(tasks, free, 0.0), 0.0, end, (Fraction(0), Fraction(0)), cells)
         plain = Proof(Prices(np.zeros_like(tasks), free, 0.0), end, math.inf, (Fraction(0), Fraction(0)))
         return [Leaf(0.0, end, bound, 2, packed), Leaf(end, math.inf, bound, 0, plain)]
 
@@ -236,7 +238,7 @@ def target_search(bag: Bag, relaxed: Relaxation, bound: float, schedule: Schedul
     sizes[can_run] = np.array([min(NEVER, int(Fraction(each) / unit)) for each in values.tolist()])[where]
     counts = np.array([task.count for task in bag.task_types])
     task_of = np.repeat(np.arange(len(counts)), counts)
-    least = (fleet.prices * np.where(can_run, seconds, np.inf)).min(axis=1)
+    least = np.where(can_run, fleet.prices * np.where(can_run, seconds, 0.0), np.inf).min(axis=1)  # inf x 0 is not inf
     search = TargetSearch(
         bag,
         fleet,

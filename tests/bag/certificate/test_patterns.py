@@ -290,9 +290,9 @@ FORGED = {
     ),
     "a-missing-task-type": (changed(0, task_prices=FrozenDict()), "does not price each task type"),
     "an-unknown-machine-type": (changed(1, machine_prices=TWO), "does not price each machine type"),
-    "no-cells": (changed(0, cells=0), "interval 1 needs 1 to 1,000,000 cells"),
-    "negative-cells": (changed(0, cells=-5), "interval 1 needs 1 to 1,000,000 cells"),
-    "a-trillion-cells": (changed(0, cells=10**12), "interval 1 needs 1 to 1,000,000 cells"),
+    "no-cells": (changed(0, cells=0), "interval 1 needs 1 to 1,000,000,000,000,000,000 cells"),
+    "negative-cells": (changed(0, cells=-5), "interval 1 needs 1 to 1,000,000,000,000,000,000 cells"),
+    "too-many-cells": (changed(0, cells=10**19), "interval 1 needs 1 to 1,000,000,000,000,000,000 cells"),
     "cells-without-prices": (changed(1, cells=7), "interval 2 needs 0 to 0 cells"),
     "tighter": (replace(BASE, bound=Fraction(29)), "it claims more than its prices prove"),
     "least-too-large": (
