@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/tighten.py`)
 #  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
 #  targets       with `tight`, for the makespan of different machines: one makespan after the other, proved impossible
-#                or reached (`bag/search/single_tasks.py`); then no patterns
+#                or reached (`bag/search/single_tasks.py`)
 #  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
 #
 # Bound and value only get better, so the work may end at any time. It is counted, not timed: the same seed gives the
@@ -84,23 +84,20 @@ def try_harder(
     if found is not None and fits_counting(bag) and not is_close(problem, found, bound, gap):
         with suppress(SolverError):  # what there is will do
             found = recount(problem, found, how.solver, cancel.share(COUNTING * cancel.work_left()))
+    moves, is_cut = _moves_single_tasks(problem), False
+    search: IntervalSearch | TargetSearch | None = None
     if how.is_thorough and objective.name == "makespan" and single_tasks().fits_targets(bag):
         targets: TargetSearch = single_tasks().target_search(
             bag, relaxed, bound, None if found is None else found.schedule, how.seed
         )
-        part = cancel if targets.is_whole else _part(cancel, WITH_TARGETS)
-        targets.run(gap, part)
-        bound = max(bound, targets.bound_seconds)
+        targets.run(gap, cancel if targets.is_whole else _part(cancel, WITH_TARGETS))
+        bound, search = max(bound, targets.bound_seconds), targets
         if targets.found is not None:
             found = _better(objective, found, stages.examined_schedule(bag, targets.found))
-        if found is not None and not is_close(problem, found, bound, gap):
-            shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
-            found = _better(objective, found, stages.examined_schedule(bag, shorter))
-        return bound, found, targets, cancel.is_cut()
-    moves, search, is_cut = _moves_single_tasks(problem), None, False
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
-        part = _part(cancel, WITH_PATTERNS) if moves else cancel.share(cancel.work_left())
-        bound, found, search = tighten(problem, bound, found, replace(how, cancel=part))
+        part, before = _part(cancel, WITH_PATTERNS) if moves else cancel.share(cancel.work_left()), bound
+        bound, found, patterns = tighten(problem, bound, found, replace(how, cancel=part))
+        search = patterns if search is None or bound != before else search
         is_cut = part.is_cut()
     if moves and found is not None and not is_close(problem, found, bound, gap):
         shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)

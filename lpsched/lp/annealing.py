@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.jit import threaded
-from lpsched.lp.assignment import NEVER, random
+from lpsched.lp.assignment import NEVER, random, seeded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,7 +155,7 @@ class Annealing:
         typical = float(np.median(ordered[:, min(1, ordered.shape[1] - 1)])) or float(ordered[:, -1].min()) or 1.0
         bins = near[:, 0].copy()
         near = np.where(np.take_along_axis(can, near, axis=1), near, bins[:, np.newaxis])
-        best, start = np.zeros(len(bins), dtype=np.int64), np.array([seed * 2654435761 + 88172645463325252], np.uint64)
+        best, start = np.zeros(len(bins), dtype=np.int64), seeded(seed)
         longest = anneal(
             self.sizes,
             costs,

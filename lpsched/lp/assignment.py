@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Real = NDArray[np.float64]
 
 NEVER: Final = 1 << 40  # the size of an item in a bin that cannot hold it
+LARGEST_BITS: Final = 59  # of a price times a room
 PRICE_BITS: Final = 46  # of the sum of all prices
 MOST_STATES: Final = 1 << 14  # of one knapsack, with the same number of items
 MOST_STEPS: Final = 1_000_000
@@ -111,7 +112,8 @@ def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
             inside += sizes[i]
     if inside <= room or left == 0:
         return 0, float(items + left), steps
-    inside, asked = sure[0], max(price, 1)
+    most = (1 << LARGEST_BITS) // (room + 1)  # so that no product is too large for 64 bits
+    inside, asked = sure[0], min(max(price, 1), most)
     while True:
         worth, more = inside, items
         for a in range(left):
@@ -131,12 +133,12 @@ def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
             low = asked
         else:
             high, inside, items = asked, worth, more
-        if left == 0:
+        if left == 0 or (high < 0 and asked >= most):
             return asked, float(items), steps
         if high >= 0 and (left == 1 or high - low <= max(1, high >> 12)):
-            return high, items + (room - inside) / sizes[own[1, 0]], steps
+            return high, items + (room - inside) / max(1, sizes[own[1, 0]]), steps
         if high < 0:
-            asked += max(asked >> growth, 1)
+            asked = min(asked + max(asked >> growth, 1), most)
             growth = max(growth - 1, 0)
         elif low == 0:
             asked = max(high - max(high >> growth, 1), high // 2 if high <= APART else 1)
@@ -555,6 +557,11 @@ def random(seed: NDArray[np.uint64]) -> float:
     return float((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * 2.0**-53
 
 
+def seeded(seed: int) -> NDArray[np.uint64]:
+    """Return where `random` begins."""
+    return np.array([(seed * 2654435761 + 88172645463325252) % (1 << 64) or 1], dtype=np.uint64)
+
+
 @threaded
 def dive(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     given: Whole,
@@ -710,10 +717,17 @@ class Assignment:
     sizes: Whole
 
     def dive(  # noqa: PLR0913, PLR0917 - where to begin, and how
-        self, rooms: Whole, prices: Real, unit_prices: Real, pace: Pace, seed: int, stop: NDArray[np.bool_]
+        self,
+        rooms: Whole,
+        prices: Real,
+        unit_prices: Real,
+        pace: Pace,
+        seed: int,
+        stop: NDArray[np.bool_] | None = None,
     ) -> Dive:
         """Look for a filling, from prices of items and of a unit of room; `stop` is set by another thread to end it."""
         bins, items = self.sizes.shape
+        stop = np.zeros(1, dtype=np.bool_) if stop is None else stop
         scale = float(1 << PRICE_BITS) / float(prices.sum())
         starts = np.zeros((bins, 11), dtype=np.int64)
         starts[:, 0] = starts[:, 3] = starts[:, 6] = np.maximum(unit_prices * scale, 1.0)
@@ -721,7 +735,7 @@ class Assignment:
         starts[:, [2, 5]] = int(0.1 * scale * float(prices.mean())) + 1
         chosen, whole, now = np.zeros(items, dtype=np.int64), np.zeros(items, dtype=np.int64), prices.copy()
         sizes = np.where(self.sizes <= rooms[:, np.newaxis], self.sizes, NEVER)
-        start = np.array([(seed * 2654435761 + 88172645463325252) % (1 << 64) or 1], dtype=np.uint64)
+        start = seeded(seed)
         outcome, steps = dive(
             sizes,
             rooms,

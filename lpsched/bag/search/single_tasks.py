@@ -49,7 +49,9 @@ MOST_TASKS: Final = 5_000
 MOST_PAIRS: Final = 200_000  # of single tasks and single machines
 MOST_UNITS: Final = 1 << 34  # of time, up to the bound
 GRID_BITS: Final = 30
-STEP: Final = 6e-9  # seconds of work counted for each step of a dive
+STEP: Final = 6e-9  # seconds of work counted for each step of a dive,
+EACH: Final = 2e-3  # and for two dives
+MOST_ROUNDS: Final = 12  # in which all targets are tried
 FIRST: Final = 400_000  # steps of a dive, for each task; twice as many each time that all targets were tried
 THREADS: Final = 2
 ANNEALINGS: Final = 5
@@ -100,7 +102,7 @@ class TargetSearch:
         with ThreadPoolExecutor(THREADS) as threads:
             self._prove(threads, gap, cancel)
             self._anneal(threads, gap, cancel)
-            while self._is_open(gap, cancel):
+            while self.round <= MOST_ROUNDS and self._is_open(gap, cancel):
                 for target, dive in self._tried(threads, self._targets(self._least(gap)), cancel):
                     if dive.outcome is Outcome.OPEN and target < self.high:
                         self.failed, self.stride = max(self.failed, target), 2 * self.stride
@@ -163,7 +165,7 @@ class TargetSearch:
                 self.low, self.proof, self.prices = target + 1, (target, dive.whole), dive.prices
             elif dive.outcome is Outcome.FOUND:
                 self.take_bins(dive.bins)
-        cancel.count(STEP * max(dive.steps for _, dive in tried))
+        cancel.count(EACH + STEP * max(dive.steps for _, dive in tried))
         cancel.report("targets", (self.high - self.low) / self.high if self.found is not None else None)
         return tried
 
