@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     Real = NDArray[np.float64]
 
 NEVER: Final = 1 << 40  # the size of an item in a bin that cannot hold it
-LARGEST_BITS: Final = 59  # of a price times a room
 PRICE_BITS: Final = 46  # of the sum of all prices
+WORTH_BITS: Final = 48  # of what all room of a bin may cost: more proves nothing, and would not fit in 64 bits
 MOST_STATES: Final = 1 << 14  # of one knapsack, with the same number of items
 MOST_STEPS: Final = 1_000_000
 MOST_NODES: Final = 1 << 20  # of the tree of its choices
@@ -112,8 +112,8 @@ def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
             inside += sizes[i]
     if inside <= room or left == 0:
         return 0, float(items + left), steps
-    most = (1 << LARGEST_BITS) // (room + 1)  # so that no product is too large for 64 bits
-    inside, asked = sure[0], min(max(price, 1), most)
+    highest = max(1, (1 << WORTH_BITS) // max(room, 1))
+    inside, asked = sure[0], min(max(price, 1), highest)
     while True:
         worth, more = inside, items
         for a in range(left):
@@ -133,12 +133,14 @@ def room_price(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one compiled loop
             low = asked
         else:
             high, inside, items = asked, worth, more
-        if left == 0 or (high < 0 and asked >= most):
+        if left == 0:
             return asked, float(items), steps
         if high >= 0 and (left == 1 or high - low <= max(1, high >> 12)):
             return high, items + (room - inside) / max(1, sizes[own[1, 0]]), steps
         if high < 0:
-            asked = min(asked + max(asked >> growth, 1), most)
+            if asked == highest:
+                return asked, float(more), steps
+            asked = min(asked + max(asked >> growth, 1), highest)
             growth = max(growth - 1, 0)
         elif low == 0:
             asked = max(high - max(high >> growth, 1), high // 2 if high <= APART else 1)
@@ -372,7 +374,7 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
             if fits < limit:  # more than fit
                 break
             # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
-            each, price = sign * start[at], start[at + 1]
+            each, price = sign * start[at], min(start[at + 1], max(1, (1 << WORTH_BITS) // max(room, 1)))
             close, surely, number, window = 0, 0, 0, max(8 * start[at + 2], (most // count) >> 5)
             for a in range(count):
                 i = own[0, a]

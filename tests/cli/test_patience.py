@@ -99,7 +99,7 @@ def at_work(*arguments):
 
     try:
         shown = read_until(b"gap")  # on a terminal the search shows how far it is, on stderr
-        assert "single tasks: gap" in shown or "patterns: gap" in shown
+        assert "targets: gap" in shown
         yield process, read_until
     finally:
         process.kill()

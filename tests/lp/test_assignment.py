@@ -142,6 +142,20 @@ def test_knapsacks_by_hand(sizes, values, room, most, taken):
     assert taken is None or np.flatnonzero(chosen).tolist() == taken
 
 
+def test_prices_of_room_stay_so_small_that_no_product_overflows():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        sizes = 1 << rng.integers(0, 34, 6)
+        values = rng.integers(1, 1 << 43, 6)
+        room = int(rng.choice(sizes)) + int(rng.integers(0, 2))
+        start = starts(rng)
+        start[:8] <<= rng.integers(0, 17, 8)
+        for _again in range(3):
+            most, _, is_filling = filled(sizes, values, room, start)
+            assert most >= most_of(sizes.tolist(), values.tolist(), room)
+            assert is_filling == (most == most_of(sizes.tolist(), values.tolist(), room))
+
+
 def test_too_many_states_give_a_bound_from_above(monkeypatch):
     plainly(monkeypatch)
     rng = np.random.default_rng(0)
@@ -191,12 +205,13 @@ def random_items(rng, count, bins):
     return sizes, rooms
 
 
-def dived(sizes, rooms, *, seed=0, pace=None):
+def dived(sizes, rooms, *, seed=0, pace=None, is_stopped=False):
     bins = len(sizes)
     prices = np.where(sizes < NEVER, sizes, sizes.max()).min(axis=0).astype(float)
     unit_prices = np.full(bins, 1.0 / bins)
     made = Assignment(sizes.astype(np.int64))
-    return made.dive(np.array(rooms, dtype=np.int64), prices, unit_prices, pace or Pace(), seed)
+    stop = np.array([is_stopped])
+    return made.dive(np.array(rooms, dtype=np.int64), prices, unit_prices, pace or Pace(), seed, stop)
 
 
 def same(dive):
@@ -269,3 +284,14 @@ def test_steps_are_limited_and_what_was_placed_is_kept():
     assert dive.bins.tolist() == [-1] * 60
     longer = dived(sizes, [room] * 4, pace=Pace(first=60, later=2, most_steps=2 * dive.steps))
     assert longer.steps > dive.steps
+
+
+def test_a_dive_that_is_stopped_still_has_what_it_knows():
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(10, 100, (4, 60))
+    room = int(sizes.min(axis=0).sum() / 4 * 1.15)
+    dive = dived(sizes, [room] * 4, is_stopped=True)
+    assert dive.outcome is Outcome.OPEN
+    assert dive.steps < dived(sizes, [room] * 4, pace=Pace(most_steps=0)).steps
+    # the first prices are enough: half of the room
+    assert dived(sizes, [room // 2] * 4, is_stopped=True).outcome is Outcome.IMPOSSIBLE
