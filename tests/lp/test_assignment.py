@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from lpsched.jit import numba
+from lpsched.jit import is_there
 from lpsched.lp import assignment
 from lpsched.lp.assignment import NEVER, PRICE_BITS, Assignment, Outcome, Pace, workspace
 
-pytestmark = pytest.mark.skipif(numba is None, reason="Numba is not installed")
+pytestmark = pytest.mark.skipif(not is_there(), reason="Numba is not installed")
 
 
 def most_of(sizes, values, room):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import threading
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +20,12 @@ from lpsched.bag.recovery.plans import largest_load
 from lpsched.bag.search import single_tasks
 from lpsched.bag.search.single_tasks import fits_targets, target_search
 from lpsched.cancellation import CancelToken
-from lpsched.jit import numba
+from lpsched.jit import is_there
 from lpsched.lp.solvers import HighsSolver
 from tests.bag.one_by_one import Room
 from tests.support import simple_bag
 
-pytestmark = pytest.mark.skipif(numba is None, reason="Numba is not installed")
+pytestmark = pytest.mark.skipif(not is_there(), reason="Numba is not installed")
 WORK = 0.5  # seconds of counted work
 
 
@@ -69,7 +70,7 @@ def drawn(rng, draw, *, absent=0.2, most_tasks=7, most_machines=2):
     while left:
         counts.append(int(rng.integers(1, left + 1)))
         left -= counts[-1]
-    seconds = [[float(draw()) for _ in range(columns)] for _ in counts]
+    seconds: list[list[float | None]] = [[float(draw()) for _ in range(columns)] for _ in counts]
     for row in seconds:
         kept = rng.integers(columns)
         row[:] = [None if j != kept and rng.random() < absent else cell for j, cell in enumerate(row)]
@@ -230,7 +231,7 @@ def test_the_same_seed_gives_the_same_result_however_busy_the_machine_is():
 
 def test_a_search_is_the_same_with_one_thread(monkeypatch):
     bag, ends = larger(1), []
-    for executor in (single_tasks.ThreadPoolExecutor, OneByOne):
+    for executor in (ThreadPoolExecutor, OneByOne):
         monkeypatch.setattr(single_tasks, "ThreadPoolExecutor", executor)
         search = search_of(bag, gap=1e-4)
         ends.append((search.low, search.high, search.round, search.proof[0], search.proof[1].tolist(), search.found))
@@ -243,8 +244,8 @@ class OneByOne(Executor):
     def __init__(self, threads):
         assert threads > 1
 
-    def submit(self, function, *given, **options):
-        done = Future()
+    def submit(self, function, /, *given, **options):
+        done: Future[Any] = Future()
         done.set_result(function(*given, **options))
         return done
 
