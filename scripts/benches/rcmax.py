@@ -393,7 +393,7 @@ def published_lines(cases: Iterable[Case]) -> Iterator[Line]:
 
 
 def chosen(cases: Iterable[Case], options: argparse.Namespace) -> list[Case]:
-    """Return the cases that the options name, and of those every so many."""
+    """Return the cases that the options name, and of those every k-th."""
     kept = [
         case
         for case in cases
@@ -417,7 +417,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="random seed of the methods")
     parser.add_argument("--classes", nargs="+", help="classes to run; all by default")
     parser.add_argument("--names", nargs="+", help="instances to run; all by default")
-    parser.add_argument("--every", type=int, default=1, help="run the first of so many")
+    parser.add_argument("--every", type=int, default=1, help="run every k-th instance only")
     parser.add_argument("--out", type=Path, help="file of JSON lines, one for each run; runs in it are not repeated")
     parser.add_argument("--repeat-starved", action="store_true", help="make runs again that had too little processor")
     parser.add_argument("--print", action="store_true", help="make no runs, print the table of the lines in --out")
