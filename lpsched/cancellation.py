@@ -87,6 +87,15 @@ class CancelToken:
         """Return what ended the work early, in words; nothing if neither the time is up nor it was stopped."""
         return "interrupted" if self.is_stopped else "stopped by the time limit" if self.is_cut() else ""
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock while the block runs: for what happens once after an installation, such as compiling."""
+        start = time.monotonic()
+        yield
+        for token in self._chain():
+            if token._end is not None:  # noqa: SLF001
+                token._end += time.monotonic() - start  # noqa: SLF001
+
     def count(self, seconds: float) -> None:
         """Count work that takes about this many seconds."""
         for token in self._chain():

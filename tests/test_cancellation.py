@@ -25,6 +25,20 @@ def test_time_runs_out():
     assert cancel.remaining() == 0.0
 
 
+def test_the_clock_stands_while_a_token_is_paused(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    whole = CancelToken(60.0)
+    part = whole.part(20.0)
+    with part.paused():
+        now += 1000.0
+    assert part.remaining() == 20.0
+    assert whole.remaining() == 60.0
+    now += 20.0
+    assert part.expired()
+    assert not whole.expired()
+
+
 def test_a_part_ends_with_the_whole_and_not_after_its_own_time():
     whole = CancelToken(60.0)
     part = whole.part(1000.0)

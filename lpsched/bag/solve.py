@@ -184,7 +184,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         The relative distance from value to bound within which the answer is called optimal; a search stops
         there.
     time_limit
-        Seconds. What is known by then still gives a verified schedule and a proved bound.
+        Seconds. What is known by then still gives a verified schedule and a proved bound. Compiling the search for
+        different machines, once after an installation, is not counted.
     cancel
         In place of a time limit: a token that other threads may stop, and that reports progress to them.
     seed

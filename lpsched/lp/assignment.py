@@ -338,7 +338,8 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     `start` has prices and budgets to begin with, and has better ones afterwards. If the states are too many, the value
     is a bound from above, and `taken` no filling.
     """
-    count, total, most, steps = 0, 0, 0, len(sizes)
+    zero = room - room  # not 0 itself: functions that are called with a constant are compiled for it alone
+    count, total, most, steps = zero, zero, zero, len(sizes)
     for i in range(len(sizes)):
         taken[i] = False
         if values[i] > 0 and sizes[i] <= room:
@@ -350,7 +351,7 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
         for a in range(count):
             taken[own[0, a]] = True
         return most, steps
-    price, share, used = room_price(sizes, values, own, count, (0, 0), 0, room, start[0])
+    price, share, used = room_price(sizes, values, own, count, (zero, zero), zero, room, start[0])
     steps += used
     start[0], items, fits, together = price, int(share), 0, 0
     keep = np.zeros(len(sizes), dtype=np.bool_)
@@ -364,7 +365,7 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
     # Case 0: any number of items. Cases 1 and 2: at most `items` of them, and at least one more. The way that took
     # fewer steps the last time goes first, the other one has its turn now and then.
     start[10] += 1
-    best, is_sure, each, limit, begun = -1, True, 0, 0, steps
+    best, is_sure, each, limit, begun = -1, True, zero, zero, steps
     for case in range(0 if (start[8] <= start[9]) != (start[10] % OTHER_WAY == 0) else 1, 3):
         at, most_steps = 3 * case - 1, MOST_STEPS
         if case == 0:
@@ -375,7 +376,7 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
                 break
             # Prices from the items that are near a gain of 0 at the last ones; from all, where that is not enough.
             each, price = sign * start[at], min(start[at + 1], max(1, (1 << WORTH_BITS) // max(room, 1)))
-            close, surely, number, window = 0, 0, 0, max(8 * start[at + 2], (most // count) >> 5)
+            close, surely, number, window = zero, zero, zero, max(8 * start[at + 2], (most // count) >> 5)
             for a in range(count):
                 i = own[0, a]
                 gain = values[i] - price * sizes[i] - each
@@ -389,7 +390,9 @@ def fill(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one compiled loop
             for attempt in range(2):
                 if attempt == 0 and (close == 0 or surely > room):
                     continue
-                view, length, sure = (own[3:], close, (surely, number)) if attempt == 0 else (own[:], count, (0, 0))
+                view, length, sure = (
+                    (own[3:], close, (surely, number)) if attempt == 0 else (own[:], count, (zero, zero))
+                )
                 each, price, is_found, used = two_prices(
                     sizes, values, view, length, sure, limit, sign, room, start[at], price
                 )

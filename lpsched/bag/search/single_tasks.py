@@ -20,6 +20,7 @@ import math
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -71,6 +72,14 @@ def fits_targets(bag: Bag) -> bool:
     return small and is_there() and bag.site.average_power_cap_watts is None
 
 
+@cache
+def compile_once() -> None:
+    """Have the loops compiled, or loaded: they run for one task on one machine."""
+    one, stop = np.ones((1, 1), dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    Assignment(one).dive(one[0], np.ones(1), np.ones(1), Pace(first=1), 0)
+    Annealing(one, np.ones(1)).run(1, 1, 0, stop)
+
+
 @dataclass
 class TargetSearch:
     """Targets between a proved bound and the best schedule, in units of time."""
@@ -99,6 +108,8 @@ class TargetSearch:
     def run(self, gap: float, cancel: CancelToken) -> None:
         """Try targets until bound and schedule are as near as the gap, or the token has expired."""
         cancel.report(COMPILING)
+        with cancel.paused():
+            compile_once()
         with ThreadPoolExecutor(THREADS) as threads:
             self._prove(threads, gap, cancel)
             self._anneal(threads, gap, cancel)

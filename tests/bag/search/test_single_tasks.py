@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from lpsched.bag.search.single_tasks import fits_targets, target_search
 from lpsched.cancellation import CancelToken
 from lpsched.jit import is_there
 from lpsched.lp.solvers import HighsSolver
+from lpsched.model.provenance import Status
 from tests.bag.one_by_one import Room
 from tests.support import simple_bag
 
@@ -275,3 +277,20 @@ def test_large_bags_and_power_caps_are_left_to_other_searches():
     capped = simple_bag([[1.0]], [5], [1])
     site = capped.site.model_copy(update={"average_power_cap_watts": 100.0})
     assert not fits_targets(capped.model_copy(update={"site": site}))
+
+
+def test_compilation_takes_nothing_from_the_time_limit(monkeypatch):
+    late = 0.0
+    clock = time.monotonic
+
+    def compile_slowly():
+        nonlocal late
+        late += 1000.0
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + late)
+    monkeypatch.setattr(single_tasks, "compile_once", compile_slowly)
+    rng = np.random.default_rng(3)
+    bag = simple_bag(rng.integers(10, 100, (20, 4)).astype(float).tolist(), [1] * 20, [1] * 4)
+    result = solve(bag, objective="makespan", effort="tight", gap=0.0, time_limit=60.0)
+    assert late
+    assert result.status is Status.OPTIMAL
