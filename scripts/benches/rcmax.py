@@ -35,6 +35,7 @@ import json
 import math
 import statistics
 import sys
+import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -114,6 +115,7 @@ class Line:
     seconds: float | None
     cpu_seconds: float | None
     note: str = ""
+    certified: bool | None = None  # whether a certificate of the proved value was accepted; `None`: not asked
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -230,9 +232,9 @@ def model_of(case: Case) -> Model:
 
 
 # Runs.
-def line_of(case: Case, method: str, limits: Limits, keep: Path | None = None) -> Line:
+def line_of(case: Case, method: str, limits: Limits, keep: Path | None = None, *, certify: bool = False) -> Line:
     """Run a method on a case, verify its schedule, and return the line."""
-    value, bound, seconds, cpu, note, closed = None, None, None, None, "", False
+    value, bound, seconds, cpu, note, closed, accepted = None, None, None, None, "", False, None
     job = (case.bag, case.objective) if method == "lpsched" else (model_of(case),)
     answer = run(method, job, limits)
     if isinstance(answer, str):
@@ -252,10 +254,11 @@ def line_of(case: Case, method: str, limits: Limits, keep: Path | None = None) -
             keep_best(case, result, limits, keep)
     if value is not None and bound is not None:
         closed = closed or is_proved(case, method, value, bound)
+        if certify and closed and method == "lpsched":
+            accepted = is_certified(case, value, limits)
+    about = case.name, case.content, case.group, case.objective, method
     sizes = limits.seconds, limits.threads, limits.seed
-    return Line(
-        case.name, case.content, case.group, case.objective, method, *sizes, value, bound, closed, seconds, cpu, note
-    )
+    return Line(*about, *sizes, value, bound, closed, seconds, cpu, note, accepted)
 
 
 def is_proved(case: Case, method: str, value: float, bound: float) -> bool:
@@ -296,9 +299,22 @@ def keep_best(case: Case, result: Result, limits: Limits, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lpsched.write(case.bag, folder / f"{case.name}.json")
     lpsched.write(result.schedule, folder / f"{case.name}.schedule.json", instance=case.bag)
+    write_certificate(case, limits, folder / f"{case.name}.certificate.json")
+
+
+def write_certificate(case: Case, limits: Limits, path: Path) -> None:
+    """Write the certificate of a bound as tight as the same seconds allow."""
     options: dict[str, Any] = {"effort": "tight", "gap": 0.0, "time_limit": limits.seconds, "seed": limits.seed}
-    certificate = lpsched.certify(case.bag, objective=case.objective, **options)
-    lpsched.write(certificate, folder / f"{case.name}.certificate.json")
+    lpsched.write(lpsched.certify(case.bag, objective=case.objective, **options), path)
+
+
+def is_certified(case: Case, value: float, limits: Limits) -> bool:
+    """Return whether a file with a certificate of the value is accepted by `lpsched verify`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json"
+        write_certificate(case, limits, path)
+        (verdict,) = lpsched.verify(case.bag, [path]).files
+    return verdict.accepted and verdict.proved is not None and is_proved(case, "lpsched", value, verdict.proved)
 
 
 def read_lines(path: Path | None) -> list[Line]:
@@ -367,7 +383,7 @@ def table(cases: Sequence[Case], lines: Sequence[Line]) -> Iterator[str]:
 
 
 def remarks(cases: Sequence[Case], lines: Sequence[Line], bests: dict[tuple[str, str], float]) -> Iterator[str]:
-    """Return new best values, runs that failed, bounds that a schedule refutes, and how many runs were starved."""
+    """Return new best values, runs that failed, refuted bounds, certificates, and how many runs were starved."""
     known = {case.key: case.best for case in cases}
     for line in lines:
         what = f"{line.instance}, {line.method}"
@@ -378,6 +394,9 @@ def remarks(cases: Sequence[Case], lines: Sequence[Line], bests: dict[tuple[str,
             yield f"no schedule: {what}: {line.note}"
         if best is not None and line.bound is not None and sign * (line.bound - best) > NEAR * abs(best):
             yield f"wrong bound: {what}: {line.bound:.10g}, but a schedule has {best:.10g}"
+    asked = [line.certified for line in lines if line.certified is not None]
+    if asked:
+        yield f"certificates of proved values, accepted by lpsched verify: {sum(asked)} of {len(asked)}"
     starved = sum(line.starved for line in lines)
     if starved:
         yield f"starved of the processor: {starved} of {len(lines)} runs; --repeat-starved makes them again"
@@ -421,6 +440,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="file of JSON lines, one for each run; runs in it are not repeated")
     parser.add_argument("--repeat-starved", action="store_true", help="make runs again that had too little processor")
     parser.add_argument("--print", action="store_true", help="make no runs, print the table of the lines in --out")
+    parser.add_argument(
+        "--certify", action="store_true", help="make and verify certificates of lpsched's proved values"
+    )
     parser.add_argument("--keep", type=Path, help="folder for schedules of lpsched better than the best known")
     options = parser.parse_args(arguments)
     options.methods = [] if options.print else options.methods.split(",")
@@ -455,7 +477,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 continue
             if method == "pyjobshop" and case.objective != "makespan":
                 continue
-            line = line_of(case, method, limits, options.keep)
+            line = line_of(case, method, limits, options.keep, certify=options.certify)
             lines.append(line)
             print(
                 f"{line.instance}, {method}: {line.value}, bound {line.bound} {line.note}", file=sys.stderr, flush=True
