@@ -90,15 +90,16 @@ def try_harder(
         targets: TargetSearch = single_tasks().target_search(
             bag, relaxed, bound, None if found is None else found.schedule, how.seed
         )
-        targets.run(gap, cancel if targets.is_whole else _part(cancel, WITH_TARGETS))
-        bound, search = max(bound, targets.bound_seconds), targets
+        part = cancel if targets.is_whole else _part(cancel, WITH_TARGETS)
+        targets.run(gap, part)
+        bound, search, is_cut = max(bound, targets.bound_seconds), targets, part.is_cut()
         if targets.found is not None:
             found = _better(objective, found, stages.examined_schedule(bag, targets.found))
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
         part, before = _part(cancel, WITH_PATTERNS) if moves else cancel.share(cancel.work_left()), bound
         bound, found, patterns = tighten(problem, bound, found, replace(how, cancel=part))
         search = patterns if search is None or bound != before else search
-        is_cut = part.is_cut()
+        is_cut |= part.is_cut()
     if moves and found is not None and not is_close(problem, found, bound, gap):
         shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
         found = _better(objective, found, stages.examined_schedule(bag, shorter))
@@ -376,7 +377,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
     pays = effort is Effort.AUTO and is_worthwhile(problem, gap_of(problem, found, bound), gap)
     if pays or (effort is Effort.TIGHT and not is_close(problem, found, bound, gap)):
         used = Effort.TIGHT
-        limit = cancel.remaining()
+        limit = cancel.work_within()
         tight = TIGHT if limit is None else limit
         budget = cancel.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):
