@@ -180,7 +180,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         `fast`: one linear program, rounded, as in the papers. `balanced`: and tasks exchanged until the loads
         are even; some milliseconds. `auto`: balanced; then, if the gap is above 0.1 % and the bag is small
         enough, patterns and search of about a second. `tight`: as much as 30 seconds of that, or as long as
-        the time limit says. Work is counted, so a rerun gives the same answer unless the clock cuts it.
+        the time limit says. Work is counted, so a rerun with the same seed and limit gives the same answer
+        unless the clock cuts it; then the status is `limit`.
     gap
         The relative distance from value to bound within which the answer is called optimal; a search stops
         there.

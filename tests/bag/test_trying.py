@@ -12,7 +12,7 @@ import pytest
 from lpsched import cancellation
 from lpsched.bag import solve as trying
 from lpsched.bag.model import Terms
-from lpsched.bag.problem import build_problem
+from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.cancellation import CancelToken
@@ -152,7 +152,7 @@ def test_without_a_time_limit_the_clock_has_no_say(clock, objective):
 
 
 def test_a_time_limit_that_does_not_cut_the_search_does_not_change_it(clock, monkeypatch):
-    prove, found = trying.prove, []
+    found = []
     for late in (0.0, 0.3):  # seconds that the relaxation takes by the clock
 
         def slowly(*args: Any, late: float = late, **options: Any) -> Any:
