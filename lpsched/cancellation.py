@@ -15,6 +15,8 @@ from typing import Final
 # Searches divide their effort by *counted* work, not by the clock: each step adds about the seconds that it
 # takes on an ordinary core, by a formula of its size alone. So a search that the clock did not cut
 # short returns the same result under any load; `is_cut` says whether the clock or a stop signal did.
+# The work that fits a time limit is counted, too: a limit that does not cut the search does not change it.
+LEAST_WORK: Final = 0.125  # of a time limit, however much was counted: counts are rough
 COMPILING: Final = "compiling"  # the stage that happens once, and says nothing about the pace of the others
 
 
@@ -44,9 +46,15 @@ class CancelToken:
     >>> counted.count(0.6)
     >>> counted.expired(), counted.is_cut()
     (True, False)
+
+    >>> limited = CancelToken(60.0)
+    >>> limited.count(15.0)
+    >>> limited.work_within()  # whatever the clock says by now
+    45.0
     """
 
     def __init__(self, seconds: float | None = None, listener: Callable[[Progress], object] | None = None) -> None:
+        self._seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
         self._work: float | None = None  # how much may be counted; `None`: any amount
         self._counted = 0.0
@@ -107,6 +115,14 @@ class CancelToken:
             return 0.0
         left = [token._work - token._counted for token in self._chain() if token._work is not None]  # noqa: SLF001
         return min(left, default=math.inf)
+
+    def work_within(self) -> float | None:
+        """Return the seconds of work that the time limit leaves by what was counted so far; `None` without a limit.
+
+        Unlike `remaining` it does not look at the clock: work that is divided by it is the same in every run.
+        """
+        limits = ((token._seconds, token._counted) for token in self._chain())  # noqa: SLF001
+        return min((max(most - done, LEAST_WORK * most) for most, done in limits if most is not None), default=None)
 
     def share(self, seconds: float) -> CancelToken:
         """Return a token for a part of the work: it expires with this one, or after `seconds` of counted work."""

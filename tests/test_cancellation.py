@@ -82,3 +82,17 @@ def test_a_share_ends_with_its_work_and_is_not_cut():
     assert not share.is_cut()
     whole.stop()
     assert share.is_cut()
+
+
+def test_the_work_within_a_limit_is_counted_and_not_timed():
+    assert CancelToken().work_within() is None
+    whole = CancelToken(0.0)  # long over, by the clock
+    assert whole.work_within() == 0.0
+    whole = CancelToken(8.0)
+    part = whole.share(4.0)
+    assert part.work_within() == 8.0
+    part.count(3.0)
+    time.sleep(0.01)
+    assert (part.work_within(), whole.part(2.0).work_within()) == (5.0, 2.0)
+    part.count(20.0)
+    assert whole.work_within() == 1.0  # some is left: counts are rough

@@ -90,15 +90,16 @@ def try_harder(
         targets: TargetSearch = single_tasks().target_search(
             bag, relaxed, bound, None if found is None else found.schedule, how.seed
         )
-        targets.run(gap, cancel if targets.is_whole else _part(cancel, WITH_TARGETS))
-        bound, search = max(bound, targets.bound_seconds), targets
+        part = cancel if targets.is_whole else _part(cancel, WITH_TARGETS)
+        targets.run(gap, part)
+        bound, search, is_cut = max(bound, targets.bound_seconds), targets, part.is_cut()
         if targets.found is not None:
             found = _better(objective, found, stages.examined_schedule(bag, targets.found))
     if fits_patterns(bag) and not is_close(problem, found, bound, gap):
         part, before = _part(cancel, WITH_PATTERNS) if moves else cancel.share(cancel.work_left()), bound
         bound, found, patterns = tighten(problem, bound, found, replace(how, cancel=part))
         search = patterns if search is None or bound != before else search
-        is_cut = part.is_cut()
+        is_cut |= part.is_cut()
     if moves and found is not None and not is_close(problem, found, bound, gap):
         shorter = shorten(bag, relaxed, found.schedule, cancel, how.rng)
         found = _better(objective, found, stages.examined_schedule(bag, shorter))
@@ -179,7 +180,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         `fast`: one linear program, rounded, as in the papers. `balanced`: and tasks exchanged until the loads
         are even; some milliseconds. `auto`: balanced; then, if the gap is above 0.1 % and the bag is small
         enough, patterns and search of about a second. `tight`: as much as 30 seconds of that, or as long as
-        the time limit says. Work is counted, so a rerun gives the same answer unless the clock cuts it.
+        the time limit says. Work is counted, so a rerun with the same seed and limit gives the same answer
+        unless the clock cuts it; then the status is `limit`.
     gap
         The relative distance from value to bound within which the answer is called optimal; a search stops
         there.
@@ -377,7 +379,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
     pays = effort is Effort.AUTO and is_worthwhile(problem, gap_of(problem, found, bound), gap)
     if pays or (effort is Effort.TIGHT and not is_close(problem, found, bound, gap)):
         used = Effort.TIGHT
-        limit = cancel.remaining()
+        limit = cancel.work_within()
         tight = TIGHT if limit is None else limit
         budget = cancel.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
         with timed(timings, "tighten"):

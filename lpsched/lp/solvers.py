@@ -310,7 +310,9 @@ def whole_point(
 ) -> Floats | None:
     """Return the best point found with whole variables, those marked 1 in `whole` or all; `None` if there is none."""
     highs = highspy.Highs()
-    for option, value in (("output_flag", False), ("mip_rel_gap", gap), ("random_seed", 0), ("parallel", "off")):
+    options: dict[str, bool | float | str] = {"output_flag": False, "mip_rel_gap": gap, "random_seed": 0}
+    options |= {"parallel": "off", "threads": 1}  # the same steps, however many cores there are
+    for option, value in options.items():
         highs.setOptionValue(option, value)
     pass_program(highs, program)
     size = len(program.costs)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
+from typing import Any
 
 import numpy as np
 import pytest
 
+from lpsched import cancellation
 from lpsched.bag import solve as trying
 from lpsched.bag.model import Terms
-from lpsched.bag.problem import build_problem
+from lpsched.bag.problem import build_problem, prove
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.cancellation import CancelToken
+from lpsched.jit import is_there
 from lpsched.lp.solvers import HighsSolver
 from lpsched.model.provenance import Status
 from tests.bag.middling import middling
@@ -117,8 +121,62 @@ def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
     assert (first.bound, first.found) == (second.bound, second.found)
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """Let tokens read a clock that the test sets: so many seconds more at each reading."""
+
+    class Clock:
+        now, step = 0.0, 0.0
+
+        def monotonic(self) -> float:
+            self.now += self.step
+            return self.now
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(time, name)
+
+    fake = Clock()
+    monkeypatch.setattr(cancellation, "time", fake)
+    return fake
+
+
+@pytest.mark.parametrize("objective", ["profit", "makespan"])
+def test_without_a_time_limit_the_clock_has_no_say(clock, objective):
+    found = []
+    for step in (0.0, 50.0):  # standing still, and racing
+        clock.step = step
+        result = solve(medium(0, 3), objective=objective, profit_ratio=1.5 if objective == "profit" else None)
+        assert result.effort_used is Effort.TIGHT
+        found.append((result.value, result.bound, result.status, result.schedule))
+    assert found[0] == found[1]
+
+
+def test_a_time_limit_that_does_not_cut_the_search_does_not_change_it(clock, monkeypatch):
+    found = []
+    for late in (0.0, 0.3):  # seconds that the relaxation takes by the clock
+
+        def slowly(*args: Any, late: float = late, **options: Any) -> Any:
+            clock.now += late
+            return prove(*args, **options)
+
+        monkeypatch.setattr(trying, "prove", slowly)
+        result = solve(medium(0, 3), profit_ratio=1.5, effort="tight", gap=1e-6, time_limit=1.0)
+        assert result.status is Status.FEASIBLE  # not cut: but for the relaxation, the clock stands still
+        found.append((result.value, result.bound, result.schedule))
+    assert found[0] == found[1]
+
+
 def test_a_search_that_the_clock_cuts_says_so():
     cut = solve(medium(0, 3), profit_ratio=1.5, effort="tight", time_limit=0.1)
+    assert cut.status is Status.LIMIT
+
+
+@pytest.mark.skipif(not is_there(), reason="Numba is not installed")
+@pytest.mark.usefixtures("rounding_only")
+def test_targets_that_the_clock_cuts_say_so_though_time_is_left(monkeypatch):
+    seconds = (np.random.default_rng(0).random((30, 4)) + 0.1).tolist()  # no unit in which all are whole
+    monkeypatch.setattr(trying, "_part", lambda cancel, _: cancel.part(0.0))
+    cut = solve(simple_bag(seconds, [2] * 30, [1] * 4), objective="makespan", effort="tight", time_limit=60.0, gap=1e-9)
     assert cut.status is Status.LIMIT
 
 
