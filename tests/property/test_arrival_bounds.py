@@ -94,6 +94,7 @@ def test_the_dual_prices_of_the_written_out_program_prove_its_optimum(case):
         (0.1, 0.2, 9.0, Period(0.0, 0.3, "completed"), [0.0, 1.0]),  # 0.1 + 0.2 is above 0.3, if barely
         (0.0, 3.0, 5.0, Period(5.0, 20.0, "completed"), [0.0, 30.0]),  # due as the period begins
         (0.1, 3.0, 4.9 - 2.0**-50, Period(5.0, 20.0, "completed"), [0.0, 30.0]),  # 5 - 0.1 is between two doubles
+        (9.0, 1.0 - 2.0**-53, 1.0, Period(10.0, 5.0, "completed"), [0.0, 30.0]),  # 10 less its seconds rounds to 9
         (60.0, 1.0, 1.0, Period(0.0, 61.00000000000001), [0.0, 80.0]),  # due as the period ends, or just before
     ],
 )

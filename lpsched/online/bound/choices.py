@@ -161,7 +161,7 @@ def ends_after(start: float, seconds: float, time: float) -> bool:
 
 @compiled_inside
 def elapsed(since: float, until: float) -> float:
-    """Return the time between two others, the exact difference rounded down."""
+    """Return the time from one to a later one, the exact difference rounded down; else nothing above 0."""
     seconds = until - since
     return float(seconds if until - seconds >= since else np.nextafter(seconds, 0.0))
 
@@ -327,11 +327,10 @@ def whole_runs(  # noqa: PLR0913, PLR0917 - compiled
     joules = tables.joules[i, column]
     f, off = tables.function[n], tail(tables, i, column)
     stop = tables.first_interval[f + 1]
-    if first == arrival:
-        since = off
-    elif tables.completed:  # whatever is to count ends after the begin
-        since = elapsed(arrival, tables.begins_at)
-    else:
+    since = off
+    if tables.completed:  # whatever is to count ends after the begin
+        since = max(off, elapsed(arrival, tables.begins_at))
+    elif first > arrival:
         since = max(off, first + off - arrival - LATE * (first + off + arrival))
     p = interval_at(tables, tables.first_interval[f], stop, since)
     utility = worth_up(tables, p, since)
