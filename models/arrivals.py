@@ -11,13 +11,18 @@ those matter at which something has a corner: the arrival, edges of slots and of
 where utility breaks, less e; there the limit from the left is taken. Where a run is cut by the begin of the
 period (prorated), utility is that of the corner before, as in the bound. Its dual is the bound with the best
 prices on these slots. Rows are divided by their right sides, because solvers have absolute tolerances.
+
+Starts, ends and shares are fractions: a task that arrives at 0.3 and takes 1 s ends 1 s after its arrival and not
+a hair earlier (as in doubles: 0.3 + 1 - 1 is above 0.3), which is all its utility if it is due by then.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pulp
 
@@ -27,17 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpsched.online.day import Day
-
-
-HAIR: Final = 1e-9  # seconds: so much is rounding, and "just before" is so much before
+    from lpsched.online.parts import Period
+    from lpsched.online.utility import UtilityFunction
 
 
 class Start(NamedTuple):
     """A way to run a task: from when to when, on which machine type, what it earns and takes."""
 
     j: int
-    start: float
-    end: float
+    start: Fraction
+    end: Fraction
     utility: float
     joules: float
     width: int = 1  # how many machines
@@ -70,7 +74,8 @@ def optimum(
     model = pulp.LpProblem("arrivals", pulp.LpMaximize)
     earned, joules = [], []
     used: dict[tuple[int, int], list[pulp.LpAffineExpression]] = defaultdict(list)
-    supply = [[count * (b - a) for a, b in pairwise(edges)] for count in counts]
+    slots = [(Fraction(begin), Fraction(end)) for begin, end in pairwise(edges)]
+    supply = [[count * (end - begin) for begin, end in slots] for count in counts]
     for n, found in enumerate(own):
         parts = []
         for k, way in enumerate(found):
@@ -78,10 +83,10 @@ def optimum(
             parts.append(x)
             earned.append(way.utility * x)
             joules.append(way.joules * x)
-            for s, (begin, end) in enumerate(pairwise(edges)):
+            for s, (begin, end) in enumerate(slots):
                 seconds = min(way.end, end) - max(way.start, begin)
                 if seconds > 0:
-                    used[way.j, s].append(way.width * seconds / supply[way.j][s] * x)
+                    used[way.j, s].append(float(way.width * seconds / supply[way.j][s]) * x)
         model += (pulp.lpSum(parts) == 1 if must_run else pulp.lpSum(parts) <= 1), f"task_{n}"
     model += pulp.lpSum(earned)
     for (j, s), row in used.items():
@@ -91,7 +96,7 @@ def optimum(
     solve(model)
     prices = [[0.0] * (len(edges) - 1) for _ in counts]
     for j, s in used:
-        prices[j][s] = _dual(model, f"slot_{j}_{s}") / supply[j][s]
+        prices[j][s] = _dual(model, f"slot_{j}_{s}") / float(supply[j][s])
     per_joule = 0.0 if limit is None else _dual(model, "energy") / (limit or 1)
     return Optimum(float(pulp.value(model.objective) or 0.0), prices, per_joule)
 
@@ -103,26 +108,50 @@ def _dual(model: Any, name: str) -> float:  # noqa: ANN401 - PuLP 3 has no types
 def ways(day: Day, n: int, edges: Sequence[float]) -> Iterator[Start]:
     """Yield every way to run a task that may be best at some prices."""
     i, arrival = day.arriving.type_numbers[n], day.arriving.arrival_seconds[n]
-    period, function = day.period, day.utility_of(n)
-    breaks = [arrival + each.after_seconds for each in function.intervals[1:]]
-    for (j, _), e, a in zip(day.modes, day.seconds.row(i), day.watts.row(i), strict=True):
-        if e is None or a is None:
-            continue
-        times = [*edges, period.begins_at, period.ends_at]
-        corners = {*times, *(each - e for each in (*times, *breaks)), arrival}
-        starts = sorted(each for each in corners if arrival <= each < period.ends_at)
-        for before, tau in pairwise([*starts[:1], *starts]):
-            part = _share(day, tau, e)
-            worth = function.at(e if tau == arrival else max(0.0, tau + e - arrival - HAIR))
-            if period.edge == "prorated" and before < period.begins_at and tau + e <= period.ends_at + HAIR:
-                worth = function.at(before + e - arrival)
-            if part:
-                yield Start(j, tau, tau + e, part * worth, part * e * a)
+    for (j, _), seconds, watts in zip(day.modes, day.seconds.row(i), day.watts.row(i), strict=True):
+        if seconds is not None and watts is not None:
+            e = Fraction(seconds)
+            for tau, part, worth in starts(day.utility_of(n), day.period, Fraction(arrival), e, edges):
+                yield Start(j, tau, tau + e, float(part) * worth, float(part * e * Fraction(watts)))
 
 
-def _share(day: Day, start: float, e: float) -> float:
+def starts(
+    function: UtilityFunction, period: Period, arrival: Fraction, e: Fraction, edges: Sequence[float]
+) -> Iterator[tuple[Fraction, Fraction, float]]:
+    """Yield the starts at which something has a corner, which part of a run counts, and the utility of all of it."""
+    begin, end = Fraction(period.begins_at), _end(period)
+    breaks = [arrival + Fraction(each.after_seconds) for each in function.intervals[1:]]
+    times = [*map(Fraction, edges), begin, *([] if end is None else [end])]
+    corners = {*times, *(each - e for each in (*times, *breaks)), arrival}
+    found = sorted(each for each in corners if arrival <= each and (end is None or each < end))
+    first = max(arrival, begin - e) if period.edge == "completed" else arrival  # nothing that counts is before
+    for before, tau in pairwise([*found[:1], *found]):
+        since = tau + e - arrival
+        worth = _utility(function, since, just_before=tau > first)
+        if period.edge == "prorated" and before < begin and (end is None or tau + e <= end):
+            worth = max(worth, _utility(function, before + e - arrival))
+        part = _share(period, tau, tau + e)
+        if part:
+            yield tau, part, worth
+
+
+def _utility(function: UtilityFunction, since: Fraction, *, just_before: bool = False) -> float:
+    """Return the utility of a time since arrival, or its limit from the left."""
+    begun = [each for each in function.intervals if Fraction(each.after_seconds) <= since]
+    now = begun[-2 if just_before and len(begun) > 1 and begun[-1].after_seconds == since else -1]
+    return now.falls_to + (now.starts_at - now.falls_to) * math.exp(
+        -now.rate_per_second * float(since - Fraction(now.after_seconds))
+    )
+
+
+def _end(period: Period) -> Fraction | None:
+    return None if math.isinf(period.ends_at) else Fraction(period.ends_at)
+
+
+def _share(period: Period, start: Fraction, stop: Fraction) -> Fraction:
     """Return the part that counts; what ends as the period begins is taken for what ends just after."""
-    period = day.period
+    begin, end = Fraction(period.begins_at), _end(period)
     if period.edge == "completed":
-        return 1.0 if period.begins_at - HAIR <= start + e <= period.ends_at + HAIR else 0.0
-    return period.share(start, start + e)
+        return Fraction(int(begin <= stop and (end is None or stop <= end)))
+    within = (stop if end is None else min(stop, end)) - max(start, begin)
+    return max(Fraction(0), within) / (stop - start)

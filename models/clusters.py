@@ -11,10 +11,10 @@ edges of slots, those less e, or where the cost has a corner.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from models.arrivals import HAIR, Optimum, Start, optimum
+from models.arrivals import Optimum, Start, optimum, starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,44 +33,30 @@ def most_earned(clusters: Clusters, edges: Sequence[float]) -> Optimum:
 def ways(clusters: Clusters, n: int, edges: Sequence[float]) -> Iterator[Start]:
     """Yield every way to run a task that may be best at some prices."""
     kind = clusters.kinds[memoryview(clusters.kind_numbers).cast("q")[n]]
+    arrival = Fraction(clusters.arriving.arrival_seconds[n])
     for column, (c, _) in enumerate(clusters.modes):
-        e, q = clusters.seconds_of(kind, column), clusters.nodes_of(kind, column)
-        if e is None or q is None:
+        seconds, q = clusters.seconds_of(kind, column), clusters.nodes_of(kind, column)
+        if seconds is None or q is None:
             continue
-        joules = e * (clusters.watts_of(kind, column) or 0.0)
-        found = _waits(clusters, n, kind, e, edges) if clusters.waiting else _ends(clusters, n, e, edges)
-        for tau, earned, part in found:
-            yield Start(c, tau, tau + e, earned, part * joules, q)
+        e, watts = Fraction(seconds), Fraction(clusters.watts_of(kind, column) or 0.0)
+        if clusters.waiting:
+            for tau, cost in _waits(clusters, kind, arrival, e, edges):
+                yield Start(c, tau, tau + e, -cost, float(e * watts), q)
+        else:
+            function = clusters.functions[memoryview(clusters.function_numbers).cast("q")[n]]
+            for tau, part, worth in starts(function, clusters.period, arrival, e, edges):
+                yield Start(c, tau, tau + e, float(part) * worth, float(part * e * watts), q)
 
 
 def _waits(
-    clusters: Clusters, n: int, kind: Kind, e: float, edges: Sequence[float]
-) -> Iterator[tuple[float, float, float]]:
-    """Yield starts, minus what they cost, and that all of it counts."""
-    waiting, arrival = clusters.waiting, clusters.arriving.arrival_seconds[n]
-    fastest = clusters.fastest_seconds(kind)
+    clusters: Clusters, kind: Kind, arrival: Fraction, e: Fraction, edges: Sequence[float]
+) -> Iterator[tuple[Fraction, float]]:
+    """Yield starts, and what they cost."""
+    waiting, fastest = clusters.waiting, clusters.fastest_seconds(kind)
     assert waiting is not None
     assert fastest is not None
-    corners = {arrival + segment.after_seconds for segment in waiting.segments(fastest, cores=kind.cores)}
-    corners |= {*edges, *(each - e for each in edges)}
+    segments = waiting.segments(fastest, cores=kind.cores)
+    corners = {arrival + Fraction(segment.after_seconds) for segment in segments}
+    corners |= {each - off for each in map(Fraction, edges) for off in (0, e)}
     for tau in sorted(each for each in corners if each >= arrival):
-        yield tau, -waiting.cost(tau - arrival, fastest, cores=kind.cores), 1.0
-
-
-def _ends(clusters: Clusters, n: int, e: float, edges: Sequence[float]) -> Iterator[tuple[float, float, float]]:
-    """Yield starts, what counts of their utility, and which part of their joules."""
-    period, arrival = clusters.period, clusters.arriving.arrival_seconds[n]
-    function = clusters.functions[memoryview(clusters.function_numbers).cast("q")[n]]
-    breaks = [arrival + each.after_seconds for each in function.intervals[1:]]
-    times = [*edges, period.begins_at, period.ends_at]
-    corners = {*times, *(each - e for each in (*times, *breaks)), arrival}
-    starts = sorted(each for each in corners if arrival <= each < period.ends_at)
-    for before, tau in pairwise([*starts[:1], *starts]):
-        worth = function.at(e if tau == arrival else max(0.0, tau + e - arrival - HAIR))
-        part = period.share(tau, tau + e)
-        if period.edge == "completed":
-            part = 1.0 if period.begins_at - HAIR <= tau + e <= period.ends_at + HAIR else 0.0
-        elif before < period.begins_at and tau + e <= period.ends_at + HAIR:
-            worth = function.at(before + e - arrival)
-        if part:
-            yield tau, part * worth, part
+        yield tau, waiting.cost(float(tau - arrival), fastest, cores=kind.cores)

@@ -7,14 +7,18 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.bound.offers import ArrivalPrices, offers_of
+from lpsched.online.bound.offers import ArrivalPrices, grid_of, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
 from lpsched.online.bound.solve import certificate_of
 from lpsched.online.certificate.claim import check
+from lpsched.online.parts import Period
+from lpsched.online.utility import Interval, UtilityFunction
 from models.arrivals import most_utility
+from tests.days import decaying, simple_day
 from tests.property.day_schedules import most_earned, share, starts_of, utility
 from tests.property.days import days, periods
 
@@ -78,10 +82,69 @@ def test_plain_whole_numbers_prove_what_the_compiled_loops_do(case):
 @given(case=priced_days(most_tasks=4))
 def test_the_dual_prices_of_the_written_out_program_prove_its_optimum(case):
     day, prices = case
+    proves_its_optimum(day, prices)
+
+
+@pytest.mark.parametrize(
+    ("arrival", "seconds", "due", "period", "edges"),
+    [
+        (0.3, 1.0, 1.0, Period(), [0.0, 1.0]),  # 0.3 + 1 - 1 is above 0.3 in doubles
+        (0.0, 1.0, 1.0, Period(), [5e-324, 1.0]),  # a slot begins a hair after the arrival
+        (5e-10, 1.0, 9.0, Period(0.0, 1.0, "completed"), [0.0, 1.0]),  # it ends a hair after the period
+        (0.1, 0.2, 9.0, Period(0.0, 0.3, "completed"), [0.0, 1.0]),  # 0.1 + 0.2 is above 0.3, if barely
+        (0.0, 3.0, 5.0, Period(5.0, 20.0, "completed"), [0.0, 30.0]),  # due as the period begins
+        (0.1, 3.0, 4.9 - 2.0**-50, Period(5.0, 20.0, "completed"), [0.0, 30.0]),  # 5 - 0.1 is between two doubles
+        (9.0, 1.0 - 2.0**-53, 1.0, Period(10.0, 5.0, "completed"), [0.0, 30.0]),  # 10 less its seconds rounds to 9
+        (60.0, 1.0, 1.0, Period(0.0, 61.00000000000001), [0.0, 80.0]),  # due as the period ends, or just before
+    ],
+)
+def test_a_task_that_is_late_by_a_hair_earns_nothing(arrival, seconds, due, period, edges):
+    # In real numbers it ends when it is due, or after the period, however early it starts.
+    day = simple_day([[seconds]], [[1.0]], [1], [(arrival, 0, decaying(1.0, until=due))])
+    day = day.model_copy(update={"period": period})
+    free = ArrivalPrices(np.array(edges), np.zeros((1, len(edges) - 1)), 0.0)
+    assert most_utility(day, edges).utility == proved_by(offers_of(day), free) == 0.0
+    assert check(day, certificate_of(day, free, 0.0)).accepted
+    proves_its_optimum(day, free)
+
+
+@pytest.mark.parametrize(
+    ("arrival", "seconds", "due", "period"),
+    [
+        (0.3, 1.0, math.nextafter(1.0, 2.0), Period()),
+        (0.1, 0.2, 9.0, Period(0.0, 0.1 + 0.2, "completed")),
+        (0.0, 3.0, math.nextafter(5.0, 6.0), Period(5.0, 20.0, "completed")),
+        (0.1, 3.0, 4.9, Period(5.0, 20.0, "completed")),  # 5 - 0.1 rounds up to 4.9
+        (60.0, 1.0, math.nextafter(1.0, 2.0), Period(0.0, 61.0)),
+    ],
+)
+def test_a_task_that_is_in_time_by_a_hair_earns_all(arrival, seconds, due, period):
+    day = simple_day([[seconds]], [[1.0]], [1], [(arrival, 0, decaying(1.0, until=due))])
+    day = day.model_copy(update={"period": period})
+    free = ArrivalPrices(np.array([0.0, 80.0]), np.zeros((1, 1)), 0.0)
+    assert most_utility(day, [0.0, 80.0]).utility == pytest.approx(1.0)
+    assert 1.0 <= proved_by(offers_of(day), free) <= 1.0 + 1e-9
+    assert float(check(day, certificate_of(day, free, 2.0)).proved) == pytest.approx(1.0)
+
+
+def test_a_task_of_the_warm_up_is_never_worth_more_than_at_once():
+    # It takes 3 s, from when on it is worth 0.1; the period begins as soon after its arrival as a double can say.
+    falls = UtilityFunction((Interval(0.0, 1.0, 1.0, 0.0), Interval(3.0, 0.1, 0.1, 0.0)))
+    day = simple_day([[3.0]], [[1.0]], [1], [(2.0, 0, falls)])
+    day = day.model_copy(update={"period": Period(math.nextafter(2.0, 3.0), 9.0)})
+    free = ArrivalPrices(np.array([0.0, 80.0]), np.zeros((1, 1)), 0.0)
+    assert proved_by(offers_of(day), free) == pytest.approx(0.1)
+    proves_its_optimum(day, free)
+
+
+def proves_its_optimum(day, prices):
+    """Assert that any prices prove at least the optimum of the program, and its dual prices no more."""
     best = most_utility(day, prices.edges.tolist())
     dual = ArrivalPrices(prices.edges, np.array(best.per_second), best.per_joule)
     assert proved_by(offers_of(day), prices) >= best.utility * (1.0 - 1e-7) - 1e-7
-    assert math.isclose(proved_by(offers_of(day), dual), best.utility, rel_tol=1e-6, abs_tol=1e-6)
+    assert proved_by(offers_of(day), dual) >= best.utility * (1.0 - 1e-7) - 1e-7
+    rounding = day.tasks * float(grid_of(dual.edges, dual).hair.sum())  # much, if a second of a tiny slot costs much
+    assert proved_by(offers_of(day), dual) <= best.utility * (1.0 + 1e-6) + 1e-6 + rounding
 
 
 def gain(day, prices, task, column, start) -> float:

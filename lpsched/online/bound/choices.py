@@ -147,6 +147,25 @@ def first_whole(tables: Tables, i: int, column: int) -> float:
     return float(tables.begins_at - tables.seconds[i, column] if tables.completed else tables.begins_at)
 
 
+# Sums of two doubles whose rounding is known: Knuth's and Dekker's. Tasks that end with the period, or are due as it
+# begins, are many where times are round numbers, and a hair would be all their utility.
+@compiled_inside
+def ends_after(start: float, seconds: float, time: float) -> bool:
+    """Return whether a run ends after a time, by the exact sum."""
+    end = start + seconds
+    if end != time:
+        return bool(end > time)
+    added = end - start
+    return bool((start - (end - added)) + (seconds - added) > 0.0)
+
+
+@compiled_inside
+def elapsed(since: float, until: float) -> float:
+    """Return the time from one to a later one, the exact difference rounded down; else nothing above 0."""
+    seconds = until - since
+    return float(seconds if until - seconds >= since else np.nextafter(seconds, 0.0))
+
+
 @compiled_inside
 def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: int) -> None:
     """List the corners of a run's cost among the starts at which its share is 1, in order."""
@@ -218,7 +237,7 @@ def cut_runs(  # noqa: PLR0913, PLR0917 - compiled
     stop = tables.first_interval[tables.function[n] + 1]
     late = LATE * (abs(first) + abs(last) + arrival + e)
     off = min(1.0, 4.0 * late / e)
-    since = e if first == arrival else first + e - arrival - late
+    since = e if first == arrival else max(e, first + e - arrival - late)
     p = interval_at(tables, tables.first_interval[tables.function[n]], stop, since)
     worth = utility = worth_up(tables, p, since)
     right = first  # the segment that ends with the very first start has no length
@@ -288,7 +307,9 @@ def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled
 #            is off by as much changes the share by at most 4 late / e, and the cost by 4 late times the highest price;
 #            there z need not be more than 12 times the last edge, because a run that starts or ends four times as late
 #            as that is surely after the slots, and a start is computed without adding e to anything larger than the
-#            start itself
+#            start itself.
+#            Whether the first start counts, and in which interval of U it ends, is exact (`ends_after`, `elapsed`); at
+#            the begin of a prorated period it need not be, because there U just before counts as well
 #   U        f + (s - f) exp(-x) is off by less than (3 + x exp(-x)) 2^-52 s: s 2^-40 is added. A cost s + r x is off by
 #            less than 8 u (|s| + r x), what made s and r counted in: 2^-40 of that is added
 #   W        a sum of S products is off by at most (S + 2) u of the whole sum: (S + 9) 2^-50 of it is added. The product
@@ -301,12 +322,16 @@ def whole_runs(  # noqa: PLR0913, PLR0917 - compiled
     """Look at the starts at which a run's share is 1."""
     arrival, e = tables.arrivals[n], tables.seconds[i, column]
     first = max(arrival, first_whole(tables, i, column))
-    if first > tables.ends_at - e + (LATE * (tables.ends_at + e) if tables.ends_at < np.inf else 0.0):
+    if ends_after(first, e, tables.ends_at):
         return
     joules = tables.joules[i, column]
     f, off = tables.function[n], tail(tables, i, column)
     stop = tables.first_interval[f + 1]
-    since = off if first == arrival else first + off - arrival - LATE * (first + off + arrival)
+    since = off
+    if tables.completed:  # whatever is to count ends after the begin
+        since = max(off, elapsed(arrival, tables.begins_at))
+    elif first > arrival:
+        since = max(off, first + off - arrival - LATE * (first + off + arrival))
     p = interval_at(tables, tables.first_interval[f], stop, since)
     utility = worth_up(tables, p, since)
     price = grid.per_joule * joules
