@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from lpsched.jit import is_there
-from lpsched.lp import assignment
-from lpsched.lp.assignment import NEVER, PRICE_BITS, Assignment, Outcome, Pace, workspace
+from lpsched.lp import assignment, one_bin
+from lpsched.lp.assignment import NEVER, Assignment, Outcome, Pace
+from lpsched.lp.one_bin import PRICE_BITS, workspace
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="Numba is not installed")
 
@@ -46,18 +47,17 @@ def filled(sizes, values, room, start=None):
     """Return the value that `fill` says, what it takes, and whether the latter is a filling of that value."""
     sizes, values = np.array(sizes, dtype=np.int64), np.array(values, dtype=np.int64)
     taken = np.ones(len(sizes), dtype=np.bool_)
-    most, steps = assignment.fill(
-        sizes, values, room, starts() if start is None else start, taken, *workspace(len(sizes))
-    )
+    most, steps = one_bin.fill(sizes, values, room, starts() if start is None else start, taken, *workspace(len(sizes)))
     assert steps >= len(sizes)
     return most, taken, int(values[taken].sum()) == most and int(sizes[taken].sum()) <= max(room, 0)
 
 
 def plainly(monkeypatch):
     """Put plain functions in the place of compiled ones: coverage sees them."""
-    for name, value in list(vars(assignment).items()):
-        if hasattr(value, "py_func"):
-            monkeypatch.setattr(assignment, name, value.py_func)
+    for module in (assignment, one_bin):
+        for name, value in list(vars(module).items()):
+            if hasattr(value, "py_func"):
+                monkeypatch.setattr(module, name, value.py_func)
 
 
 def random_sizes(rng, kind, count):
@@ -164,7 +164,7 @@ def test_too_many_states_give_a_bound_from_above(monkeypatch):
         sizes, values = rng.integers(40, 60, 14), rng.integers(1000, 1100, 14)
         room, taken = int(rng.integers(100, 500)), np.ones(14, dtype=np.bool_)
         own, states, nodes = workspace(14)
-        most, _ = assignment.fill(sizes, values, room, starts(rng), taken, own, states[..., :3], nodes)
+        most, _ = one_bin.fill(sizes, values, room, starts(rng), taken, own, states[..., :3], nodes)
         true = most_of(sizes.tolist(), values.tolist(), room)
         assert most >= true
         assert not taken.any() or (sizes[taken].sum() <= room and values[taken].sum() == most)
