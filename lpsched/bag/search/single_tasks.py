@@ -17,6 +17,7 @@ bound: what is impossible then, is impossible with the true times too, and a sch
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,8 +112,9 @@ class TargetSearch:
         with cancel.paused():
             compile_once()
         with ThreadPoolExecutor(THREADS) as threads:
+            self._anneal(threads, gap, cancel, [0])  # a schedule at once: proofs of large bags take their time
             self._prove(threads, gap, cancel)
-            self._anneal(threads, gap, cancel)
+            self._anneal(threads, gap, cancel, range(1, ANNEALINGS))
             while self.round <= MOST_ROUNDS and self._is_open(gap, cancel):
                 for target, dive in self._tried(threads, self._targets(self._least(gap)), cancel):
                     if dive.outcome is Outcome.OPEN and target < self.high:
@@ -142,11 +144,11 @@ class TargetSearch:
             if unproved - self.low < least:
                 break
 
-    def _anneal(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
+    def _anneal(self, threads: Executor, gap: float, cancel: CancelToken, turns: Iterable[int]) -> None:
         """Lower the best makespan quickly, as far as that goes."""
         annealing = Annealing(np.ascontiguousarray(self.assignment.sizes.T), self.fleet.prices)
         steps = min(MOST_ANNEALED, ANNEALED * len(self.task_of))
-        for turn in range(ANNEALINGS):
+        for turn in turns:
             if not self._is_open(gap, cancel):
                 break
             apart = min(self.high, 2 * self.low) - self.low
