@@ -51,6 +51,7 @@ MOST_TASKS: Final = 5_000
 MOST_PAIRS: Final = 200_000  # of single tasks and single machines
 MOST_UNITS: Final = 1 << 34  # of time, up to the bound
 GRID_BITS: Final = 30
+STEP_BITS: Final = 16
 STEP: Final = 6e-9  # seconds of work counted for each step of a dive,
 EACH: Final = 2e-3  # and for two dives
 MOST_ROUNDS: Final = 12  # in which all targets are tried
@@ -125,24 +126,23 @@ class TargetSearch:
         return self.high - self.low > gap * self.high and not cancel.expired()
 
     def _least(self, gap: float) -> int:
-        """Return a step between targets that matters: one unit, or a part of the gap that is asked for."""
-        return max(1, int(gap * self.low))
+        """Return a step between targets that matters: one unit, or a part of the gap that is asked for.
+
+        Where times have no unit, steps are never as small as the grid.
+        """
+        return max(1, int(gap * self.low), 0 if self.is_whole else self.low >> STEP_BITS)
 
     def _prove(self, threads: Executor, gap: float, cancel: CancelToken) -> None:
-        """Raise the bound by prices alone: by growing steps, and halves of the last one."""
+        """Raise the bound by prices alone: by growing steps, then by thirds of the last one."""
         least = self._least(gap)
-        stride, unproved = least, self.high
-        while self.low < unproved and self._is_open(gap, cancel):
+        stride, unproved, has_failed = least, self.high, False
+        while self.low + least <= unproved and self._is_open(gap, cancel):
             last = unproved - 1
             targets = [min(last, self.low + stride - 1), min(last, self.low + 2 * stride - 1)]
-            before = self.low
             for target, dive in self._tried(threads, targets, cancel, proof_only=True):
                 if dive.outcome is Outcome.OPEN:
-                    unproved = min(unproved, target)
-            stride = 2 * stride if self.low > before else least
-            stride = max(1, min(stride, (unproved - self.low) // 2))
-            if unproved - self.low < least:
-                break
+                    unproved, has_failed = min(unproved, target), True
+            stride = max(least, (unproved - self.low) // 3) if has_failed else 2 * stride
 
     def _anneal(self, threads: Executor, gap: float, cancel: CancelToken, turns: Iterable[int]) -> None:
         """Lower the best makespan quickly, as far as that goes."""
