@@ -31,12 +31,13 @@ from lpsched.online.day import Day
 from lpsched.online.files import read_clusters, read_day
 from lpsched.units import lower_text, number, upper_text
 from scripts import measured_instances
+from scripts.benches.rcmax import read_matrix
 from scripts.figures.shared.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 from tests.naive import naive_utility
 
 FOLDER = Path(__file__).parent.parent / "instances"
-BY_HAND = {"README.md", "facility-tiny.yaml", "licences"}
+BY_HAND = {"README.md", "facility-tiny.yaml", "licences", "rcmax"}
 MEASURED_BAGS = ["mlperf-power.yaml", "veed-12x6.yaml", "zeus-34x4.yaml"]
 MEASURED = sorted([*MEASURED_BAGS, "gavel-v100.yaml", "h100-training.yaml", "h100-training.yaml.tasks.csv"])
 SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in {*BY_HAND, *MEASURED})
@@ -70,6 +71,42 @@ def test_the_measured_instances_are_made_of_the_published_files(tmp_path, monkey
     assert sorted(path.name for path in tmp_path.iterdir()) == MEASURED
     for name in MEASURED:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
+
+
+def records():
+    """Return the makespans of the README of `rcmax`: published, of the schedule and proved, by instance."""
+    text = (FOLDER / "rcmax" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\S+)` \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    return {name: tuple(map(int, numbers)) for name, *numbers in rows}
+
+
+def test_each_new_makespan_has_a_schedule_and_a_certificate():
+    files = {f"{name}.{kind}.json" for name in records() for kind in ("schedule", "certificate")}
+    assert {path.name for path in (FOLDER / "rcmax").iterdir()} == {"README.md", *files}
+    for name, (before, value, bound) in records().items():
+        assert bound <= value < before
+        about, claim = (
+            read_document(FOLDER / "rcmax" / f"{name}.{each}.json").value for each in ("schedule", "certificate")
+        )
+        assert about["instance"] == claim["instance"]
+        assert claim["claim"]["bound"] == str(bound)
+
+
+@needs_raw
+@pytest.mark.slow
+def test_new_makespans_are_those_of_their_schedules_and_certificates():
+    best = {row["file"].removesuffix(".txt"): int(row["best_known"]) for row in published("rcmax/known.csv")}
+    for name, (before, value, bound) in records().items():
+        assert best[name] == before
+        seconds = read_matrix(Path(os.environ[RAW]) / "rcmax" / f"{name}.txt.gz")
+        bag = Bag.from_arrays(seconds, tasks=[1] * len(seconds), machines=[1] * len(seconds[0]), name=name)
+        schedule, certificate = lpsched.verify(
+            bag, [FOLDER / "rcmax" / f"{name}.{each}.json" for each in ("schedule", "certificate")]
+        ).files
+        assert schedule.accepted
+        assert schedule.measured.makespan_seconds == value
+        assert certificate.accepted
+        assert certificate.proved >= bound
 
 
 def published(name):
