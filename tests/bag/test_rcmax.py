@@ -154,8 +154,9 @@ def test_runs_are_kept_and_not_repeated_and_new_best_schedules_verify(tmp_path, 
     (folder / "A-3x2.txt").write_text("3 2\n2 2\n3 3\n4 4\n")
     (folder / "known.csv").write_text("file,best_known\nA-3x2.txt,6\n")
     arguments = [str(folder), "--methods", "lpsched,highs", "--limit", "2", "--out", str(out), "--keep", str(keep)]
-    rcmax.main(arguments)
+    rcmax.main([*arguments, "--certify"])
     printed = capsys.readouterr().out
+    assert "certificates of proved values, accepted by lpsched verify: 1 of 1" in printed
     assert [(each.method, each.value, each.proved) for each in rcmax.read_lines(out)] == [
         ("lpsched", 5.0, True),
         ("highs", 5.0, True),
@@ -172,3 +173,11 @@ def test_a_run_that_fails_is_a_line(monkeypatch):
     monkeypatch.setattr(other_solvers, "CHILD", "raise SystemExit('broken')")
     failed = line_of(Case("a", "A", BAG), "highs", LIMITS)
     assert (failed.value, failed.bound, failed.proved, failed.note) == (None, None, False, "broken")
+
+
+@pytest.mark.slow
+def test_a_certificate_of_less_than_the_value_does_not_count():
+    case = Case("a", "A", BAG)
+    value = lpsched.solve(BAG, objective="makespan", effort="tight", gap=0.0).value
+    assert rcmax.is_certified(case, value, LIMITS)
+    assert not rcmax.is_certified(case, value + 1.0, LIMITS)

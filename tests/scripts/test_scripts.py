@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from scripts.benches import braun as bench_braun
 from scripts.benches import evolve as bench_evolve
 from scripts.benches import facility as bench_facility
 from scripts.benches import gpu as bench_gpu
@@ -134,17 +133,6 @@ def test_the_benchmark_of_the_heart_prints_its_tables(capsys, monkeypatch):
     assert "exact front: 53 vertices by" in out
 
 
-@pytest.mark.slow
-def test_the_benchmark_of_braun_prints_a_line_for_each_instance(tmp_path, capsys):
-    # Tasks of 2, 3 and 4 s on two equal machines: the bound is 4.5 s, the least makespan 5 s.
-    (tmp_path / "u_x.0.gz").write_text("3 2\n2.0\n2.0\n3.0\n3.0\n4.0\n4.0\n")
-    (tmp_path / "known.csv").write_text("instance,lp_bound,best_known_makespan\nu_x,4.5,5.0\n")
-    bench_braun.main([str(tmp_path), "--limit", "2"])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:6] == ["u_x", "4.500", "yes", "5.000", "0.000", "%"]
-    assert lines[2] == "worst: 0.000 %"
-
-
 def test_the_benchmark_of_heuristics_fails_on_a_makespan_that_is_not_the_published_one(tmp_path, capsys):
     # Min-min takes 2, 3 and 4 s as they come: 2 on the first, 3 on the second, 4 behind the 2: 6 s. Nothing
     # suffers where both machines are alike: so does sufferage.
@@ -215,7 +203,7 @@ def test_the_benchmark_of_nsga2_stays_above_the_exact_front(capsys, monkeypatch)
 def test_bench_without_a_name_lists_what_there_is():
     done = run(ROOT / "scripts" / "bench")
     assert done.returncode == 0
-    assert done.stdout.startswith("braun        How near the best known makespans")
+    assert done.stdout.startswith("clusters     Policies on clusters")
     assert "heart        How long the heart takes" in done.stdout
     assert "reading      How long reading a bag takes" in done.stdout
 
