@@ -123,7 +123,7 @@ def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let tokens read a clock that the test sets: so many seconds more at each reading."""
+    """Let tokens read a clock that the test sets: each reading adds `step` seconds."""
 
     class Clock:
         now, step = 0.0, 0.0
