@@ -18,6 +18,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -144,7 +145,9 @@ def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
     for position, cell in enumerate(cells):
         if not isinstance(cell, int | float) or isinstance(cell, bool):
             found = f"{quote(words[position])} as time number {position + 1}"
-            raise one_issue(path, found, "a number", "fix the file", position + 2)
+            ends = accumulate(len(line.split()) for line in rest.split("\n"))
+            line = next(number for number, end in enumerate(ends, start=2) if end > position)
+            raise one_issue(path, found, "a number", "fix the file", line)
     rows = [list(cells[i * machines : (i + 1) * machines]) for i in range(tasks)]
     return _Matrix(None, None, rows)
 

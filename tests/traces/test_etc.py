@@ -85,6 +85,9 @@ def test_a_power_table_comes_along(written):
         pytest.param("2 3 0\n1\n2\n", "got 2 times, expected 2 x 3 = 6, as its first line says; check that the file is whole", id="short"),
         pytest.param("0 0\n", "got 0 times, expected 0 x 0 = 0, as its first line says; check that the file is whole", id="nothing"),
         pytest.param("1 2\n1\nx\n", "line 3: got 'x' as time number 2, expected a number; fix the file", id="word"),
+        pytest.param(
+            "2 2\n1 2\n\n3 x\n", "line 4: got 'x' as time number 4, expected a number; fix the file", id="word in a row"
+        ),
         pytest.param("1 2\n1\n-3\n", "seconds[0][1]: got -3, expected seconds: a number from 1e-30 to 1e+30", id="negative"),
         pytest.param("2 2\n1 0\n0.0 4\n", "got 2 times of 0, the first in row 1, column 2, expected times above 0; use --zero-as 1e-6 to replace them", id="zero"),
         pytest.param("a,b\n1,\n3,0\n", "got 1 time of 0, the first in row 2, column 2", id="zero-in-csv"),
