@@ -10,6 +10,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
 
@@ -268,6 +269,29 @@ def _plain_text(value: str) -> str:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Moment(Checked[str]):
+    """A date and time of day with its zone, as ISO 8601 writes them; kept in UTC."""
+
+    def core(self) -> CoreSchema:
+        text = core_schema.str_schema(strict=True, max_length=LONGEST_NAME)
+        return core_schema.no_info_after_validator_function(_in_utc, text)
+
+    def message(self, value: object) -> Message:
+        needed = "a date and time with its zone, such as 2024-01-31T08:00:00Z"
+        return describe(value), needed, "write it so; Z is UTC, +01:00 an hour ahead of it"
+
+
+def _in_utc(text: str) -> str:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("no zone")
+    try:
+        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except OverflowError:
+        raise ValueError("outside the years 1 to 9999") from None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Accepted(Checked[Value]):
     """What a schema of Pydantic accepts; `needed` and `do` are the same for every value that it rejects."""
@@ -363,6 +387,7 @@ def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
 
 KNOWN_ERRORS: Final = frozenset(get_args(core_schema.ErrorType))
 check_name: Final = _Name()
+check_moment: Final = _Moment()
 check_yes: Final[Accepted[bool]] = Accepted(
     core_schema.bool_schema(strict=True), "true or false", "write one of these, without quotes"
 )
@@ -384,6 +409,7 @@ check_cov: Final = Amount("a coefficient of variation", most=LARGEST_COV)
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
 Name = Annotated[str, check_name]
+Moment = Annotated[str, check_moment]
 Count = Annotated[int, check_count]
 Money = Annotated[float, check_money]
 Watts = Annotated[float, check_watts]

@@ -22,13 +22,13 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field, field_serializer
 
 from lpsched.errors import InputIssue, quote
 from lpsched.model.base import Entries, FieldReader, Reader, Rule
-from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, Moment, OneOf, check_seconds, check_watts
 from lpsched.model.table import labels_differ
 from lpsched.online.arriving import ArrivingInstance, TaskTypes, half_specified
 from lpsched.online.arriving_rows import Rows
@@ -40,6 +40,8 @@ __all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "Par
 
 CLUSTERS_FORMAT: Final = "lpsched-clusters/1"
 MOST_PARTS: Final = 100_000  # clusters, or task types
+NODE: Final = "node"
+UNITS: Final = (NODE, "core", "gpu")  # what is counted as nodes
 ClusterList = tuple[Cluster, ...]
 
 
@@ -268,6 +270,12 @@ class Clusters(ArrivingInstance):
     )
     watts: Annotated[NodeCurves | None, Curves(check_watts)] = Field(default=None, kw_only=True)
     waiting: Annotated[WaitingCost | None, _JudgesAlone()] = Field(default=None, kw_only=True)
+    unit: Annotated[Literal["node", "core", "gpu"], OneOf(UNITS)] = Field(
+        default=NODE, description="what the nodes of the file are: nodes, cores or GPUs; for words only", kw_only=True
+    )
+    epoch: Moment | None = Field(
+        default=None, description="the date and time of second 0, in a log of a real system", kw_only=True
+    )
     arriving: Annotated[ParallelTasks, Rows(ParallelTasks, judged_by="waiting", sized_by="clusters")] = Field(
         alias="tasks", description="a list of tasks, or {file: NAME}"
     )
@@ -367,12 +375,15 @@ class Clusters(ArrivingInstance):
             "seconds": self.seconds.said(),
             "watts": None if self.watts is None else self.watts.said(),
         }
-        return super()._said() | own | ({} if self.waiting is None else {"waiting": self.waiting.model_dump()})
+        later: dict[str, Any] = {} if self.waiting is None else {"waiting": self.waiting.model_dump()}
+        later |= {} if self.unit == NODE else {"unit": self.unit}
+        return super()._said() | own | later | ({} if self.epoch is None else {"epoch": self.epoch})
 
     def _packed(self) -> Iterator[tuple[str, bytes]]:
         tasks = self.arriving
         yield from (("d", tasks.arrivals), ("q", tasks.types), ("q", tasks.cores), ("d", tasks.work))
         yield from (("d", tasks.requested), ("q", tasks.utilities), ("q", tasks.jobs or b""))
+        yield from () if tasks.logged_starts is None else (("d", tasks.logged_starts),)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""

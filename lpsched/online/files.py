@@ -47,7 +47,7 @@ from lpsched.online.certificate.claim import (
     DayCertificate,
     of_clusters,
 )
-from lpsched.online.clusters import Clusters
+from lpsched.online.clusters import NODE, Clusters
 from lpsched.online.curves import written_curves
 from lpsched.online.day import Day
 from lpsched.online.parts import ParallelTasks
@@ -130,6 +130,7 @@ def _as_dict(instance: Day | Clusters, machines: str, tables: dict[str, Any], ta
     said = {
         "format": instance.FORMAT,
         "name": instance.name,
+        **_of_log(instance),
         machines: [each.model_dump(mode="json", exclude_defaults=True) for each in instance.runs_on()],
         "task_types": [{"name": task.name} for task in instance.task_types],
         **tables,
@@ -143,6 +144,13 @@ def _as_dict(instance: Day | Clusters, machines: str, tables: dict[str, Any], ta
         "made_by": None if instance.made_by is None else written_note(instance.made_by),
     }
     return {key: each for key, each in said.items() if each is not None}
+
+
+def _of_log(instance: Day | Clusters) -> dict[str, Any]:
+    """Return what clusters made of a log say of it."""
+    if not isinstance(instance, Clusters):
+        return {}
+    return {"unit": None if instance.unit == NODE else instance.unit, "epoch": instance.epoch}
 
 
 def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:

@@ -110,6 +110,7 @@ CORES: Final = NumberColumn("cores", check_count, "q", 1, MOST, "a whole number 
 WORK: Final = NumberColumn("work", _WORK, "d", SMALLEST, LARGEST, empty=1.0)
 REQUESTED: Final = NumberColumn("requested_work", _WORK, "d", SMALLEST, LARGEST, empty=WORK.key, at_least=WORK.key)
 JOB: Final = NumberColumn("job", check_job, "q", -MOST_JOB, MOST_JOB)
+LOGGED_START: Final = NumberColumn("logged_start_seconds", Amount("seconds"), "d", 0, LARGEST, at_least=ARRIVAL.key)
 
 
 # The utility of a task is declared by three levels, or by the name of a utility function of the file. Few of these
@@ -134,6 +135,7 @@ class ArrivingColumns:
     NUMBERS: ClassVar[tuple[NumberColumn, ...]]
     _HELD: ClassVar[dict[str, str]]  # the field that holds each column of a file
     _MAY_LACK: ClassVar[tuple[str, ...]] = ()  # fields that may hold nothing
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ()  # those of them that are then `None`
     _NEEDED: ClassVar[str]
     if TYPE_CHECKING:
         arrivals: bytes
@@ -144,7 +146,7 @@ class ArrivingColumns:
     @classmethod
     def of_columns(cls, columns: Mapping[str, bytes], declared: tuple[DeclaredUtility, ...]) -> Self:
         """Return the tasks that columns of a file make, packed and checked."""
-        held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field != "jobs"}
+        held = {field: columns[key] for key, field in cls._HELD.items() if columns[key] or field not in cls._OPTIONAL}
         return cls(declared=declared, **held)  # type: ignore[call-arg]
 
     @property
@@ -269,7 +271,8 @@ class ArrivingTasks(ArrivingColumns):
 #     work        how many times the seconds of its type's table it runs; in traces, whose tables say 1 second, its
 #                 seconds
 #     requested   the work that was requested, at least `work`: schedulers plan with it
-#     job         the number that a task has elsewhere, for instance in the trace it is from
+#     job         the number that a task has elsewhere, for instance in the log it is from
+#     logged_start_seconds   when it started in that log, counted as arrivals are
 @dataclass(frozen=True, slots=True)
 class ParallelTasks(ArrivingColumns):
     """Columns of one number per task, by arrival; doubles and 64-bit numbers.
@@ -279,9 +282,16 @@ class ParallelTasks(ArrivingColumns):
     (2, [1.0, 1.0], ('film',))
     """
 
-    NUMBERS: ClassVar = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
-    _HELD: ClassVar = _IN_COMMON | {CORES.key: "cores", WORK.key: "work", REQUESTED.key: "requested", JOB.key: "jobs"}
-    _MAY_LACK: ClassVar = ("utilities", "jobs")
+    NUMBERS: ClassVar = (ARRIVAL, CORES, WORK, REQUESTED, JOB, LOGGED_START)
+    _HELD: ClassVar = _IN_COMMON | {
+        CORES.key: "cores",
+        WORK.key: "work",
+        REQUESTED.key: "requested",
+        JOB.key: "jobs",
+        LOGGED_START.key: "logged_starts",
+    }
+    _OPTIONAL: ClassVar = ("jobs", "logged_starts")
+    _MAY_LACK: ClassVar = ("utilities", *_OPTIONAL)
     _NEEDED: ClassVar = "arrival, type, cores, work and request"
     __repr__ = brief
 
@@ -293,6 +303,7 @@ class ParallelTasks(ArrivingColumns):
     utilities: bytes = field(repr=False)  # numbers of declared utilities; nothing if waiting has a cost
     declared: tuple[DeclaredUtility, ...]  # in the order of first use
     jobs: bytes | None = field(default=None, repr=False)
+    logged_starts: bytes | None = field(default=None, repr=False)
 
     @classmethod
     def of(  # noqa: PLR0913 - one for each column
@@ -305,6 +316,7 @@ class ParallelTasks(ArrivingColumns):
         requested: Sequence[float] | None = None,
         utilities: Iterable[DeclaredUtility] = (),
         jobs: Iterable[int] | None = None,
+        logged_starts: Iterable[float] | None = None,
     ) -> ParallelTasks:
         """Pack columns of equal length; the clusters that hold them check them."""
         numbers, declared = _numbered(utilities)
@@ -318,6 +330,7 @@ class ParallelTasks(ArrivingColumns):
             utilities=numbers,
             declared=declared,
             jobs=None if jobs is None else array("q", jobs).tobytes(),
+            logged_starts=None if logged_starts is None else _doubles(logged_starts),
         )
 
     def _more_columns(self) -> dict[str, list[Any]]:
@@ -329,6 +342,8 @@ class ParallelTasks(ArrivingColumns):
             columns[REQUESTED.key] = requested
         if self.job_numbers is not None:
             columns[JOB.key] = self.job_numbers.tolist()
+        if self.logged_start_seconds is not None:
+            columns[LOGGED_START.key] = self.logged_start_seconds.tolist()
         return columns
 
     def _more_problems(self) -> Iterator[InputIssue]:
@@ -340,6 +355,14 @@ class ParallelTasks(ArrivingColumns):
                 if high < low:
                     words = f"{high!r}, below the work of {low!r}"
                     yield InputIssue(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
+        logged = self.logged_start_seconds
+        starts = [] if logged is None else logged.tolist()
+        invalid = list(LOGGED_START.problems(starts))
+        yield from invalid
+        for n, (arrival, start) in enumerate(() if invalid else zip(self.arrival_seconds, starts, strict=False)):
+            if start < arrival:
+                words = f"{start!r} s, before its arrival at {arrival!r} s"
+                yield InputIssue(("tasks", n, LOGGED_START.key), words, "at least the arrival", "raise it")
 
     @property
     def core_counts(self) -> memoryview[int]:
@@ -360,6 +383,11 @@ class ParallelTasks(ArrivingColumns):
     def job_numbers(self) -> memoryview[int] | None:
         """The number of each elsewhere, without a copy."""
         return None if self.jobs is None else memoryview(self.jobs).cast("q")
+
+    @property
+    def logged_start_seconds(self) -> memoryview[float] | None:
+        """When each started in the log it is from, without a copy."""
+        return None if self.logged_starts is None else memoryview(self.logged_starts).cast("d")
 
 
 # The period that counts, and how its edges are cut:
