@@ -172,11 +172,12 @@ def test_the_template_is_sound_and_says_every_key(tmp_path):
     assert set(clusters_as_dict(clusters)) == set(yaml.safe_load(template("clusters")))
     assert clusters.tasks == 3
     # what is optional as a whole stands there as a comment, and is sound without its marks
-    optional = re.sub(r"^# (period:|made_by:)", r"\1", template("clusters"), flags=re.MULTILINE)
+    optional = re.sub(r"^# (period:|made_by:|unit:|epoch:)", r"\1", template("clusters"), flags=re.MULTILINE)
     optional = re.sub(r"^#   (warm|length|edge|energy)", r"  \1", optional, flags=re.MULTILINE)
     (tmp_path / "c.yaml").write_text(optional)
     full = read_clusters(tmp_path / "c.yaml")
     assert set(clusters_as_dict(full)) == {"format", *names_of(Clusters)} - {"waiting"}
+    assert (full.unit, full.epoch) == ("gpu", "2024-01-31T08:00:00Z")
     assert full.period == Period(14400.0, 86400.0, "prorated", 1e9)
     waiting = re.sub(
         r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", template("clusters"), flags=re.MULTILINE
