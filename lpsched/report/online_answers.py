@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 from lpsched.online.result.comparisons import GAPS, HEADERS, NO_WAIT_NOTE
 from lpsched.online.result.policy import Judged
 from lpsched.report.files import period_words
-from lpsched.report.tables import MOST_ROWS, FoldingTable, compared_tables, cut_table, fitted, front_warnings, table
-from lpsched.units import counted, energy_text, number, upper_text
+from lpsched.report.tables import (
+    MOST_ROWS,
+    FoldingTable,
+    compared_tables,
+    cut,
+    cut_table,
+    fitted,
+    front_warnings,
+    table,
+)
+from lpsched.units import counted, energy_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -17,6 +26,8 @@ if TYPE_CHECKING:
     from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation
     from lpsched.online.result.simulation import Simulation
 
+WEAK = 0.5  # of the least cost: a bound below that is called weak
+MOST_GROUPS = 20  # clusters, task types or sizes in a table
 NO_WAIT = (
     "No-wait reference: each task starts on arrival where it is fastest, as if machines were unlimited; not a bound."
 )
@@ -67,9 +78,19 @@ def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
         fitted(f"{result.provenance.instance_name}: {in_words(result)}"),
         fitted(answer),
         *map(fitted, notes(result)),
+        *group_tables(result),
         *([table(worth_headers(result), few, numbers=(1,))] if rows else []),
         *(cut_table(("scheduler", "trial", "no result"), reasons) if reasons else []),
     ]
+
+
+def group_tables(result: Simulation) -> list[ConsoleRenderable]:
+    """Return a table of mean waits for each way to group tasks, cut after the first rows."""
+    tables: list[ConsoleRenderable] = []
+    for headers, rows in result.group_tables().values():
+        tables.append(fitted(FoldingTable(headers, tuple(rows[:MOST_GROUPS]))))
+        tables += cut(rows, MOST_GROUPS)
+    return tables
 
 
 def worth_headers(result: Simulation) -> tuple[str, str]:
@@ -127,12 +148,23 @@ def _trial_word(result: Simulation) -> str:
     return "day" if result.judged is Judged.DAY else "trial"
 
 
+def weak_bound(result: Simulation) -> list[str]:
+    """Return a sentence where the bound is below half of the least cost; nothing where it is not."""
+    best = result.best
+    share = None if best is None else best.mean("share_of_bound")
+    if result.judged is not Judged.WAITING or share is None or share.mean >= WEAK:
+        return []
+    proved = share_text(share.mean)
+    rest = "the rest of the gap may be the bound's, not the schedulers'"
+    return [f"The bound is weak here, {proved} of the least cost: {rest}."]
+
+
 def notes(result: Simulation) -> list[str]:
     """Return what the rows and columns mean."""
     words = [NO_WAIT]
     if result.bound is not None:
         words.append("Gap: |bound - value| / |bound|; the bound holds for every schedule.")
-    words += result.none_notes()
+    words += [*result.none_notes(), *weak_bound(result), *(entry.note for entry in result.policies if entry.note)]
     if len(result.trials) > 1:
         words.append(f"Means over the {_trial_word(result)}s, ± the 95 % confidence interval.")
     seconds = [trial.bound_seconds for trial in result.trials if trial.bound_seconds is not None]

@@ -28,6 +28,7 @@ from lpsched.online.nodes.state import ClusterPolicy
 from lpsched.online.parts import COMPLETED, ArrivingTasks, Cluster, DayMachineType, DayTaskType, ParallelTasks, Period
 from lpsched.online.policies import PRICES, Forecast, prices_policy
 from lpsched.online.recovery import schedule_from_prices
+from lpsched.online.result.groups import group_results
 from lpsched.online.result.policy import Earned, Judged, PolicyRun, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
@@ -347,6 +348,7 @@ class ClusterBackend(SimulationBackend[Clusters, ClusterOptions, ClusterPolicy, 
             "earned": self._earned(found.utility_by_declaration) if clusters.waiting is None else (),
             "busy": tuple((each.name, share) for each, share in zip(clusters.clusters, shares, strict=True)),
             "costly_tasks": None if clusters.waiting is None else clusters.tasks,
+            "groups": () if clusters.waiting is None else group_results(clusters, account),
         }
 
 

@@ -22,7 +22,8 @@ from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare import backend as backends
 from lpsched.online.day import Day
 from lpsched.online.files import read_arriving
-from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
+from lpsched.online.logged import AS_LOGGED, logged_schedule
+from lpsched.online.result.policy import LOG, OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
 from lpsched.online.simulate.engine import SimulationTrace, TaskOutcome
 from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
@@ -271,6 +272,8 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     results = work_off(worker, items, jobs=jobs, cancel=cancel or CancelToken())
     bounds = _bounds(results)
     entries = [_entry(backend, each, place, results, bounds) for place, each in enumerate(specs)]
+    if not isinstance(instance, Day) and instance.arriving.logged_starts is not None:
+        entries.insert(0, _as_logged(backend, instance, bounds))
     if offline:
         entries.append(_entry(backend, OFFLINE_ENTRY, None, results, bounds))
     return Simulation(
@@ -283,6 +286,8 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
         provenance=provenance_of(instance, NO_SOLVER),
         judged=backend.judged,
         waiting=None if isinstance(instance, Day) or instance.waiting is None else instance.waiting.model_dump(),
+        unit="machine" if isinstance(instance, Day) else instance.unit,
+        epoch=None if isinstance(instance, Day) else instance.epoch,
     )
 
 
@@ -340,6 +345,17 @@ def _entry(
     schedule = next((each.schedule for each in own if each.schedule is not None), None)
     runs = runs or (PolicyRun(0, reason=NOT_RUN),)
     return PolicyEntry(spec.name, spec.kind, runs, schedule, backend.judged)
+
+
+def _as_logged(backend: AnyBackend, clusters: Clusters, bounds: Mapping[int, TrialBounds]) -> PolicyEntry:
+    """Return what really happened, measured as the schedules of policies are."""
+    began = time.perf_counter()
+    try:
+        found = logged_schedule(clusters)
+    except PolicyError as error:
+        return PolicyEntry(AS_LOGGED, LOG, (PolicyRun(0, reason=str(error)),), None, backend.judged)
+    run = replace(backend.measured(0, found.schedule), seconds=time.perf_counter() - began)
+    return PolicyEntry(AS_LOGGED, LOG, (_against(AS_LOGGED, run, bounds),), found.schedule, backend.judged, found.note)
 
 
 def _against(name: str, run: PolicyRun, bounds: Mapping[int, TrialBounds]) -> PolicyRun:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.model.provenance import estimate_of, relative_gap
 from lpsched.model.results import JsonObject, json_of
+from lpsched.online.result.groups import GroupResult, pooled
 from lpsched.online.verify.clusters import ClustersMeasurement
 from lpsched.units import DIGITS, JOULES_PER_KWH, bound_text, duration, gap_text, number, share_text
 
@@ -89,6 +90,7 @@ class PolicyRun(JsonObject):
     busy: tuple[tuple[str, float], ...] = ()  # machine types or clusters, and their share of the period
     traces: Traces | None = None
     costly_tasks: int | None = None  # whose waiting has a cost; `None`: tasks have a utility
+    groups: tuple[GroupResult, ...] = ()  # of clusters where waiting has a cost
 
     @property
     def utility(self) -> float | None:
@@ -269,6 +271,8 @@ def shown_time(estimate: Estimate | None) -> str:
 # (`model/provenance.py`). Gaps and shares are means of the trials' gaps and shares, not those of means; but the share
 # of a priority is the utility of its tasks in all trials, divided by their no-wait reference.
 OFFLINE: Final = "offline"
+LOG: Final = "log"
+NO_POLICY: Final = (OFFLINE, LOG)  # kinds of entries that are schedules, not policies
 QUANTITIES: Final = tuple(word.rpartition(".")[2] for word in MEASURED.split())
 OF_CLUSTERS: Final = ("utilisation", "mean_bounded_slowdown", "cost", "cost_per_task")  # besides
 _WAITS: Final = tuple(word.partition("=")[0] for word in WAITS.split())  # seconds, as in `wait_seconds.mean`
@@ -279,7 +283,7 @@ class PolicyEntry:
     """One policy and its runs, by trial.
 
     Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule that is
-    recovered from the bound's shadow prices with the whole day known.
+    recovered from the bound's shadow prices with the whole day known; or `log`: the schedule of the log.
     """
 
     name: str
@@ -287,6 +291,7 @@ class PolicyEntry:
     runs: tuple[PolicyRun, ...]
     schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
     judged: Judged = Judged.DAY
+    note: str = ""  # what the reader must know of it
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:
@@ -321,6 +326,11 @@ class PolicyEntry:
         )
 
     @property
+    def groups(self) -> tuple[GroupResult, ...]:
+        """Results by cluster, task type and size; of several trials the means."""
+        return pooled(run.groups for run in self.answers)
+
+    @property
     def busy(self) -> tuple[tuple[str, float], ...]:
         """Machine types or clusters, and the mean share of the period that they were busy."""
         found: dict[str, list[float]] = {}
@@ -349,7 +359,7 @@ class PolicyEntry:
             made["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
             made["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
         reasons = [{"trial": trial, "reason": reason} for trial, reason in self.reasons]
-        keys = "reasons by_priority=earned busy traces trials=runs"
+        keys = "reasons by_priority=earned busy traces trials=runs" + (" groups note?" if on_clusters else "")
         return made | json_of(self, keys, reasons=reasons, busy=dict(self.busy))
 
     def row(self) -> tuple[str, ...]:

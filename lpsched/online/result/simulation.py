@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.model.fixed_point import rounded_up
 from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
 from lpsched.online.parts import Levels
-from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, mean_and_half, mean_of, shown, shown_share
-from lpsched.units import are_equal, beside_limit, finer_by, html_table, paired, plain_text
+from lpsched.online.result.groups import UNIT_WORDS
+from lpsched.online.result.policy import (
+    COLUMNS,
+    LOG,
+    NO_POLICY,
+    Judged,
+    mean_and_half,
+    mean_of,
+    shown,
+    shown_share,
+    shown_time,
+)
+from lpsched.units import are_equal, beside_limit, duration, finer_by, html_table, paired, plain_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Estimate, Provenance
@@ -96,6 +107,10 @@ class Simulation:
         What was simulated, and what its tasks are judged by. Utility is minus the cost where waiting has one.
     waiting
         The cost of waiting then: the fields of `WaitingCost`.
+    unit
+        What the nodes of clusters are: nodes, cores or GPUs.
+    epoch
+        The date and time of second 0, if the log has one.
     """
 
     policies: tuple[PolicyEntry, ...]
@@ -107,6 +122,8 @@ class Simulation:
     provenance: Provenance
     judged: Judged = Judged.DAY
     waiting: Mapping[str, Any] | None = None
+    unit: str = "machine"
+    epoch: str | None = None
     __repr__ = brief
 
     @property
@@ -129,22 +146,39 @@ class Simulation:
     @property
     def best(self) -> PolicyEntry | None:
         """The policy with the highest mean utility, or the lowest mean cost; an offline schedule is none."""
-        first = next((entry for entry in self.ranked().policies if entry.kind != OFFLINE), None)
+        first = next((entry for entry in self.ranked().policies if entry.kind not in NO_POLICY), None)
         return first if first is not None and first.answers else None
 
     def ranked(self) -> Simulation:
-        """Return the same simulation with the best policy first, and those without a result last."""
-        means = [(entry.mean("utility"), entry) for entry in self.policies]
-        best = sorted(means, key=lambda pair: (pair[0] is None, 0.0 if pair[0] is None else -pair[0].mean))
-        return replace(self, policies=tuple(entry for _, entry in best))
+        """Return the same simulation with the log first, then the best policy; those without a result last."""
+
+        def place(entry: PolicyEntry) -> tuple[bool, bool, float]:
+            mean = entry.mean("utility")
+            return entry.kind != LOG, mean is None, 0.0 if mean is None else -mean.mean
+
+        return replace(self, policies=tuple(sorted(self.policies, key=place)))
+
+    @property
+    def logged(self) -> PolicyEntry | None:
+        """What really happened, if the log's own schedule is known."""
+        return next((entry for entry in self.policies if entry.kind == LOG and entry.answers), None)
 
     def headline(self) -> str:
-        """Return the best policy, its value, the bound and the gap in one sentence."""
+        """Return what happened, if a log says it, the best policy, its value, the bound and the gap."""
+        logged, best = self.logged, self._best_words()
+        if logged is None:
+            return best
+        what = "cost" if self.judged is Judged.WAITING else "utility"
+        words = [f"{what} {shown(logged.mean(what), digits=4)}"]
+        words += [f"gap {shown_share(gap, upper=True)}" for gap in [logged.mean("gap")] if gap is not None]
+        return f"As logged: mean wait {shown_time(logged.mean('wait_seconds.mean'))}, {', '.join(words)}. {best}"
+
+    def _best_words(self) -> str:
         best = self.best
         if best is None:
             return "No scheduler has a result."
         costs = self.judged is Judged.WAITING
-        means = [(each.name, each.mean("utility")) for each in self.ranked().policies if each.kind != OFFLINE]
+        means = [(each.name, each.mean("utility")) for each in self.ranked().policies if each.kind not in NO_POLICY]
         text = best_of([(name, mean.mean) for name, mean in means if mean is not None], "scheduler")
         what = "cost" if costs else "utility"
         value, limit = shown(best.mean(what), digits=4), ""
@@ -197,7 +231,7 @@ class Simulation:
             made[name], made[f"{name}_half_width"] = mean_and_half(estimate)
         if self.judged is not Judged.DAY:
             costs = self.judged is Judged.WAITING
-            made |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting")
+            made |= {"judged_by": "waiting" if costs else "utility"} | json_of(self, "waiting unit epoch")
             for name, estimate in (("naive_cost", self.naive_bound), ("cost_bound", self.bound)):
                 made[name] = 0.0 - estimate.mean if costs and estimate is not None else None
         hour_of = "machine" if self.judged is Judged.DAY else "node"
@@ -215,13 +249,30 @@ class Simulation:
     def worth_rows(self) -> list[tuple[str, str]]:
         """Return marginal values in utility: of an hour of each machine type, or node of a cluster, and of a kWh."""
         known = [trial for trial in self.trials if trial.per_machine_hour]
-        of = "" if self.judged is Judged.DAY else "a node of "
+        of = "" if self.judged is Judged.DAY else f"a {UNIT_WORDS[self.unit]} of "
         hours = [
             (f"an hour of {of}{name}", mean_of(dict(trial.per_machine_hour).get(name) for trial in known))
             for name, _ in (known[0].per_machine_hour if known else ())
         ]
         kwh = mean_of(trial.per_kwh for trial in known)
         return [(name, shown(each, digits=4)) for name, each in (*hours, *([("a kWh", kwh)] if kwh else []))]
+
+    def group_tables(self) -> dict[str, tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+        """Return the mean waits by cluster, task type and size: headers, and a row for each group."""
+        entries = [entry for entry in self.policies if entry.groups]
+        found = {entry.name: {(each.by, each.name): each for each in entry.groups} for entry in entries}
+        ways = dict.fromkeys(each.by for entry in entries for each in entry.groups)
+        made = {}
+        for by in ways:
+            names = dict.fromkeys(each.name for entry in entries for each in entry.groups if each.by == by)
+            rows = []
+            for name in names:
+                own = [found[entry.name].get((by, name)) for entry in entries]
+                tasks = max(each.tasks for each in own if each is not None)
+                waits = ("-" if each is None else duration(each.mean_wait_seconds) for each in own)
+                rows.append((name, f"{tasks:,}", *waits))
+            made[by] = (f"mean wait by {by}", "tasks", *(entry.name for entry in entries)), rows
+        return made
 
     @property
     def headers(self) -> tuple[str, ...]:

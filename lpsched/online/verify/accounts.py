@@ -227,25 +227,39 @@ class Waits:
     mean_bounded_slowdown: float
 
 
-def waits_of(clusters: Clusters, runs: Iterable[Run]) -> Waits | None:
-    """Return the waits of runs; `None` if no task that arrives in the period starts."""
+class WaitAndRun(NamedTuple):
+    """A task that arrives in the period that counts, and starts; in seconds."""
+
+    task: int
+    wait: float
+    run: float
+
+
+def waits_and_runs(clusters: Clusters, runs: Iterable[Run]) -> list[WaitAndRun]:
+    """Return how long tasks waited and ran."""
     begin, end = clusters.period.begins_at, clusters.period.ends_at
     arrivals = clusters.arriving.arrival_seconds
-    own = [run for run in runs if begin <= arrivals[run.task] < end]
+    own = (run for run in runs if begin <= arrivals[run.task] < end)
+    return [
+        WaitAndRun(run.task, seconds_of(run.start - whole(arrivals[run.task])), seconds_of(run.end - run.start))
+        for run in own
+    ]
+
+
+def waits_of(own: Sequence[WaitAndRun]) -> Waits | None:
+    """Return what is known of some tasks' waits; `None` if there is none."""
     if not own:
         return None
-    waits = [seconds_of(run.start - whole(arrivals[run.task])) for run in own]
-    lengths = [seconds_of(run.end - run.start) for run in own]
-    pairs = list(zip(waits, lengths, strict=True))
-    rising = sorted(waits)
+    rising = sorted(each.wait for each in own)
+    bounded = (max(1.0, (wait + run) / max(run, AT_LEAST)) for _, wait, run in own)
     return Waits(
         tasks=len(own),
-        mean_seconds=math.fsum(waits) / len(own),
+        mean_seconds=math.fsum(rising) / len(own),
         median_seconds=statistics.median(rising),
         percentile_95_seconds=rising[math.ceil(Fraction(95 * len(own), 100)) - 1],
         longest_seconds=rising[-1],
-        mean_slowdown=math.fsum((wait + run) / run for wait, run in pairs) / len(own),
-        mean_bounded_slowdown=math.fsum(max(1.0, (wait + run) / max(run, AT_LEAST)) for wait, run in pairs) / len(own),
+        mean_slowdown=math.fsum((wait + run) / run for _, wait, run in own) / len(own),
+        mean_bounded_slowdown=math.fsum(bounded) / len(own),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
@@ -15,15 +16,19 @@ from lpsched.online.verify.accounts import (
     Account,
     PlacedRuns,
     Run,
+    WaitAndRun,
     Waits,
     broken_start,
     clearly_before,
     seconds_of,
+    waits_and_runs,
     waits_of,
     whole,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.utility import CostSegment
     from lpsched.online.verify.accounts import Broken, Counted, UtilityTotals
@@ -256,6 +261,21 @@ class ClustersAccount(Account[ClustersMeasurement]):
         self._kind_of = memoryview(clusters.kind_numbers).cast("q")
         super().__init__(clusters, ClusterRuns(clusters, schedule))
 
+    @cached_property
+    def _waited(self) -> list[WaitAndRun]:
+        return waits_and_runs(self._clusters, self._runs)
+
+    def by_group(self, group_of: Sequence[int], groups: int) -> list[tuple[Waits | None, float]]:
+        """Return the waits of the tasks of each group, and what they earned in all; `group_of` is by task."""
+        self.require_measured()
+        waited: list[list[WaitAndRun]] = [[] for _ in range(groups)]
+        for each in self._waited:
+            waited[group_of[each.task]].append(each)
+        earned: list[list[float]] = [[] for _ in range(groups)]
+        for counted, amount in zip(self._counted, self._earned, strict=True):
+            earned[group_of[counted.run.task]].append(amount)
+        return [(waits_of(own), math.fsum(amounts)) for own, amounts in zip(waited, earned, strict=True)]
+
     def _measure(self, joules: int) -> ClustersMeasurement:
         busy, span = self._busy(), self._span()
         clusters, sums = self._clusters.clusters, self._sums(joules)
@@ -268,7 +288,7 @@ class ClustersAccount(Account[ClustersMeasurement]):
             utilisation_by_cluster=tuple(
                 time / (span * each.nodes) for time, each in zip(busy, clusters, strict=True) if span
             ),
-            waits=waits_of(self._clusters, self._runs),
+            waits=waits_of(self._waited),
             cost=None if self._clusters.waiting is None else 0.0 - sums["utility"],  # no cost is 0, not -0
         )
 
