@@ -67,7 +67,7 @@ def day_front_tables(result: DayFront) -> list[ConsoleRenderable]:
 
 
 # Policies on simulated days, in tables and in words.
-def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
+def simulation_tables(result: Simulation, *, groups: bool = True) -> list[ConsoleRenderable]:
     """Return the headline, how the simulation was run, each policy with its gap, and why some have no result."""
     answer = FoldingTable(result.headers, tuple(result.rows()))
     reasons = [(entry.name, f"{trial}", why) for entry in result.policies for trial, why in entry.reasons]
@@ -78,7 +78,7 @@ def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
         fitted(f"{result.provenance.instance_name}: {in_words(result)}"),
         fitted(answer),
         *map(fitted, notes(result)),
-        *group_tables(result),
+        *(group_tables(result) if groups else []),
         *([table(worth_headers(result), few, numbers=(1,))] if rows else []),
         *(cut_table(("scheduler", "trial", "no result"), reasons) if reasons else []),
     ]

@@ -30,17 +30,17 @@ def lanes_of(result: Simulation) -> list[PolicyEntry]:
     return [entry for entry in result.policies if entry.answers][:MOST_LANES]
 
 
-def _draw_lanes(figure: Figure | SubFigure, entries: list[PolicyEntry], series: Sequence[_Series]) -> Axes:
+def _draw_lanes(figure: Figure | SubFigure, names: Sequence[str], series: Sequence[_Series]) -> Axes:
     """Draw the marks of each series, and name the lanes, with a line between each two; return the axes."""
     axes = figure.subplots()
     for place, (label, mark, colour, values) in enumerate(series):
         lane = LANES * ((place + 0.5) / len(series) - 0.5)  # each a little lower, so that none hides another
         dots = [(value, row + lane) for row, value in enumerate(values) if value is not None]
         style.draw_dots(axes, dots, mark, colour, ms=5, mec=style.INK, mew=0.4, label=label, clip_on=False)
-    for row in range(1, len(entries)):
+    for row in range(1, len(names)):
         axes.axhline(row - 0.5, color=style.RULE, linewidth=0.6, zorder=0)
-    axes.set_yticks(range(len(entries)), [style.lettered(entry.name) for entry in entries])
-    axes.set_ylim(max(1, len(entries)) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), [style.lettered(name) for name in names])
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     style.draw_grid(axes, "x")
     style.legend_above(figure, axes)
@@ -80,7 +80,7 @@ def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
         shares = [next((each.share for each in entry.earned if each.name == name), None) for entry in entries]
         percents = [None if share is None else 100.0 * share for share in shares]
         series.append((style.lettered(name), mark.shape, mark.colour, percents))
-    axes = _draw_lanes(figure, entries, series)
+    axes = _draw_lanes(figure, [entry.name for entry in entries], series)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
 
@@ -120,6 +120,24 @@ def waits_figure(result: Simulation) -> Figure:
     return style.stacked((inches(result, 3), lambda figure: draw_waits(figure, result)))
 
 
+def groups_figure(result: Simulation, by: str) -> Figure:
+    """Draw the mean wait of each group of tasks: a row for each group, a mark for each policy."""
+    entries = [entry for entry in result.policies if entry.groups][: len(style.MARKS)]
+    of_entry = [{each.name: each.mean_wait_seconds for each in entry.groups if each.by == by} for entry in entries]
+    names = list(dict.fromkeys(name for found in of_entry for name in found))[:MOST_LANES]
+    series: list[_Series] = [
+        (style.lettered(entry.name), mark, colour, [found.get(name) for name in names])
+        for entry, found, (colour, mark) in zip(entries, of_entry, style.MARKS, strict=False)
+    ]
+
+    def draw(figure: Figure | SubFigure) -> None:
+        axes = _draw_lanes(figure, names, series)
+        _scale_waits(axes, series)
+        axes.set_xlabel("mean wait from arrival to start")
+
+    return style.stacked((AROUND_INCHES + ROW_INCHES * max(3, len(names)), draw))
+
+
 def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a figure or a part of one."""
     entries = lanes_of(result)
@@ -127,7 +145,11 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     for (kind, label), (colour, mark) in zip(KINDS, style.MARKS, strict=False):
         means = [entry.mean(f"wait_seconds.{kind}") for entry in entries]
         series.append((label, mark, colour, [None if mean is None else mean.mean for mean in means]))
-    axes = _draw_lanes(figure, entries, series)
+    _scale_waits(_draw_lanes(figure, [entry.name for entry in entries], series), series)
+
+
+def _scale_waits(axes: Axes, series: Sequence[_Series]) -> None:
+    """Give an axis of waits its scale and its ticks."""
     longest = max((value for *_, values in series for value in values if value is not None), default=0.0)
     end = max(1.3 * longest, MINUTE)
     axes.set_xscale("symlog", linthresh=MINUTE)
@@ -190,7 +212,8 @@ def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
     if result.bound is not None:
         label = "no schedule below, proved" if costs else "bound, proved"
         panels[0].axhline(result.bound.mean / unit.size, color=style.OURS, label=label, **limit)
-    _name_axes(panels[0], "cost of the tasks done so far" if costs else "utility earned so far", span)
+    epoch = result.epoch if costs else None  # then the period begins with second 0
+    _name_axes(panels[0], "cost of the tasks done so far" if costs else "utility earned so far", span, epoch)
     if known:
         most = result.energy_constraint_joules
         unit = style.fitting(style.ENERGIES[KWH:], max([*(trace.energy_joules[-1] for trace in every), most or 0.0]))
@@ -198,7 +221,7 @@ def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
             _draw(panels[1], entry, place, lambda trace: trace.energy_joules, (span, unit))
         if most is not None:
             panels[1].axhline(most / unit.size, color=style.RED, label="energy constraint", **limit)
-        _name_axes(panels[1], f"energy taken so far, {unit.name}", span)
+        _name_axes(panels[1], f"energy taken so far, {unit.name}", span, epoch)
     style.legend_above(figure, *panels)
 
 
@@ -229,13 +252,15 @@ def _draw(
         axes.fill_between(times, means - halves, means + halves, color=colour, alpha=0.18, linewidth=0)
 
 
-def _name_axes(axes: Axes, label: str, span: style.Unit) -> None:
+def _name_axes(axes: Axes, label: str, span: style.Unit, epoch: str | None) -> None:
     axes.set(xlabel=f"{span.name} of the period", ylabel=label)
     axes.margins(x=0.0)
     axes.set_ylim(bottom=0.0)
     style.write_numbers(axes.yaxis)
     style.draw_grid(axes, "both")
     quarters(axes, span, axes.get_xlim()[1])
+    if epoch is not None:
+        axes.set_xlabel(style.write_dates(axes, epoch, span))
 
 
 def quarters(axes: Axes, unit: style.Unit, end: float) -> None:

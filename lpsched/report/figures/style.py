@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -217,6 +218,7 @@ OURS: Final = BLUE
 STYLES: Final = ((OURS, "o"), *MARKS)  # where ours is one of them
 MARK_SIZE: Final = 3.5
 ROOM: Final = 0.06  # of an axis, beyond all points
+MOST_DATES: Final = 8  # on an axis
 MOST_MARKS: Final = 400  # of one method; more cover each other, and fill the file
 
 
@@ -252,6 +254,29 @@ def fitting(units: Sequence[Unit], largest: float) -> Unit:
     ('seconds', 'minutes', 'J')
     """
     return max((unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0])
+
+
+def write_dates(axes: Axes, epoch: str, unit: Unit) -> str:
+    """Write dates at the ticks of an axis in units since an epoch, within its limits; return the axis's label.
+
+    Where the dates would be beyond the calendar, the numbers stay.
+    """
+    from matplotlib import dates as untyped  # noqa: PLC0415 - optional
+
+    dates: Any = untyped
+    zero, limits = datetime.fromisoformat(epoch), axes.get_xlim()
+    try:
+        begin, end = (zero + timedelta(seconds=limit * unit.size) for limit in limits)
+        locator = dates.AutoDateLocator(tz=UTC, maxticks=MOST_DATES)
+        values = locator.tick_values(begin, end)
+        formatter = dates.ConciseDateFormatter(locator, tz=UTC)
+        texts = formatter.format_ticks(values)
+        places = [(dates.num2date(value, tz=UTC) - zero).total_seconds() / unit.size for value in values]
+    except (OverflowError, ValueError):
+        return unit.name
+    seen = [(x, text) for x, text in zip(places, texts, strict=True) if limits[0] <= x <= limits[1]]
+    axes.set_xticks([x for x, _ in seen], [text for _, text in seen])
+    return f"{formatter.get_offset()} (UTC)".strip()
 
 
 def draw_dots(axes: Axes, dots: Iterable[tuple[float, float]], marker: str, colour: Any, **look: Any) -> None:  # noqa: ANN401

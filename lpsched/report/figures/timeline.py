@@ -15,6 +15,7 @@ import numpy as np
 from lpsched.model.fields import column_numbers
 from lpsched.model.results import along
 from lpsched.online.day import Day
+from lpsched.online.result.groups import UNIT_WORDS
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import style
@@ -136,6 +137,8 @@ class NodeTimes:
     begin: float
     end: float
     edges: tuple[float, ...]  # of the period
+    unit: str  # what its nodes are: node, core or GPU
+    epoch: str | None  # the date and time of second 0
     is_exact: bool  # a rectangle for each run and range, not cells
 
     @property
@@ -164,7 +167,8 @@ def node_times(clusters: Clusters, schedule: ClustersSchedule) -> NodeTimes:
         made.append(ClusterTimes(name, nodes, tuple(drawn), _busy(own, nodes, begin, end)))
     own_edges = [] if clusters.period.is_whole else [clusters.period.begins_at, clusters.period.ends_at]
     edges = tuple(edge for edge in own_edges if begin <= edge <= end)
-    return NodeTimes(tuple(made), looks, begin, end, edges, is_exact)
+    unit = UNIT_WORDS[clusters.unit]
+    return NodeTimes(tuple(made), looks, begin, end, edges, unit, clusters.epoch, is_exact)
 
 
 def _rectangles(clusters: Clusters, schedule: ClustersSchedule, looks: Looks) -> list[list[Rectangle]]:
@@ -277,7 +281,8 @@ def node_figure(times: NodeTimes, name: str) -> Figure:
         several[-1].set_xlim(times.begin / unit.size, end if times.end > times.begin else end + 1.0)
         quarters(several[-1], unit, end)
         dashed = "; dashed: the edges of the period" if times.edges else ""
-        several[-1].set_xlabel(f"{unit.name}, under {style.lettered(name)}{dashed}")
+        label = unit.name if times.epoch is None else style.write_dates(several[-1], times.epoch, unit)
+        several[-1].set_xlabel(f"{label}, under {style.lettered(name)}{dashed}")
         _legends(figure, several[-1], times)
         return figure
 
@@ -301,7 +306,7 @@ def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Uni
     if times.is_exact and large:  # white lines about those, so that neighbours can be distinguished
         axes.add_artist(PathPatch(_outline(large, unit.size), fill=False, edgecolor="white", linewidth=LINE))
     axes.set_title(
-        f"{style.lettered(cluster.name)}, {counted(cluster.nodes, 'node')}", fontweight="normal", fontsize=8, pad=2
+        f"{style.lettered(cluster.name)}, {counted(cluster.nodes, times.unit)}", fontweight="normal", fontsize=8, pad=2
     )
     axes.set_ylim(0, cluster.nodes)
     axes.set_yticks([0, cluster.nodes], ["1", f"{cluster.nodes:,}" if cluster.nodes > 1 else ""])
@@ -326,14 +331,14 @@ def _outline(rectangles: Sequence[Rectangle], size: float = 1.0) -> Path:
 def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
     """Draw how busy all nodes were, and those of each cluster."""
     edges = (np.linspace(times.begin, times.end, BUSY_COLUMNS + 1) / unit.size).tolist()
-    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=style.RULE, label="all nodes")
+    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=style.RULE, label=f"all {times.unit}s")
     if 1 < len(times.clusters) <= MOST_LINES:
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
         for place, cluster in enumerate(times.clusters):
             shares, look = [100.0 * share for share in cluster.busy], style.DASHES[place % len(style.DASHES)]
             label = style.lettered(cluster.name)
             axes.plot(middles, shares, color=style.MARKS[place][0], linestyle=look, linewidth=1.0, label=label)
-    axes.set(ylim=(0.0, 100.0), ylabel="busy nodes, %")
+    axes.set(ylim=(0.0, 100.0), ylabel=f"busy {times.unit}s, %")
     style.draw_grid(axes, "y")
 
 

@@ -42,7 +42,7 @@ EVERY: Final = 6  # of the steps of a trace: two hours of a day
 
 def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
     """Return the page of a simulation as HTML."""
-    shown = from_terminal(answers.simulation_tables(result)[1:])
+    shown = from_terminal(answers.simulation_tables(result, groups=False)[1:])
     sections = [Section("Policies side by side", tuple(shown))]
     if result.answered:
         sections.append(_over_time(result))
@@ -50,6 +50,7 @@ def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
             sections.append(_by_priority(result))
         if result.judged is not Judged.DAY:
             sections.append(_waits(result))
+            sections += _by_group(result)
     best = result.best
     if best is not None and best.schedule is not None:
         sections.append(_busy(instance, best))
@@ -103,6 +104,17 @@ def _waits(result: Simulation) -> Section:
     return Section("How long tasks waited", (figure, Table(headers, tuple(rows), numbers=True)))
 
 
+def _by_group(result: Simulation) -> list[Section]:
+    """Show how long the tasks of each cluster, task type and size waited."""
+    sections = []
+    for by, (headers, rows) in result.group_tables().items():
+        words = f"Mean wait by {by}, of {_named(result.policies)}."
+        figure = PageFigure(simulation.groups_figure(result, by), words)
+        shown = FoldingTable(headers, tuple(rows)).shortened(MOST_ROWS)
+        sections.append(Section(f"Mean wait by {by}", (figure, *from_terminal(shown))))
+    return sections
+
+
 def _busy(instance: Day | Clusters, entry: PolicyEntry) -> Section:
     """Show what the machines or nodes ran under one policy, in the first trial, and how busy they were."""
     if isinstance(instance, Day):
@@ -119,11 +131,12 @@ def _busy(instance: Day | Clusters, entry: PolicyEntry) -> Section:
     else:
         assert isinstance(entry.schedule, ClustersSchedule), "of clusters"
         times = timeline.node_times(instance, entry.schedule)
-        shown, what, caption = len(times.clusters), "nodes", "A rectangle is a task on some nodes; blank is idle."
+        shown, what = len(times.clusters), f"{times.unit}s"
+        caption = f"A rectangle is a task on some {what}; blank is idle."
         caption += "" if times.is_exact else " Tasks too small to see are joined with their neighbours."
         caption += "" if shown == len(instance.clusters) else f" The {shown} largest clusters are drawn."
         counts = {cluster.name: cluster.nodes for cluster in instance.clusters}
-        headers, figure = ("cluster", "nodes", "busy"), timeline.node_figure(times, entry.name)
+        headers, figure = ("cluster", what, "busy"), timeline.node_figure(times, entry.name)
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
     title = f"What the {what} run under {entry.name}"
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
