@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from lpsched.model.table import Table
     from lpsched.online.clusters import Clusters
     from lpsched.online.compare.simulations import simulate
+    from lpsched.online.compare.what_if import what_if_clusters
     from lpsched.online.day import ArrivingTasks, Day
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
@@ -92,6 +93,7 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "model.table": "Table",
     "online.clusters": "Clusters",
     "online.compare.simulations": "simulate",
+    "online.compare.what_if": "what_if_clusters",
     "online.day": "ArrivingTasks Day",
     "online.result.simulation": "Simulation",
     "online.schedule": "ClustersSchedule DaySchedule PlacedOnNodes PlacedTask",
@@ -223,6 +225,7 @@ __all__ = [
     "validate",
     "verify",
     "what_if",
+    "what_if_clusters",
     "write",
 ]
 

@@ -44,7 +44,7 @@ MODELS = {
 RESULTS = {
     "bag": {"result", "breakdown", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
     "facility": {"result"},
-    "online": {f"result.{name}" for name in ("policy", "simulation", "comparisons")},
+    "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},
 }
 MODEL_USERS = {"generate": MODELS, "traces": MODELS, "measure": MODELS} | {
     "report": {part: MODELS[part] | RESULTS[part] for part in SLICES}

@@ -1,4 +1,4 @@
-"""`lpsched solve`, `whatif`, `price` and `export`, and the figures and pages of a bag."""
+"""`lpsched solve`, `price` and `export`, and the figures and pages of a bag."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import output_option
-from lpsched.errors import quote
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -98,75 +97,6 @@ def solve(
     console.log_timings(result.timings, result.provenance.solver)
     console.answer(result.to_dict(), result_tables(result))
     exit_with_status(cancel)
-
-
-# `lpsched whatif`: what other machines, tasks, prices or limits would change.
-def whatif(
-    context: typer.Context,
-    bag: options.BagFile,
-    changes: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A change, with commas or repeated. NAME: a machine type or task type (or machines.TYPE, tasks.TYPE; "
-            "0 drops it), price (of the bag), price.TASK, electricity (per kWh), power-cap, deadline. VALUE: new (8, "
-            "30kW, 5h, none), or a change (+4, -2, +10%).",
-        ),
-    ],
-    objective: options.ObjectiveOption = None,
-    price: options.Price = None,
-    profit_ratio: options.ProfitRatio = None,
-    power_cap: options.PowerCap = None,
-    deadline: options.Deadline = None,
-    effort: options.EffortOption = "auto",
-    time_limit: Annotated[
-        float | None, options.time_limit_option("Time limit of each of the two solves, in seconds or with a unit.")
-    ] = None,
-    seed: options.Seed = 0,
-    solver: options.SolverName = "highs",
-) -> None:
-    """Solve a bag again with other machines, tasks, prices or limits.
-
-    Examples
-    --------
-    lpsched whatif instances/tiny.yaml --set fast=+1
-    lpsched whatif instances/ai-service.yaml --set price=-10%,H100=9
-    """
-    from lpsched.bag.files import read_bag
-    from lpsched.bag.pricing.what_if import what_if
-    from lpsched.lp.solvers import solver_named
-    from lpsched.report.solution import what_if_tables
-
-    read = read_bag(bag)
-    result = what_if(
-        read,
-        _changes(changes, [*(each.name for each in read.machine_types), *(each.name for each in read.task_types)]),
-        objective=objective,
-        effort=effort,
-        time_limit=time_limit,
-        seed=seed,
-        solver=solver_named(solver),
-        **options.terms_of(price, profit_ratio, power_cap, deadline),
-    )
-    console_of(context).answer(result.to_dict(), what_if_tables(result))
-
-
-def _changes(words: list[str], names: list[str]) -> dict[str, str]:
-    """Read NAME=VALUE; a name that has a comma in it must have an option of its own."""
-    changes: dict[str, str] = {}
-    for given in words:
-        whole = given.rpartition("=")[0]
-        own = any(whole in (name, f"machines.{name}", f"tasks.{name}", f"price.{name}") for name in names)
-        for word in [given] if own else given.split(","):
-            name, _, value = (part.strip() for part in word.rpartition("="))
-            if not name or not value:
-                expected = "NAME=VALUE, e.g. gpu=8, gpu=+4 or price=-10%"
-                raise options.usage_error("--set", quote(word), expected, "correct it")
-            if name in changes:
-                raise options.usage_error("--set", f"{quote(name)} twice", "each name once", "leave one out")
-            changes[name] = value
-    return changes
 
 
 def write_page(bag: Bag, terms: dict[str, Any], solver: str, report: Path, **found: Any) -> None:  # noqa: ANN401

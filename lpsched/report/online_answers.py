@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation
     from lpsched.online.result.simulation import Simulation
+    from lpsched.online.result.what_if import ClustersWhatIf
 
 WEAK = 0.5  # of the least cost: a bound below that is called weak
 MOST_GROUPS = 20  # clusters, task types or sizes in a table
@@ -91,6 +92,19 @@ def group_tables(result: Simulation) -> list[ConsoleRenderable]:
         tables.append(fitted(FoldingTable(headers, tuple(rows[:MOST_GROUPS]))))
         tables += cut(rows, MOST_GROUPS)
     return tables
+
+
+def clusters_what_if_tables(result: ClustersWhatIf) -> list[ConsoleRenderable]:
+    """Return two systems side by side: a table for each policy, the bounds, and what the numbers mean."""
+    tables: list[ConsoleRenderable] = [fitted(result.headline())]
+    for policy in result.policies:
+        if policy.quantities:
+            rows = [each.row() for each in policy.quantities]
+            tables.append(table((policy.name, "before", "after", "change"), rows, numbers=(1, 2, 3)))
+    if result.bound is not None:
+        tables.append(table(("any schedule", "before", "after", "change"), [result.bound_row()], numbers=(1, 2, 3)))
+    reasons = [(policy.name, policy.reason) for policy in result.policies if policy.reason is not None]
+    return [*tables, *map(fitted, result.notes()), *(cut_table(("scheduler", "no result"), reasons) if reasons else [])]
 
 
 def worth_headers(result: Simulation) -> tuple[str, str]:

@@ -17,11 +17,8 @@ prefix is a machine type if there is one of that name, else one of the last five
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -31,18 +28,17 @@ from lpsched.bag.pricing.result import Change, WhatIf
 from lpsched.bag.problem import build_problem, with_price
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, solve_problem
 from lpsched.cancellation import CancelToken
-from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, nearest, quote
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, nearest
 from lpsched.lp.solvers import default_solver
-from lpsched.model.fields import MOST, FrozenDict, check_money, check_power, check_seconds, describe
+from lpsched.model.changes import NO_UNIT, Amount, change_error, read_amount
+from lpsched.model.fields import FrozenDict, check_money, check_power, check_seconds
 from lpsched.units import TYPED
 
 if TYPE_CHECKING:
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 
-AMOUNT: Final = re.compile(r"([+-]?)(\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?)\s*(%|[A-Za-z]*)", re.ASCII)
 MOST_NAMED: Final = 20  # names in a message
-NO_UNIT: Final = {"": Decimal(1)}
 UNITS: Final = {"power-cap": {**NO_UNIT, **TYPED["power"]}, "deadline": {**NO_UNIT, **TYPED["time"]}}
 TERMS: Final = {"price": "price", "power-cap": "power_cap_watts", "deadline": "deadline_seconds"}
 FIELDS: Final = {  # the part of a bag, its field, and the check of that
@@ -167,9 +163,9 @@ def _changed(bag: Bag, terms: Terms, changes: Mapping[str, Any]) -> tuple[Bag, T
         try:
             target = _target(bag, name)
             targets.append(target)
-            amount = _amount(target, value)
+            amount = read_amount(target.name, value, UNITS.get(target.kind, NO_UNIT), may_be_none=target.kind in UNITS)
             if target.kind in counts:
-                counts[target.kind][target.item] = _count(target, amount, target.of(bag))
+                counts[target.kind][target.item] = amount.count(target.name, target.of(bag))
                 continue
             term = TERMS.get(target.kind)
             if term is not None:  # an option becomes part of the bag before it is changed
@@ -208,52 +204,7 @@ def _target(bag: Bag, name: str) -> _Target:
     advice = nearest(item, items) if items else nearest(name, [*machines, *SETTINGS, *tasks])
     known = items or [*machines, *SETTINGS, *tasks]
     expected = f"one of {', '.join(known[:MOST_NAMED])}{', ...' if len(known) > MOST_NAMED else ''}"
-    raise _error(name, "an unknown name", expected, advice or "correct it")
-
-
-@dataclass(frozen=True, slots=True)
-class _Amount:
-    """A new value, or what to add to the current one, or by which share to change it; `None`: no limit."""
-
-    value: Any
-    how: str = ""  # "", "+" or "%"
-
-    def applied_to(self, current: float | None) -> Any:  # noqa: ANN401 - checked afterwards
-        if not self.how:
-            return float(self.value) if isinstance(self.value, Decimal) else self.value
-        now = Decimal(repr(current or 0))  # so that 10 % more than 0.15 are 0.165
-        return float(now + self.value if self.how == "+" else now + now * self.value / 100)
-
-
-def _amount(target: _Target, value: float | str | None) -> _Amount:
-    """Read a value; texts may have a sign, a unit or a percent sign."""
-    units = UNITS.get(target.kind, NO_UNIT)
-    if not isinstance(value, str):
-        if value is None and target.kind not in UNITS:
-            raise _error(target, describe(value), "a number or a text such as +10%", "correct it")
-        return _Amount(value)
-    if value == "none" and target.kind in UNITS:
-        return _Amount(None)
-    match = AMOUNT.fullmatch(value.strip())
-    if match is None or match[3] not in {"%", *units}:
-        more = f", perhaps with a unit ({', '.join(filter(None, units))})" if len(units) > 1 else ""
-        raise _error(target, quote(value), f"an amount such as 8, or a change such as +4, -2, +10%{more}", "correct it")
-    sign, number, unit = match.groups()
-    amount = Decimal(sign + number)
-    if unit == "%" and not sign:
-        raise _error(target, quote(value), "a sign before a percentage", f"write +{value} or -{value}")
-    return _Amount(amount, "%") if unit == "%" else _Amount(amount * units[unit], "+" if sign else "")
-
-
-def _count(target: _Target, amount: _Amount, current: float | None) -> int:
-    """Return a new number of machines or tasks."""
-    count = amount.applied_to(current)
-    if isinstance(amount.value, Decimal) and math.isfinite(count) and (amount.how == "%" or count.is_integer()):
-        count = round(count)  # 10 % more than 125 tasks are 138
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST:
-        hint = "round it" if isinstance(count, float) and math.isfinite(count) else "correct it"
-        raise _error(target, describe(count), "a whole number from 0 to 10^15", hint)
-    return count
+    raise change_error(name, "an unknown name", expected, advice or "correct it")
 
 
 def _with_tasks(bag: Bag, counts: dict[str, int]) -> Bag:
@@ -271,11 +222,13 @@ def _with_tasks(bag: Bag, counts: dict[str, int]) -> Bag:
     return bag.model_copy(update={"task_types": tasks, "prices": prices} | bag.tables_of(kept, columns))
 
 
-def _with_setting(bag: Bag, target: _Target, amount: _Amount) -> Bag:
+def _with_setting(bag: Bag, target: _Target, amount: Amount) -> Bag:
     """Return the bag with another price or limit, checked as in a file."""
     current = target.of(bag)
     if amount.how and current is None:
-        raise _error(target, "no current value", "a value to change", "give the new value itself, without a sign")
+        raise change_error(
+            target.name, "no current value", "a value to change", "give the new value itself, without a sign"
+        )
     part, field, check = FIELDS.get(target.kind, ("prices", "per_bag", check_money))
     old, per_task = getattr(bag, part), dict(bag.prices.per_task)
     if target.item:
@@ -293,8 +246,3 @@ def _with_setting(bag: Bag, target: _Target, amount: _Amount) -> Bag:
     if target.kind == "price":
         update |= {"per_task": FrozenDict(per_task)}
     return bag.model_copy(update={part: old.model_copy(update=update)})
-
-
-def _error(target: _Target | str, got: str, expected: str, hint: str) -> InstanceError:
-    name = target if isinstance(target, str) else target.name
-    return InstanceError("", (InputIssue((name,), got, expected, hint),))
