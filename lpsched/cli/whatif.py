@@ -67,13 +67,13 @@ def whatif(
         str | None, typer.Option("--solver", help="Bags: highs, or pulp:NAME for a solver that PuLP finds.")
     ] = None,
 ) -> None:
-    """Solve a bag, or simulate clusters, again with other machines, tasks, prices or limits.
+    """Solve or simulate again with other machines, prices or limits.
 
     Examples
     --------
     lpsched whatif instances/tiny.yaml --set fast=+1
     lpsched whatif instances/ai-service.yaml --set price=-10%,H100=9
-    lpsched whatif instances/clusters-small.yaml --set general-1=+8 --scheduler easy
+    lpsched whatif instances/clusters-small.yaml --set general-1=+8
     """
     from lpsched.bag.pricing.what_if import what_if
     from lpsched.instances import read_with_kind

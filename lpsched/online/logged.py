@@ -35,10 +35,10 @@ class LoggedSchedule:
     most_seconds: float
 
     @property
-    def note(self) -> str:
-        """What was changed, in a sentence; nothing if nothing was."""
+    def note(self) -> str | None:
+        """What was changed, in a sentence; `None` if nothing was."""
         if not self.moved:
-            return ""
+            return None
         starts = f"{counted(self.moved, 'start')} of the log {'is' if self.moved == 1 else 'are'} moved"
         later = duration(self.most_seconds)
         return f"{AS_LOGGED}: {starts} to when enough nodes are free, by at most {later}: more ran at once than fits."

@@ -19,8 +19,8 @@ from tests.simulated_clusters import drawn_clusters, three_tasks, waiting_tasks
 
 pytestmark = pytest.mark.rotate_tests(7)
 
-OF_CLUSTERS = KEYS | {"judged_by", "waiting", "naive_cost", "cost_bound"}
-OF_POLICIES = OF_POLICY | {"utilisation", "wait_seconds", "mean_bounded_slowdown", "cost", "cost_per_task"}
+OF_CLUSTERS = KEYS | {"judged_by", "waiting", "naive_cost", "cost_bound", "unit", "epoch"}
+OF_POLICIES = OF_POLICY | {"utilisation", "wait_seconds", "mean_bounded_slowdown", "cost", "cost_per_task", "groups"}
 
 
 @pytest.fixture(scope="module")

@@ -64,3 +64,57 @@ def test_a_change_that_cannot_be_read_is_an_error(lpsched, bag, given, message):
     assert code == 2
     assert message in err
     assert out == ""
+
+
+TINY = "instances/tiny.yaml"
+LOG = """format: lpsched-clusters/1
+name: log
+unit: gpu
+epoch: 2024-01-31T08:00:00Z
+clusters: [{name: batch, nodes: 2}]
+task_types: [{name: job}]
+seconds: {job: {batch: 1}}
+waiting: {measure: seconds}
+tasks:
+  - {arrival_seconds: 0, task_type: job, cores: 2, work: 60, logged_start_seconds: 10}
+  - {arrival_seconds: 0, task_type: job, cores: 2, work: 60, logged_start_seconds: 70}
+  - {arrival_seconds: 0, task_type: job, cores: 2, work: 60, logged_start_seconds: 200}
+"""
+
+
+def test_clusters_are_simulated_with_other_nodes(lpsched, tmp_path):
+    (tmp_path / "log.yaml").write_text(LOG)
+    log = str(tmp_path / "log.yaml")
+    code, out, err = lpsched("whatif", log, "--set", "batch=+2")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "With batch from 2 to 4 GPUs, the mean wait under easy changes by -40 s, from 1 min to 20 s.\n"
+    )
+    assert ["mean", "wait", "1", "min", "20", "s", "-40", "s"] in [line.split() for line in out.splitlines()]
+    code, answer, _ = lpsched("whatif", log, "--set", "speed=2", "--set", "scheduler=easy", "--no-bound", "--json")
+    assert (code, answer["format"], answer["bound"]) == (0, "lpsched-whatif-clusters/1", None)
+    assert answer["changes"] == [{"name": "speed of batch", "unit": "times", "before": 1.0, "after": 2.0}]
+    assert answer["policies"][0]["quantities"][0] == {
+        "name": "mean wait", "before": 60.0, "after": 30.0, "change": -30.0, "half_width": None
+    }  # fmt: skip
+
+
+def test_options_of_bags_and_clusters_are_kept_apart(lpsched, tmp_path):
+    (tmp_path / "log.yaml").write_text(LOG)
+    log = str(tmp_path / "log.yaml")
+    for option, value, file in (("--deadline", "5", log), ("--solver", "highs", log), ("--trials", "2", TINY)):
+        code, out, err = lpsched("whatif", file, "--set", "batch=+2", option, value)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"lpsched: {option}: got the option for {'clusters' if file == log else 'a bag'}")
+
+
+def test_what_really_happened_is_a_row_of_simulate(lpsched, tmp_path):
+    (tmp_path / "log.yaml").write_text(LOG)
+    page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
+    files = ("--report", str(page), "--timeline", str(figure))
+    code, out, err = lpsched("simulate", str(tmp_path / "log.yaml"), "--scheduler", "easy", "--bound", *files)
+    assert (code, err) == (0, "")
+    assert out.startswith("As logged: mean wait 1 min 33 s, cost 280, gap ")  # 10 + 70 + 200 s
+    assert "as logged" in page.read_text()
+    assert "2 GPUs" in page.read_text()
+    assert "2024-Jan-31" in figure.read_text()  # the axis has dates

@@ -41,7 +41,7 @@ def test_starts_are_those_of_the_log():
     clusters = log_of([(0, 0, 10, 3), (1, 4, 10, 2), (2, 14, 5, 5), (3, 10, 4, 3)])
     found = logged_schedule(clusters)
     assert starts_of(clusters) == {0: 0, 1: 4, 2: 14, 3: 10}
-    assert (found.moved, found.most_seconds, found.note) == (0, 0.0, "")
+    assert (found.moved, found.most_seconds, found.note) == (0, 0.0, None)
     account = ClustersAccount(clusters, found.schedule)
     assert account.violations == ()
     assert account.measured.cost == (0 + 3 + 12 + 7)

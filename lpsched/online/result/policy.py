@@ -291,7 +291,7 @@ class PolicyEntry:
     runs: tuple[PolicyRun, ...]
     schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
     judged: Judged = Judged.DAY
-    note: str = ""  # what the reader must know of it
+    note: str | None = None  # what the reader must know of it
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:

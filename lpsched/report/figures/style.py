@@ -218,7 +218,6 @@ OURS: Final = BLUE
 STYLES: Final = ((OURS, "o"), *MARKS)  # where ours is one of them
 MARK_SIZE: Final = 3.5
 ROOM: Final = 0.06  # of an axis, beyond all points
-MOST_DATES: Final = 8  # on an axis
 MOST_MARKS: Final = 400  # of one method; more cover each other, and fill the file
 
 
@@ -267,7 +266,7 @@ def write_dates(axes: Axes, epoch: str, unit: Unit) -> str:
     zero, limits = datetime.fromisoformat(epoch), axes.get_xlim()
     try:
         begin, end = (zero + timedelta(seconds=limit * unit.size) for limit in limits)
-        locator = dates.AutoDateLocator(tz=UTC, maxticks=MOST_DATES)
+        locator = dates.AutoDateLocator(tz=UTC)
         values = locator.tick_values(begin, end)
         formatter = dates.ConciseDateFormatter(locator, tz=UTC)
         texts = formatter.format_ticks(values)
