@@ -116,5 +116,5 @@ def test_what_really_happened_is_a_row_of_simulate(lpsched, tmp_path):
     assert (code, err) == (0, "")
     assert out.startswith("As logged: mean wait 1 min 33 s, cost 280, gap ")  # 10 + 70 + 200 s
     assert "as logged" in page.read_text()
-    assert "2 GPUs" in page.read_text()
+    assert "What the GPUs run under easy" in page.read_text()
     assert "2024-Jan-31" in figure.read_text()  # the axis has dates

@@ -75,7 +75,8 @@ def test_random_logs_that_fit_are_kept_as_they_are():
 
 
 def test_free_nodes_are_counted_and_joined():
-    rng, free, busy = random.Random(1), FreeNodes(40), {}  # noqa: S311
+    rng, free = random.Random(1), FreeNodes(40)  # noqa: S311 - for tests
+    busy: dict[int, tuple[tuple[int, int], ...]] = {}
     for step in range(500):
         if busy and rng.random() < 0.5:
             free.give(busy.pop(rng.choice(list(busy))))

@@ -9,10 +9,9 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.generate.day import another_day
-from lpsched.online.clusters import clusters_from_dict
+from lpsched.online.clusters import Clusters, clusters_from_dict
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.compare.what_if import what_if_clusters
-from lpsched.online.files import read_arriving
 
 
 def clusters_of(rows, nodes=(2,), **more):
@@ -44,6 +43,8 @@ def test_more_nodes_shorten_waits():
     assert changes_of(found)["mean wait"] == (60.0, 20.0, -40.0)  # 0, 60, 120 s, then 0, 0, 60 s
     assert changes_of(found)["cost per task"] == (60.0, 20.0, -40.0)
     assert changes_of(found)["busy"] == (1.0, 0.75, -0.25)
+    assert found.best_changes_by is not None
+    assert found.bound is not None
     low, high = found.best_changes_by  # least possible: 180 s, then 60 s
     assert low <= -120.0 <= high
     assert found.bound.before <= 180.0
@@ -87,7 +88,7 @@ def test_intervals_of_a_log_are_by_batch_means():
 
 
 def test_trials_are_paired():
-    drawn = read_arriving("instances/clusters-small.yaml")
+    drawn = Clusters.from_file("instances/clusters-small.yaml")
     found = what_if_clusters(drawn, {"general-1": "+8"}, trials=3, bound=False)
     pairs = []
     for trial in range(3):
