@@ -102,8 +102,7 @@ _ALL: Final = (
         model="online.clusters:Clusters",
         write="online.files:write_clusters",
         show="report.files:clusters_shown",
-        size="{tasks:,} tasks on {nodes:,} nodes with {cores:,} cores "
-        "({task_types:,} task types, {clusters:,} clusters)",
+        size="{tasks:,} tasks on {room} ({task_types:,} task types, {clusters:,} clusters)",
         validate="online.compare.schedules:validate_clusters",
         validation_tables="report.online_answers:clusters_validation_tables",
         simulate="online.compare.simulations:simulate",

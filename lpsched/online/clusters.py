@@ -290,6 +290,11 @@ class Clusters(ArrivingInstance):
         return sum(cluster.nodes for cluster in self.clusters)
 
     @property
+    def room(self) -> str:
+        """How many nodes there are, in words: 8 nodes with 64 cores, or 4 gpus."""
+        return f"{self.nodes:,} {self.unit}s" + (f" with {self.cores:,} cores" if self.unit == NODE else "")
+
+    @property
     def cores(self) -> int:
         """How many cores there are in all."""
         return sum(cluster.cores for cluster in self.clusters)

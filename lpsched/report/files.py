@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.provenance import written_note
 from lpsched.online.parts import PRORATED, Period
+from lpsched.online.result.groups import UNIT_WORDS
 from lpsched.online.utility import BOUNDED, TASK, WaitingCost
 from lpsched.report.tables import fitted, full_columns, hash_table, table
 from lpsched.units import counted, duration, energy_text, number, percent, upper_text
@@ -159,26 +160,33 @@ def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[ConsoleRend
     least, middle, most = (number(facts["cores_asked"][key]) for key in ("least", "median", "most"))
     waiting = clusters.waiting
     judged = ("utility", _utility(facts)) if waiting is None else ("cost of waiting", waiting_words(waiting))
-    nodes = f"{counted(clusters.nodes, 'node')} with {counted(clusters.cores, 'core')}"
+    word = UNIT_WORDS[clusters.unit]
+    asked = "core" if clusters.unit == "node" else word  # what tasks ask for
+    nodes = counted(clusters.nodes, word)
+    nodes += f" with {counted(clusters.cores, 'core')}" if clusters.unit == "node" else ""
     tasks = f"{counted(clusters.tasks, 'task')} of {counted(len(clusters.task_types), 'type')}"
     rows = [
         ("task kinds", f"{facts['kinds']:,}, different in type, cores, work or time requested"),
-        ("cores requested", f"{least} to {most}, median {middle}"),
+        (f"{asked}s requested", f"{least} to {most}, median {middle}"),
         ("time requested", f"{number(facts['requested_per_run'], 3)} times the actual run time (median)"),
         ("arrivals", _span(facts)),
-        ("load", f"{percent(facts['load'])} of all cores, if each task ran where it is fastest"),
+        *([] if clusters.epoch is None else [("second 0", clusters.epoch)]),
+        *([("log", "its own starts are known")] if facts["has_logged_starts"] else []),
+        ("load", f"{percent(facts['load'])} of all {asked}s, if each task ran where it is fastest"),
         judged,
         ("power", "given in watts" if facts["has_watts"] else "not given: energy is unknown"),
         *_counted(clusters.period, facts),
     ]
-    parts = []
+    parts: list[tuple[str, ...]] = []
     for c, each in enumerate(clusters.clusters):
         counts = (f"{count:,}" for count in (each.nodes, each.cores_per_node, each.cores))
         states = "-" if each.p_states is None else f"{each.modes:,}"
         parts.append((each.name, *counts, states, f"{_able(clusters, c):,}"))
     heading = f"{clusters.name}: {tasks} arriving at {nodes} in {counted(len(clusters.clusters), 'cluster')}"
-    of_clusters = ("cluster", "nodes", "cores/node", "cores", "P-states", "task types")
-    of_types = ("task type", "tasks", "cores, median", "fastest, mean")
+    of_clusters: tuple[str, ...] = ("cluster", f"{word}s", f"cores/{word}", "cores", "P-states", "task types")
+    if clusters.unit != "node":  # then a task asks for these, one by one
+        of_clusters, parts = (*of_clusters[:2], *of_clusters[4:]), [(*row[:2], *row[4:]) for row in parts]
+    of_types = ("task type", "tasks", f"{asked}s, median", "fastest, mean")
     return facts, [
         fitted(heading),
         table(("", ""), rows),
@@ -215,6 +223,9 @@ def _cluster_facts(clusters: Clusters) -> dict[str, Any]:
         "requested_per_run": median(requests),
         "has_watts": clusters.watts is not None,
         "has_jobs": tasks.jobs is not None,
+        "has_logged_starts": tasks.logged_starts is not None,
+        "unit": clusters.unit,
+        "epoch": clusters.epoch,
         "utility_at_most": _utility_at_most(clusters) if clusters.waiting is None else None,
         "functions": len(clusters.functions),
         "told": _specified(clusters),
