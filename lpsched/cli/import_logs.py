@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -93,6 +93,7 @@ class Imported:
     skipped: Mapping[str, int]  # dirty lines, by reason
     unit: str  # what the width of a job counts
     logged: LoggedBag | None = None
+    repaired: Mapping[str, int] = field(default_factory=dict)  # lines, likewise
 
 
 def write_import(console: Console, imported: Imported, path: Path, tables: options.Tables | None) -> None:
@@ -110,6 +111,7 @@ def write_import(console: Console, imported: Imported, path: Path, tables: optio
         "left_out": account.left_out,
         "changed": account.notes,
         "dirty_lines": dict(imported.skipped),
+        "repaired_lines": dict(imported.repaired),
         "totals": asdict(account.totals),
         "unit": imported.unit,
         "capacity": account.capacity,
@@ -210,6 +212,7 @@ def _account_table(account: Account, totals: Totals, imported: Imported) -> Tabl
 
     unit, span = UNITS.get(imported.unit, imported.unit), totals.submit_span_seconds
     rows = [("jobs read", f"{account.read:,}")]
+    rows += [(f"line repaired: {reason}", f"{count:,}") for reason, count in imported.repaired.items()]
     rows += [(f"line skipped: {reason}", f"{count:,}") for reason, count in imported.skipped.items()]
     rows += [(f"left out: {reason}", f"{count:,}") for reason, count in account.left_out.items()]
     rows.append(("jobs kept", f"{account.kept:,}"))
@@ -335,7 +338,7 @@ def import_slurm(
     )
     if to == "bag":
         logged, account = bag_of_slurm(named, log, choice=choice, size=size, fill=fill, watts=not no_watts)
-        imported = Imported(logged.bag, account, log.skipped, account.unit or "node", logged)
+        imported = Imported(logged.bag, account, log.skipped, account.unit or "node", logged, log.repaired)
     else:
         clusters, account = clusters_of_slurm(
             named,
@@ -346,7 +349,7 @@ def import_slurm(
             watts=not no_watts,
             waiting=waiting_of(cost, weight),
         )
-        imported = Imported(clusters, account, log.skipped, clusters.unit)
+        imported = Imported(clusters, account, log.skipped, clusters.unit, repaired=log.repaired)
     write_import(console_of(context), imported, output, tables)
 
 

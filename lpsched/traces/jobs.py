@@ -294,6 +294,8 @@ def _watts(
     jobs: Jobs, types: NDArray[np.int64], machines: Machines, pairs: Sequence[tuple[int, int]], account: Account
 ) -> Sequence[float] | None:
     if machines.watts_per_node is not None:
+        if machines.unit != "node":
+            account.facts.append(f"the given watts are those of each {machines.unit}")
         return [machines.watts_per_node] * len(pairs)
     known = ~np.isnan(jobs.joules)
     if not machines.watts_of_jobs or not known.any():
@@ -307,7 +309,7 @@ def _watts(
 
     own, there = means(types, len(pairs)), means(jobs.machine, len(jobs.machines))
     there = np.where(np.isnan(there), joules.sum() / node_seconds.sum(), there)
-    sentence = f"watts are the energy of {len(joules):,} jobs by their {machines.unit}-seconds, by task type"
+    sentence = f"watts are the energy of {len(joules):,} jobs by their run time, by task type, for each {machines.unit}"
     account.facts.append(sentence)
     missing = "task types without energy: the mean of their cluster, or of the log, is used"
     account.note(missing, int(np.isnan(own).sum()))
@@ -318,8 +320,10 @@ def _watts(
 def _name_of(jobs: Jobs, group: int, machine: int) -> str:
     if len(jobs.machines) == 1:
         return jobs.groups[group]
-    if jobs.groups == (ONLY_TYPE,) or jobs.groups[group] == jobs.machines[machine]:
+    if jobs.groups == (ONLY_TYPE,):
         return jobs.machines[machine]
+    if jobs.groups[group] in jobs.machines[machine].split("+"):  # a partition, in a cluster of several
+        return jobs.groups[group]
     return f"{jobs.groups[group]}, {jobs.machines[machine]}"
 
 

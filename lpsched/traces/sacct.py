@@ -146,6 +146,12 @@ def delimiter_of(header: str) -> str:
     return SEPARATOR if found is None or (found[1].isspace() and found[1] != "\t") else found[1]
 
 
+def job_of(cell: str) -> None:
+    """Raise a `ValueError` for what is no identifier of a job or step."""
+    if not _JOB.fullmatch(cell):
+        raise ValueError(cell)
+
+
 def split_cells(text: str, separator: str) -> tuple[str, ...]:
     """Return the cells of a line."""
     return tuple(cell.strip() for cell in text.split(separator))
@@ -258,7 +264,7 @@ class _Rows:
             name = self.separator.join(cells[place:after])
             row = (*cells[:place], name, *cells[after:])
             others = (*row[:place], *row[place + 1 :])
-            known = _JOB.fullmatch(row[self.job]) and cells_of.state_of(row[self.state]) in STATES
+            known = cells_of.state_of(row[self.state]) in STATES
             if known and not any("\n" in cell for cell in others) and self._broken(row) is None:
                 found.add(row)
         return found.pop() if len(found) == 1 else None
@@ -275,7 +281,7 @@ class _Rows:
         if len(cells) != len(self.header):
             found, needed = f"{len(cells)} cells", f"{len(self.header)}, as in the header"
             return "another number of cells than the header", found, needed
-        for place, read in self.readers.values():
+        for place, read in ((self.job, job_of), *self.readers.values()):
             try:
                 read(cells[place])
             except ValueError:

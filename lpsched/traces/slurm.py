@@ -18,6 +18,7 @@ from lpsched.traces.sacct import SacctLine, SacctLog, read_sacct
 from lpsched.traces.slurm_cells import Energy, memory_of, state_of
 from lpsched.traces.slurm_system import SlurmSystem, read_system
 from lpsched.traces.slurm_units import AUTO, Allocations, Capacity, Sharing, Unit, most_at_once, sharing_of
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,8 +124,6 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     """Return the jobs that count, in their unit, and what was found out about their system."""
     rows, orphans = _job_rows(log)
     account = common.Account(len(rows))
-    for what, count in log.repaired.items():
-        account.note(f"rows with {what}: repaired", count)
     account.note("steps without their job's line: left out", orphans)
     place = _place(log, "state", source)
     states = [state_of(row.line.cells[place]) for row in rows]
@@ -140,6 +139,8 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     sharing = sharing_of(_allocations(log, _those(rows, ran)), size.system)
     made = _Making(log, rows, choice, size, source, account)
     unit = made.unit(sharing, _those(rows, kept))
+    if sharing.is_shared and any(row.energy.joules for row in rows):
+        account.facts.append("energy is that of whole nodes: each job on a shared node is charged with all of it")
     width = made.widths(unit)
     account.leave_out(WIDTHS[unit][1], width <= 0, kept)
     account.kept = int(kept.sum())
@@ -147,11 +148,14 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     parts = made.parts(sharing)
     jobs = made.jobs(width, parts)
     made.note_runs(_those(rows, kept))
-    counted = jobs.taken(kept).with_names_in_use()
-    late = counted.submit_seconds < np.fmax.accumulate(counted.submit_seconds)
+    those = jobs.taken(kept).with_names_in_use()
+    for names in (parts.partitions.get(machine, ()) for machine in those.machines if parts.column is None):
+        if len(names) > 1 and choice.machines_by is None and size.total is None:
+            account.facts.append(f"partitions {', '.join(names)} have nodes in common: they are one cluster")
+    late = those.submit_seconds < np.fmax.accumulate(those.submit_seconds)
     account.note("jobs submitted before one that stands above them: sorted", int(late.sum()))
-    order = np.argsort(np.nan_to_num(counted.submit_seconds, nan=-np.inf), kind="stable")  # without a time first
-    return SlurmJobs(counted.taken(order), jobs.taken(ran & (width > 0)), account, unit, parts.partitions)
+    order = np.argsort(np.nan_to_num(those.submit_seconds, nan=-np.inf), kind="stable")  # without a time first
+    return SlurmJobs(those.taken(order), jobs.taken(ran & (width > 0)), account, unit, parts.partitions)
 
 
 def _those(rows: Sequence[_Row], which: NDArray[np.bool_]) -> list[_Row]:
@@ -263,8 +267,6 @@ class _Making:
             return _Parts(machine, parts, by, {name: (name,) for name in parts})
         joined = {name: group for group in sharing.joined for name in group}
         part = {name: label_of("+".join(joined.get(name, (name,)))) for name in dict.fromkeys(labels)}
-        for group in sharing.joined:
-            self.account.facts.append(f"partitions {', '.join(group)} have nodes in common: they are one cluster")
         machine, parts = common.numbered_labels(part[label] for label in labels)
         names = {part[label]: joined.get(label, (label,)) for label in part}
         return _Parts(machine, parts, None if sharing.joined else PARTITION, names)
@@ -312,7 +314,9 @@ class _Making:
         place = self.log.place("JobID")
         assert place is not None, "the reader asks for it"
         again = len(rows) - len({row.line.cells[place] for row in rows})
-        self.account.note("further runs of a job (requeued, preempted, node failure): each is a job", again)
+        self.account.note(
+            "runs after the first of their job (requeued, preempted, node failure): each counts as a job", again
+        )
         column = self.log.place("ReqMem")
         held = np.array([_memory(row, "" if column is None else row.line.cells[column]) for row in rows], np.int64)
         starts, seconds, count = _numbers(rows, "start"), _numbers(rows, "seconds"), int((held > 0).sum())
@@ -441,7 +445,8 @@ def _counts(name: str, found: SlurmJobs, size: SlurmSize) -> tuple[int, ...]:
             needed = f"one of {', '.join(jobs.machines[:20])}"
             raise common.refused(name, f"a count for {quote(machine)}", needed, do)
     if size.system is not None and size.system.unusable:
-        account.facts.append(f"{size.system.unusable:,} nodes are down or drained in the list of nodes: they count")
+        nodes = counted(size.system.unusable, "node")
+        account.facts.append(f"{nodes} of the list of nodes down or drained when it was made: counted all the same")
     sizes = [_capacity(name, machine, found, size) for machine in jobs.machines]
     for machine, each in zip(jobs.machines, sizes, strict=True):
         below = each.source != "peak" and each.peak is not None and each.peak > each.units

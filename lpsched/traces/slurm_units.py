@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from lpsched.traces.slurm_cells import node_names
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["node", "core", "gpu"]
 AUTO: Final = "auto"
+WRITTEN: Final = {"gpu": "GPU"}  # as people write it
 MOST_VISITS: Final = 50_000_000  # nodes of jobs that are looked at
 
 
@@ -152,7 +154,6 @@ class Capacity:
 
     def sentence(self, name: str, unit: str) -> str:
         """Return it in words."""
-        plural = "" if self.units == 1 else "s"
         whence = {
             "given": "as given",
             "system": "as the list of nodes says",
@@ -161,4 +162,4 @@ class Capacity:
         above = ""
         if self.source != "peak" and self.peak is not None and self.peak > self.units:
             above = f", below the peak of concurrent use, {self.peak:,}: the log's own schedule does not fit"
-        return f"{name}: {self.units:,} {unit}{plural}, {whence}{above}"
+        return f"{name}: {counted(self.units, WRITTEN.get(unit, unit))}, {whence}{above}"
