@@ -38,6 +38,7 @@ STATES: Final = frozenset((
     "OUT_OF_MEMORY", "OUT_OF_ME", "PENDING", "PREEMPTED", "RESIZING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
     "REVOKED", "RUNNING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT",
 ))  # fmt: skip
+LISTED: Final = "listed"  # the nodes of a list: checked, and read by those who need the names
 Read = Callable[[str], float | None]
 MEANINGS: Final[Mapping[str, tuple[tuple[str, Read], ...]]] = {  # the first column that there is
     "seconds": (("elapsedraw", cells_of.raw_seconds_of), ("elapsed", cells_of.seconds_of)),
@@ -57,7 +58,7 @@ MEANINGS: Final[Mapping[str, tuple[tuple[str, Read], ...]]] = {  # the first col
     "submit": (("submit", cells_of.moment_of),),
     "start": (("start", cells_of.moment_of),),
     "requested_seconds": (("timelimitraw", cells_of.raw_minutes_of), ("timelimit", cells_of.seconds_of)),
-    "listed": (("nodelist", lambda cell: len(cells_of.node_names(cell))),),
+    LISTED: (("nodelist", lambda cell: len(cells_of.node_names(cell))),),
 }
 NEEDED: Final = {"jobid": ("JobID",), "state": ("State",), "seconds": ("ElapsedRaw", "Elapsed")}
 _JOB: Final = re.compile(r"\d{1,20}(_(\d+|\[[^\]]*\]))?(\+\d+)?(\.\S+)?")
@@ -94,7 +95,7 @@ class SacctLog:
 
     def read(self) -> Iterator[SacctLine]:
         """Yield the lines, one by one."""
-        readers = readers_of(self.header)
+        readers = {meaning: found for meaning, found in readers_of(self.header).items() if meaning != LISTED}
         for number, text in self.lines:
             cells = self.rejoined.get(number) or split_cells(text, self.separator)
             values = {meaning: read(cells[place]) for meaning, (place, read) in readers.items()}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -356,6 +357,7 @@ def _place(log: SacctLog, name: str, source: str) -> int:
     raise common.refused(source, found, needed, nearest(name, known) or "ask sacct for it (--format)")
 
 
+@lru_cache(maxsize=4096)
 def label_of(cell: str) -> str:
     """Return a cell as a name that can be printed.
 

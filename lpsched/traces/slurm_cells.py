@@ -154,6 +154,7 @@ def count_of_tres(name: str, cell: str) -> int | None:
     return _whole(tres_of(cell).get(name, 0.0), cell)
 
 
+@lru_cache(maxsize=65_536)
 def gpus_of_tres(cell: str) -> int | None:
     """Return the GPUs, each counted once: `gres/gpu` counts those of all types that are named.
 

@@ -21,7 +21,7 @@ from lpsched.traces.swf import chunks_of
 # CPUs are those that jobs can have (CPUEfctv, where it is said). A node is counted whatever its state is now, but for
 # FUTURE ones: the log is of another time. A node in no partition runs no jobs, and does not count.
 MOST_BYTES: Final = 64 * 2**20
-SINFO: Final = ("nodelist", "cpus", "gres", "partition", "state")
+SINFO: Final[tuple[str, ...]] = ("nodelist", "cpus", "gres", "partition", "state")
 SINFO_COMMAND: Final = "sinfo -N -o '%N|%c|%G|%P|%t'"
 NEEDED: Final = f"the output of 'scontrol show node' or of {SINFO_COMMAND}"
 UNUSABLE: Final = ("down", "drain", "fail", "maint", "power", "inval")

@@ -167,6 +167,26 @@ def test_json_of_old_and_new_slurm_makes_the_same_clusters(log, system, name):
     assert "UTC" not in " ".join(account.facts)  # its moments are seconds since 1970
 
 
+@pytest.mark.parametrize("name", ["sacct_shared_2205.json", "sacct_shared_2311.json"])
+def test_json_has_the_identifiers_of_jobs_and_steps(log, name):
+    cells = [line.cells[0] for line in log.read()]
+    expected = ["517" if cell == "517_[5-9]" else cell for cell in cells]  # a whole array that waits has no task yet
+    assert [line.cells[0] for line in read_sacct(DATA / name).read()] == expected
+
+
+def test_numbers_of_json_may_be_unset_or_infinite(tmp_path):
+    number = {"set": True, "infinite": False, "number": 0}
+    job = {
+        "job_id": 9, "array": {"job_id": 8, "task_id": number}, "state": {"current": ["COMPLETED"]},
+        "allocation_nodes": 1, "time": {"elapsed": 5, "limit": number | {"infinite": True}, "submission": 1, "start": 2},
+    }  # fmt: skip
+    single = job | {"job_id": 10, "array": {"job_id": 10, "task_id": number | {"set": False}}}
+    (tmp_path / "a.json").write_text(json.dumps({"jobs": [job, single]}))
+    first, second = read_sacct(tmp_path / "a.json").read()
+    assert (first.cells[:2], second.cells[:2]) == (("8_0", "9"), ("10", "10"))
+    assert (first.values["requested_seconds"], first.values["start"]) == (None, 2)
+
+
 @pytest.mark.parametrize("name", ["scontrol_nodes.txt", "sinfo_nodes.txt"])
 def test_a_list_of_nodes_says_how_large_the_system_is(log, name):
     read = read_system(DATA / name)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import math
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_a_log_that_was_simulated_and_exported_has_the_same_tasks(tmp_path):
 
 
 times = st.floats(0.001, 20.0, allow_nan=False)
-ROUND = {"format": "lpsched-clusters/1", "name": "round", "clusters": [{"name": "all", "nodes": 3}]}
+ROUND: dict[str, Any] = {"format": "lpsched-clusters/1", "name": "round", "clusters": [{"name": "all", "nodes": 3}]}
 ROUND |= {"task_types": [{"name": "t"}], "seconds": {"t": {"all": 1.0}}, "waiting": {"measure": "seconds"}}
 
 
