@@ -309,9 +309,10 @@ def _watts(
 
     own, there = means(types, len(pairs)), means(jobs.machine, len(jobs.machines))
     there = np.where(np.isnan(there), joules.sum() / node_seconds.sum(), there)
-    sentence = f"watts are the energy of {len(joules):,} jobs by their run time, by task type, for each {machines.unit}"
-    account.facts.append(sentence)
-    missing = "task types without energy: the mean of their cluster, or of the log, is used"
+    account.facts.append(
+        f"watts of a {machines.unit}, by task type: joules by {machines.unit}-seconds of {len(joules):,} jobs"
+    )
+    missing = "task types without energy: the mean of others is used"
     account.note(missing, int(np.isnan(own).sum()))
     found: list[float] = np.where(np.isnan(own), there[[machine for _, machine in pairs]], own).tolist()
     return found

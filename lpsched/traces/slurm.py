@@ -315,9 +315,7 @@ class _Making:
         place = self.log.place("JobID")
         assert place is not None, "the reader asks for it"
         again = len(rows) - len({row.line.cells[place] for row in rows})
-        self.account.note(
-            "runs after the first of their job (requeued, preempted, node failure): each counts as a job", again
-        )
+        self.account.note("further runs of a requeued job: each counts as a job", again)
         column = self.log.place("ReqMem")
         held = np.array([_memory(row, "" if column is None else row.line.cells[column]) for row in rows], np.int64)
         starts, seconds, count = _numbers(rows, "start"), _numbers(rows, "seconds"), int((held > 0).sum())
@@ -448,7 +446,7 @@ def _counts(name: str, found: SlurmJobs, size: SlurmSize) -> tuple[int, ...]:
             raise common.refused(name, f"a count for {quote(machine)}", needed, do)
     if size.system is not None and size.system.unusable:
         nodes = counted(size.system.unusable, "node")
-        account.facts.append(f"{nodes} of the list of nodes down or drained when it was made: counted all the same")
+        account.facts.append(f"{nodes} down or drained in the list of nodes: counted all the same")
     sizes = [_capacity(name, machine, found, size) for machine in jobs.machines]
     for machine, each in zip(jobs.machines, sizes, strict=True):
         below = each.source != "peak" and each.peak is not None and each.peak > each.units

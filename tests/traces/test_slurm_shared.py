@@ -100,7 +100,7 @@ def test_jobs_on_shared_nodes_count_by_their_cores(log):
     assert (clusters.unit, account.kept, account.read) == ("core", 18, 22)
     assert account.left_out == {"state PENDING": 2, "state RUNNING": 1, "never ran": 1}
     # 509, 510 and 511 ran twice each
-    assert [count for note, count in account.notes.items() if "after the first of their job" in note] == [3]
+    assert [count for note, count in account.notes.items() if "of a requeued job" in note] == [3]
     tasks = clusters.arriving
     assert list(tasks.job_numbers) == [row["raw"] for row in KEPT]
     assert list(tasks.core_counts) == [row["cpus"] for row in KEPT]
@@ -272,7 +272,7 @@ def test_watts_are_the_joules_of_a_type_by_its_core_seconds(log):
     # 501: 480 kJ on 32 cores for 1,200 s; 507 and 508: 2,520 and 900 kJ on 8 and 16 cores for 3,600 and 1,800 s
     expected = {"batch": 480e3 / (32 * 1200), "gpu": 3420e3 / (8 * 3600 + 16 * 1800), "debug": 480e3 / (32 * 1200)}
     assert watts == pytest.approx(expected)
-    assert account.notes["task types without energy: the mean of their cluster, or of the log, is used"] == 1
+    assert account.notes["task types without energy: the mean of others is used"] == 1
     assert clusters_of_slurm("log", log, watts=False)[0].watts is None
     given, _ = clusters_of_slurm("log", log, watts_per_node=7.0)
     assert given.watts.at(0, 0, 2) == 14.0
