@@ -15,6 +15,7 @@ from lpsched.errors import InputIssue, InstanceError, Place
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves, Points
 from lpsched.online.parts import Cluster, DayTaskType, ParallelTasks
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,6 +166,18 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(made)
 
 
+def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
+    """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
+
+    >>> most_at_once(np.array([0.0, 5.0, 10.0]), np.array([10.0, 5.0, 5.0]), np.array([2, 3, 4]))
+    5
+    """
+    moments = np.concatenate((starts, starts + seconds))
+    changes = np.concatenate((widths, -widths))
+    order = np.lexsort((changes, moments))  # at one moment, first what ends
+    return int(np.cumsum(changes[order]).max(initial=0))
+
+
 def require_jobs(source: str, account: Account) -> None:
     """Raise an error for a log without usable jobs."""
     if not account.kept:
@@ -271,8 +284,16 @@ def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[flo
     early = jobs.start_seconds < jobs.submit_seconds
     account.note("jobs that started before their submission: the start is raised to it", int(early.sum()))
     account.facts.append("the log's own starts are kept")
-    starts: list[float] = (np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]).tolist()
-    return starts
+    starts = np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]
+    nodes = -(-jobs.width // machines.cores_per_node)
+    for number, (name, size) in enumerate(zip(jobs.machines, machines.nodes, strict=True)):
+        here = jobs.machine == number
+        peak = most_at_once(starts[here], jobs.run_seconds[here], nodes[here])
+        if peak > size:
+            had = f"{name} has {counted(size, machines.unit)}, and jobs of the log had up to {peak:,} at one time"
+            account.warnings.append(f"{had}: the log's own schedule does not fit")
+    kept: list[float] = starts.tolist()
+    return kept
 
 
 def _epoch(jobs: Jobs, machines: Machines, account: Account) -> str | None:

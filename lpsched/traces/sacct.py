@@ -271,8 +271,8 @@ class _Rows:
         return found.pop() if len(found) == 1 else None
 
     def _begins(self, text: str) -> bool:
-        """Return whether a line looks like the begin of a row."""
-        return self.job == 0 and bool(_JOB.fullmatch(text.split(self.separator, maxsplit=1)[0].strip()))
+        """Return whether a line may be the begin of a row."""
+        return self.job != 0 or bool(_JOB.fullmatch(text.split(self.separator, maxsplit=1)[0].strip()))
 
     def _goes_on(self, cells: tuple[str, ...]) -> bool:
         return self.ends_free and len(cells) < len(self.header) and not _JOB.fullmatch(cells[0])

@@ -69,7 +69,7 @@ def _rows(job: object) -> Iterator[tuple[str, ...]]:
         "End": _moment(time.get("end")),
         "ElapsedRaw": _text(_number(time.get("elapsed"))),
         "TimelimitRaw": _text(_number(time.get("limit"))),
-        "AllocNodes": _text(_number(job.get("allocation_nodes"))),
+        "AllocNodes": "0" if allocated == [] else _text(_number(job.get("allocation_nodes"))),
         "AllocTRES": _tres(allocated),
         "NodeList": _text(job.get("nodes")),
     }

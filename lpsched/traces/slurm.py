@@ -18,7 +18,7 @@ from lpsched.traces.bags import LoggedBag, bag_of
 from lpsched.traces.sacct import SacctLine, SacctLog, read_sacct
 from lpsched.traces.slurm_cells import Energy, memory_of, state_of
 from lpsched.traces.slurm_system import SlurmSystem, read_system
-from lpsched.traces.slurm_units import AUTO, Allocations, Capacity, Sharing, Unit, most_at_once, sharing_of
+from lpsched.traces.slurm_units import AUTO, Allocations, Capacity, Sharing, Unit, sharing_of
 from lpsched.units import counted
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class SlurmJobs:
     account: common.Account
     unit: Unit
     partitions: Mapping[str, tuple[str, ...]]  # nothing where machines are not made of partitions
+    is_whole: bool  # the one machine is the whole system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +109,7 @@ class _Parts:
     names: tuple[str, ...]
     column: str | None  # whose values they are, one by one
     partitions: Mapping[str, tuple[str, ...]]
+    is_whole: bool = False
 
 
 NO_SIZE: Final = SlurmSize()
@@ -151,12 +153,12 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     made.note_runs(_those(rows, kept))
     those = jobs.taken(kept).with_names_in_use()
     for names in (parts.partitions.get(machine, ()) for machine in those.machines if parts.column is None):
-        if len(names) > 1 and choice.machines_by is None and size.total is None:
+        if len(names) > 1 and not parts.is_whole:
             account.facts.append(f"partitions {', '.join(names)} have nodes in common: they are one cluster")
     late = those.submit_seconds < np.fmax.accumulate(those.submit_seconds)
     account.note("jobs submitted before one that stands above them: sorted", int(late.sum()))
     order = np.argsort(np.nan_to_num(those.submit_seconds, nan=-np.inf), kind="stable")  # without a time first
-    return SlurmJobs(those.taken(order), jobs.taken(ran & (width > 0)), account, unit, parts.partitions)
+    return SlurmJobs(those.taken(order), jobs.taken(ran & (width > 0)), account, unit, parts.partitions, parts.is_whole)
 
 
 def _those(rows: Sequence[_Row], which: NDArray[np.bool_]) -> list[_Row]:
@@ -256,7 +258,7 @@ class _Making:
             self.account.facts.append(f"the system is one cluster: {why}")
         if whole:
             names = {"cluster": tuple(dict.fromkeys(labels))}
-            return _Parts(np.zeros(len(self.rows), np.int64), ("cluster",), None, names if labels else {})
+            return _Parts(np.zeros(len(self.rows), np.int64), ("cluster",), None, names, is_whole=True)
         if by is not None:
             column = _place(self.log, by, self.source)
             machine, parts = common.numbered_labels(self._labels(column))
@@ -320,7 +322,7 @@ class _Making:
         held = np.array([_memory(row, "" if column is None else row.line.cells[column]) for row in rows], np.int64)
         starts, seconds, count = _numbers(rows, "start"), _numbers(rows, "seconds"), int((held > 0).sum())
         if count and not np.isnan(starts).any():
-            most = most_at_once(starts, seconds, held)
+            most = common.most_at_once(starts, seconds, held)
             sentence = f"memory of jobs at one time: at most {most / 2**30:.4g} GiB ({count:,} jobs with data)"
             self.account.facts.append(sentence)
 
@@ -449,8 +451,7 @@ def _counts(name: str, found: SlurmJobs, size: SlurmSize) -> tuple[int, ...]:
         account.facts.append(f"{nodes} down or drained in the list of nodes: counted all the same")
     sizes = [_capacity(name, machine, found, size) for machine in jobs.machines]
     for machine, each in zip(jobs.machines, sizes, strict=True):
-        below = each.source != "peak" and each.peak is not None and each.peak > each.units
-        (account.warnings if below else account.facts).append(each.sentence(machine, found.unit))
+        account.facts.append(each.sentence(machine, found.unit))
     account.capacity = {machine: asdict(each) for machine, each in zip(jobs.machines, sizes, strict=True)}
     return tuple(each.units for each in sizes)
 
@@ -459,15 +460,14 @@ def _capacity(name: str, machine: str, found: SlurmJobs, size: SlurmSize) -> Cap
     here = found.ran.taken(found.ran.machine == found.ran.machines.index(machine))
     peak = None
     if not np.isnan(here.start_seconds).any():
-        peak = most_at_once(here.start_seconds, here.lasting().run_seconds, here.width)
+        peak = common.most_at_once(here.start_seconds, here.lasting().run_seconds, here.width)
     given = size.counts.get(machine, size.total)
     if given is not None:
         return Capacity(given, "given", peak)
     partitions = found.partitions.get(machine)
     units = 0
     if size.system is not None and partitions is not None:
-        is_whole = len(found.jobs.machines) == 1 and machine == "cluster"
-        units = size.system.capacity(found.unit, None if is_whole else partitions)
+        units = size.system.capacity(found.unit, None if found.is_whole else partitions)
     if units:
         return Capacity(units, "system", peak)
     if peak is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from lpsched.traces.jobs import most_at_once
 from lpsched.traces.slurm_cells import node_names
 from lpsched.units import counted
 
@@ -130,18 +131,6 @@ def joined_groups(links: Iterable[frozenset[str]]) -> tuple[tuple[str, ...], ...
     return tuple(sorted(tuple(sorted(group)) for group in groups if len(group) > 1))
 
 
-def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
-    """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
-
-    >>> most_at_once(np.array([0.0, 5.0, 10.0]), np.array([10.0, 5.0, 5.0]), np.array([2, 3, 4]))
-    5
-    """
-    moments = np.concatenate((starts, starts + seconds))
-    changes = np.concatenate((widths, -widths))
-    order = np.lexsort((changes, moments))  # at one moment, first what ends
-    return int(np.cumsum(changes[order]).max(initial=0))
-
-
 # How large the parts of a system are: as given, as the list of nodes says, or the most that was in use at once by jobs
 # of the log, which is a lower limit: idle nodes leave no trace.
 @dataclass(frozen=True, slots=True)
@@ -159,7 +148,4 @@ class Capacity:
             "system": "as the list of nodes says",
             "peak": "the peak of concurrent use in the log; idle nodes leave no trace",
         }[self.source]
-        above = ""
-        if self.source != "peak" and self.peak is not None and self.peak > self.units:
-            above = f", below the peak of concurrent use, {self.peak:,}: the log's own schedule does not fit"
-        return f"{name}: {counted(self.units, WRITTEN.get(unit, unit))}, {whence}{above}"
+        return f"{name}: {counted(self.units, WRITTEN.get(unit, unit))}, {whence}"

@@ -517,6 +517,6 @@ def _sizes(name: str, trace: SwfTrace, choice: SwfChoice, machines: SystemSize) 
 def name_of(path: Path) -> str:
     """Return the name of a log's instance: that of the file, without its endings."""
     name = path.name
-    for ending in (".gz", ".swf", ".txt", ".csv"):
+    for ending in (".gz", ".swf", ".txt", ".csv", ".json"):
         name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
     return name

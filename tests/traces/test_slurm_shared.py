@@ -255,7 +255,19 @@ def test_a_number_without_its_unit_is_asked_for_where_nodes_are_shared(log):
     assert [(each.name, each.nodes) for each in clusters.clusters] == [("cluster", 128)]
     assert {each.name for each in clusters.task_types} == {"batch", "debug", "gpu"}
     _, account = clusters_of_slurm("log", log, choice=cores, counts={"batch+debug": 64, "gpu": 40})
-    assert any(warning.startswith("gpu: 40 cores, as given, below the peak") for warning in account.warnings)
+    highest = peak([row for row in KEPT if row["partition"] == "gpu"], "cpus")
+    had = f"gpu has 40 cores, and jobs of the log had up to {highest} at one time"
+    assert account.warnings == [f"{had}: the log's own schedule does not fit"]
+
+
+def test_a_system_that_is_one_has_all_nodes_of_the_list(log, system, tmp_path):
+    choice = SlurmChoice(states=None, machines_by="all")
+    clusters, _ = clusters_of_slurm("log", log, choice=choice, size=SlurmSize(system=system))
+    assert [(each.name, each.nodes) for each in clusters.clusters] == [("cluster", 128)]
+    (tmp_path / "a.txt").write_text("JobID|State|Submit|Start|ElapsedRaw|AllocNodes\n1|COMPLETED|0|0|9|1\n")
+    clusters, account = clusters_of_slurm("log", read_sacct(tmp_path / "a.txt"), size=SlurmSize(system=system))
+    assert [(each.name, each.nodes) for each in clusters.clusters] == [("cluster", 6)]
+    assert "the system is one cluster: there is no column Partition" in account.facts
 
 
 def test_partitions_with_nodes_in_common_can_be_kept_apart_with_a_warning(log):
