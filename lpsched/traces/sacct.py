@@ -256,7 +256,7 @@ class _Rows:
         return None, 1
 
     def _repaired(self, text: str) -> tuple[str, ...] | None:
-        """Return the cells of a row if its free text can be told from the rest in one way; `None` if it cannot."""
+        """Return the cells of a row if its free text can be separated from the rest in one way; `None` if it cannot."""
         cells = split_cells(text, self.separator)
         extra = len(cells) - len(self.header)
         found: set[tuple[str, ...]] = set()
