@@ -299,7 +299,7 @@ def import_slurm(
     Examples
     --------
     lpsched import slurm tests/data/sacct_with_steps.txt -o bag.yaml --fill
-    lpsched import slurm tests/data/sacct_shared.txt --to clusters --system tests/data/scontrol_nodes.txt -o log.yaml
+    lpsched import slurm tests/data/sacct_shared.txt --to clusters -o log.yaml
     """
     from lpsched.traces.slurm import (
         COMPLETED,
