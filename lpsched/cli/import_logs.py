@@ -199,6 +199,8 @@ CHANGED: Final = {  # what became of jobs, by its key in JSON, for people
     "jobs submitted before one that stands above them: sorted": "jobs out of order by submission: sorted",
     "jobs of 0 seconds: half a second stands for it": "jobs of 0 s: counted as 0.5 s",
     "jobs without a requested time: the run time stands for it": "jobs without a requested time: the run time is used",
+    "jobs that could not start when submitted (dependency, begin time): they arrive when they could": "jobs eligible "
+    "after submission: they arrive then",
 }
 
 

@@ -56,6 +56,7 @@ MEANINGS: Final[Mapping[str, tuple[tuple[str, Read], ...]]] = {  # the first col
     "gpus": (("alloctres", cells_of.gpus_of_tres), ("allocgres", cells_of.gpus_of_gres)),
     "memory": (("alloctres", lambda cell: cells_of.tres_of(cell).get(cells_of.MEMORY)),),
     "submit": (("submit", cells_of.moment_of),),
+    "eligible": (("eligible", cells_of.moment_of),),
     "start": (("start", cells_of.moment_of),),
     "requested_seconds": (("timelimitraw", cells_of.raw_minutes_of), ("timelimit", cells_of.seconds_of)),
     LISTED: (("nodelist", lambda cell: len(cells_of.node_names(cell))),),

@@ -16,8 +16,8 @@ from lpsched.io.content import one_issue
 # Memory of allocated TRES is in megabytes.
 # Sources: Slurm's data_parser plugins and REST API reference, `slurmdb_job_rec_t`.
 JSON_HEADER: Final = (
-    "JobID", "JobIDRaw", "JobName", "User", "Account", "Cluster", "Partition", "QOS", "State", "Submit", "Start", "End",
-    "ElapsedRaw", "TimelimitRaw", "AllocNodes", "AllocTRES", "NodeList", "ConsumedEnergyRaw",
+    "JobID", "JobIDRaw", "JobName", "User", "Account", "Cluster", "Partition", "QOS", "State", "Submit", "Eligible",
+    "Start", "End", "ElapsedRaw", "TimelimitRaw", "AllocNodes", "AllocTRES", "NodeList", "ConsumedEnergyRaw",
 )  # fmt: skip
 JSON_SEPARATOR: Final = "\x1f"  # the separator of units in ASCII: no name needs it
 _JOBS: Final = re.compile(r'"jobs"\s*:\s*\[')
@@ -65,6 +65,7 @@ def _rows(job: object) -> Iterator[tuple[str, ...]]:
         "QOS": _text(job.get("qos")),
         "State": _state(_dict(job.get("state")).get("current", job.get("state"))),
         "Submit": _moment(time.get("submission")),
+        "Eligible": _moment(time.get("eligible")),
         "Start": _moment(time.get("start")),
         "End": _moment(time.get("end")),
         "ElapsedRaw": _text(_number(time.get("elapsed"))),

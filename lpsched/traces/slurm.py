@@ -40,7 +40,8 @@ __all__ = [
 # `auto` that is nodes, but cores where jobs share nodes: as whole nodes they would take more than there is. Its part of
 # the system is the partition, or another column; partitions that have nodes in common are one part. Task types are
 # made of columns, such as the job's name; what has more than 80 characters, or some that cannot be printed, is
-# shortened; an empty cell is `unknown`.
+# shortened; an empty cell is `unknown`. It arrives when it was submitted or, where `Eligible` is there and says that it
+# depended on another or was to begin later, when it could start.
 COMPLETED: Final = "COMPLETED"
 STILL_GOING: Final = frozenset(
     ("PENDING", "RUNNING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED")
@@ -149,7 +150,7 @@ def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = N
     account.kept = int(kept.sum())
     common.require_jobs(source, account)
     parts = made.parts(sharing)
-    jobs = made.jobs(width, parts)
+    jobs = replace(made.jobs(width, parts), submit_seconds=made.arrivals(kept))
     made.note_runs(_those(rows, kept))
     those = jobs.taken(kept).with_names_in_use()
     for names in (parts.partitions.get(machine, ()) for machine in those.machines if parts.column is None):
@@ -311,6 +312,14 @@ class _Making:
             machines=parts.names,
             groups=groups,
         )
+
+    def arrivals(self, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return when each job was submitted or, where that is later, could start."""
+        submit, eligible, start = (_numbers(self.rows, each) for each in ("submit", "eligible", "start"))
+        later = (eligible > submit) & ~(eligible > start)
+        note = "jobs that could not start when submitted (dependency, begin time): they arrive when they could"
+        self.account.note(note, int((later & kept).sum()))
+        return np.where(later, eligible, submit)
 
     def note_runs(self, rows: Sequence[_Row]) -> None:
         """Count runs of jobs that ran before, and say what is known of memory."""

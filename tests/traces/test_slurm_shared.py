@@ -310,6 +310,21 @@ def test_starts_are_kept_for_all_jobs_or_for_none(tmp_path):
     assert "the log's own starts are not kept: 1 of 1 jobs have none" in account.facts
 
 
+def test_a_job_that_depends_on_another_arrives_when_it_could_start(tmp_path):
+    header = "JobID|State|Submit|Eligible|Start|ElapsedRaw|AllocNodes\n"
+    rows = "1|COMPLETED|100|100|100|50|1\n2|COMPLETED|110|150|160|9|1\n3|COMPLETED|120|Unknown|130|9|1\n"
+    odd = "4|COMPLETED|125|900|130|9|1\n"  # it started before
+    (tmp_path / "a.txt").write_text(header + rows + odd)
+    clusters, account = clusters_of_slurm("log", read_sacct(tmp_path / "a.txt"))
+    assert list(zip(clusters.arriving.job_numbers, clusters.arriving.arrival_seconds, strict=True)) == [
+        (1, 0),
+        (3, 20),
+        (4, 25),
+        (2, 50),
+    ]
+    assert [count for note, count in account.notes.items() if "could not start when submitted" in note] == [1]
+
+
 def test_what_a_job_asks_for_in_memory_is_said(tmp_path):
     header = "JobID|State|Submit|Start|ElapsedRaw|AllocNodes|AllocCPUS|ReqMem\n"
     (tmp_path / "a.txt").write_text(header + "1|COMPLETED|0|0|9|2|8|4Gc\n2|COMPLETED|0|0|9|2|8|1Gn\n")
