@@ -209,3 +209,4 @@ class SystemRecord:
     name: str
     places: tuple[PlaceRecord, ...]
     task_types: tuple[str, ...]
+    epoch: str | None = None  # the date and time of second 0

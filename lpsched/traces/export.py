@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import cache
 from itertools import accumulate, islice
 from pathlib import Path
@@ -17,7 +19,7 @@ from lpsched.online.day import Day
 from lpsched.online.parts import ParallelTasks
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount
-from lpsched.traces.swf import FIELDS, MISSING, write_lines, written
+from lpsched.traces.swf import FIELDS, MISSING, write_lines
 
 if TYPE_CHECKING:
     from lpsched.model.table import Column
@@ -88,7 +90,8 @@ def export_schedule(
     if account.violations:
         sentences = "".join(f"\n  {each.sentence}" for each in account.violations[:MOST_LISTED])
         raise InvalidScheduleError(f"this is not a schedule of {instance.name}:{sentences}")
-    system = schedules.SystemRecord(instance.name, places, tuple(each.name for each in instance.task_types))
+    epoch = None if isinstance(instance, Day) else instance.epoch
+    system = schedules.SystemRecord(instance.name, places, tuple(each.name for each in instance.task_types), epoch)
     write_tasks(system, task_records(instance, schedule, account), path)
 
 
@@ -170,9 +173,15 @@ def _write_parquet(
 
 # A schedule as a log in the Standard Workload Format. Clusters are partitions and task types executables, both numbered
 # from 1 and named in the header. The allocated processors are the cores of the nodes that a task took, the requested
-# ones what it asked for. A dropped task is cancelled: status 5, no wait, no run time. Times may have fractions. A job's
-# number is the one that it has elsewhere, else the task's plus 1.
+# ones what it asked for. A dropped task is cancelled: status 5, no wait, no run time. A job's number is the one that it
+# has elsewhere, else the task's plus 1.
+#
+# Times are whole seconds, as the format wants them: arrival, start and end are each rounded to the nearest second, and
+# wait and run time are the differences. Rounding keeps the order of moments: what does not overlap before does not
+# after, and no second has more processors in use than there are. Requests are rounded up. Where second 0 has a date,
+# the header has it.
 COMPLETED, CANCELLED = 1, 5
+HALF: Final = 0.5
 
 
 def _lines(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]) -> Iterator[bytes]:
@@ -183,6 +192,7 @@ def _lines(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]
         f"MaxNodes: {sum(place.nodes for place in system.places)}",
         f"MaxProcs: {sum(place.nodes * place.cores_per_node for place in system.places)}",
         f"MaxPartitions: {len(system.places)}",
+        *_unix_start(system.epoch),
         *(f"Partition: {number} {place.name}" for number, place in enumerate(system.places, 1)),
         *(f"Note: executable {number} is {name}" for number, name in enumerate(system.task_types, 1)),
     ]
@@ -195,23 +205,40 @@ def _lines(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]
 def _known_fields(system: schedules.SystemRecord, each: schedules.TaskRecord) -> dict[str, str]:
     known = {
         "job": str(each.task + 1 if each.job is None else each.job),
-        "submit_seconds": written(each.arrival_seconds),
+        "submit_seconds": str(whole_second(each.arrival_seconds)),
         "requested_processors": str(each.cores),
         "executable": str(each.type_number + 1),
         "status": str(CANCELLED),
     }
     ran = each.ran
     if ran is not None:
+        arrival, start, end = map(whole_second, (each.arrival_seconds, ran.start_seconds, ran.end_seconds))
         known |= {
-            "wait_seconds": written(ran.start_seconds - each.arrival_seconds),
-            "run_seconds": written(ran.run_seconds),
+            "wait_seconds": str(start - arrival),
+            "run_seconds": str(end - start),
             "processors": str(ran.node_count * system.places[ran.place].cores_per_node),
             "status": str(COMPLETED),
             "partition": str(ran.place + 1),
         }
         if each.requested_seconds is not None:
-            known["requested_seconds"] = written(each.requested_seconds)
+            known["requested_seconds"] = str(max(math.ceil(each.requested_seconds), end - start))
     return known
+
+
+def whole_second(seconds: float) -> int:
+    """Return the nearest whole second, of two the later one: a function that never falls, other than `round`.
+
+    >>> [whole_second(seconds) for seconds in (0.49, 0.5, 1.5, 2.5)]
+    [0, 1, 2, 3]
+    """
+    below = math.floor(seconds)
+    return below + (seconds - below >= HALF)
+
+
+def _unix_start(epoch: str | None) -> list[str]:
+    """Return what the header says of second 0, if it has a date from 1970 on with whole seconds."""
+    seconds = 0.0 if epoch is None else datetime.fromisoformat(epoch).timestamp()
+    return [f"UnixStartTime: {int(seconds)}"] if seconds > 0 and seconds.is_integer() else []
 
 
 # Batsim's `_jobs.csv`: one line per job, with the columns and the order of its documentation.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from lpsched.errors import InputIssue, InstanceError, Place
 from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves, Points
 from lpsched.online.parts import Cluster, DayTaskType, ParallelTasks
+from lpsched.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +113,12 @@ class Account:
     totals: Totals | None = None  # of those that are kept
     left_out: dict[str, int] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
+    facts: list[str] = field(default_factory=list)  # what was found out and done, in sentences
+    warnings: list[str] = field(default_factory=list)  # what is worth a second look
+    unit: str | None = None  # what the width of a job counts
+    capacity: dict[str, Any] = field(
+        default_factory=dict
+    )  # how large each part of the system is, and how that is known
 
     def leave_out(self, reason: str, which: NDArray[np.bool_], still: NDArray[np.bool_]) -> None:
         """Leave out jobs that are still there, and count them."""
@@ -155,6 +164,18 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
             own = f"{name} ({number})"
         made[own] = None
     return tuple(made)
+
+
+def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
+    """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
+
+    >>> most_at_once(np.array([0.0, 5.0, 10.0]), np.array([10.0, 5.0, 5.0]), np.array([2, 3, 4]))
+    5
+    """
+    moments = np.concatenate((starts, starts + seconds))
+    changes = np.concatenate((widths, -widths))
+    order = np.lexsort((changes, moments))  # at one moment, first what ends
+    return int(np.cumsum(changes[order]).max(initial=0))
 
 
 def require_jobs(source: str, account: Account) -> None:
@@ -205,6 +226,10 @@ class Machines:
     nodes: Sequence[int]
     cores_per_node: int = 1
     watts_per_node: float | None = None
+    watts_of_jobs: bool = True  # without them: powers by task type, from the energy of the jobs that have it
+    unit: Literal["node", "core", "gpu"] = "node"
+    unix_seconds: float | None = None  # what second 0 of the log is in seconds since 1970
+    starts: bool = True  # keep the log's own starts
 
 
 def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, waiting: WaitingCost) -> Clusters:
@@ -223,7 +248,7 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
     account.note("jobs without a requested time: the run time stands for it", int(np.isnan(asked).sum()))
     types, pairs = numbered_labels(zip(jobs.group.tolist(), jobs.machine.tolist(), strict=True))
     require_few_groups(name, pairs)
-    watts = machines.watts_per_node
+    watts = _watts(jobs, types, machines, pairs, account)
     clusters = tuple(
         Cluster(each, nodes=nodes, cores_per_node=machines.cores_per_node)
         for each, nodes in zip(jobs.machines, machines.nodes, strict=True)
@@ -232,8 +257,10 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
         name=name,
         clusters=clusters,
         task_types=tuple(map(DayTaskType, distinct(_name_of(jobs, *pair) for pair in pairs))),
-        seconds=_curves(pairs, clusters, 1.0),
+        seconds=_curves(pairs, clusters, [1.0] * len(pairs)),
         watts=None if watts is None else _curves(pairs, clusters, watts, per_node=True),
+        unit=machines.unit,
+        epoch=_epoch(jobs, machines, account),
         tasks=ParallelTasks.of(
             (jobs.submit_seconds - jobs.submit_seconds[0]).tolist(),
             types.tolist(),
@@ -241,9 +268,75 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
             work=jobs.run_seconds.tolist(),
             requested=np.where(np.isnan(jobs.requested_seconds), jobs.run_seconds, jobs.requested_seconds).tolist(),
             jobs=jobs.number.tolist(),
+            logged_starts=_logged_starts(jobs, machines, account),
         ),
         waiting=waiting,
     )
+
+
+def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[float] | None:
+    """Return when each job started in the log, counted as arrivals are; `None` where some job lacks it."""
+    unknown = int(np.isnan(jobs.start_seconds).sum())
+    if unknown or not machines.starts:
+        why = f"{unknown:,} of {len(jobs):,} jobs have none" if unknown else "jobs run as long as requested"
+        account.facts.append(f"the log's own starts are not kept: {why}")
+        return None
+    early = jobs.start_seconds < jobs.submit_seconds
+    account.note("jobs that started before their submission: the start is raised to it", int(early.sum()))
+    account.facts.append("the log's own starts are kept")
+    starts = np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]
+    nodes = -(-jobs.width // machines.cores_per_node)
+    for number, (name, size) in enumerate(zip(jobs.machines, machines.nodes, strict=True)):
+        here = jobs.machine == number
+        peak = most_at_once(starts[here], jobs.run_seconds[here], nodes[here])
+        if peak > size:
+            had = f"{name} has {counted(size, machines.unit)}, and jobs of the log had up to {peak:,} at one time"
+            account.warnings.append(f"{had}: the log's own schedule does not fit")
+    kept: list[float] = starts.tolist()
+    return kept
+
+
+def _epoch(jobs: Jobs, machines: Machines, account: Account) -> str | None:
+    """Return the date and time of second 0, which is the first submission; `None` where it is not known."""
+    first = float(jobs.submit_seconds[0])
+    if machines.unix_seconds is not None:
+        with contextlib.suppress(ValueError, OverflowError, OSError):  # outside the years 1 to 9999
+            moment = datetime.fromtimestamp(machines.unix_seconds + first, UTC).isoformat().replace("+00:00", "Z")
+            account.facts.append(f"second 0 is {moment}, the first submission")
+            return moment
+    if first:
+        account.facts.append(f"second 0 is second {first:,.15g} of the log, the first submission")
+    return None
+
+
+# The power of a busy node is given, or else that of the jobs of a task type on a cluster: joules of those that have
+# them by their node-seconds. A type without any has the mean of its cluster, a cluster without any that of the log.
+def _watts(
+    jobs: Jobs, types: NDArray[np.int64], machines: Machines, pairs: Sequence[tuple[int, int]], account: Account
+) -> Sequence[float] | None:
+    if machines.watts_per_node is not None:
+        if machines.unit != "node":
+            account.facts.append(f"the given watts are those of each {machines.unit}")
+        return [machines.watts_per_node] * len(pairs)
+    known = ~np.isnan(jobs.joules)
+    if not machines.watts_of_jobs or not known.any():
+        return None
+    joules = jobs.joules[known]
+    node_seconds = (-(-jobs.width // machines.cores_per_node) * jobs.run_seconds)[known]
+
+    def means(numbers: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+        spent, busy = (np.bincount(numbers[known], each, count) for each in (joules, node_seconds))
+        return np.where(busy > 0, spent / np.where(busy > 0, busy, 1.0), np.nan)
+
+    own, there = means(types, len(pairs)), means(jobs.machine, len(jobs.machines))
+    there = np.where(np.isnan(there), joules.sum() / node_seconds.sum(), there)
+    account.facts.append(
+        f"watts of a {machines.unit}, by task type: joules by {machines.unit}-seconds of {len(joules):,} jobs"
+    )
+    missing = "task types without energy: the mean of others is used"
+    account.note(missing, int(np.isnan(own).sum()))
+    found: list[float] = np.where(np.isnan(own), there[[machine for _, machine in pairs]], own).tolist()
+    return found
 
 
 def _name_of(jobs: Jobs, group: int, machine: int) -> str:
@@ -251,19 +344,17 @@ def _name_of(jobs: Jobs, group: int, machine: int) -> str:
         return jobs.groups[group]
     if jobs.groups == (ONLY_TYPE,):
         return jobs.machines[machine]
+    if jobs.groups[group] in jobs.machines[machine].split("+"):  # a partition, in a cluster of several
+        return jobs.groups[group]
     return f"{jobs.groups[group]}, {jobs.machines[machine]}"
 
 
 def _curves(
-    pairs: Sequence[tuple[int, int]], clusters: Sequence[Cluster], value: float, *, per_node: bool = False
+    pairs: Sequence[tuple[int, int]], clusters: Sequence[Cluster], values: Sequence[float], *, per_node: bool = False
 ) -> NodeCurves:
-    """Return a curve for the one cluster that each task type can run on."""
-    curves: list[Points] = [
-        tuple((nodes, value * nodes if per_node else value) for nodes in sorted({1, cluster.nodes}))
-        for cluster in clusters
-    ]
-    rows = {
-        machine: tuple(curve if place == machine else None for place, curve in enumerate(curves))
-        for _, machine in pairs
-    }
-    return NodeCurves(tuple(rows[machine] for _, machine in pairs))
+    """Return a curve for the one cluster that each task type can run on, with its value for one node, or for any."""
+    rows: dict[tuple[int, float], tuple[Points | None, ...]] = {}
+    for (_, machine), value in zip(pairs, values, strict=True):
+        curve = tuple((nodes, value * nodes if per_node else value) for nodes in sorted({1, clusters[machine].nodes}))
+        rows.setdefault((machine, value), tuple(curve if place == machine else None for place in range(len(clusters))))
+    return NodeCurves(tuple(rows[machine, value] for (_, machine), value in zip(pairs, values, strict=True)))

@@ -33,23 +33,8 @@ GZIP: Final = b"\x1f\x8b"
 
 def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
     """Yield a file, gzip or not, as blocks of whole lines; raise an error with the hint `do` beyond `most_bytes`."""
-    with readable(path):
-        require_file(path)
-        try:
-            with path.open("rb") as file:
-                packed = file.read(len(GZIP)) == GZIP
-                file.seek(0)
-                yield from _blocks(gzip.GzipFile(fileobj=file) if packed else file, path, most_bytes, do)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-
-
-def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> Iterator[bytes]:
-    rest, read = b"", 0
-    while chunk := file.read(BLOCK_BYTES):
-        read += len(chunk)
-        if read > most:
-            raise one_issue(path, f"more than {most:,} bytes of text", "fewer", do)
+    rest = b""
+    for chunk in chunks_of(path, most_bytes=most_bytes, do=do):
         whole, newline, left = chunk.rpartition(b"\n")
         if newline:
             yield rest + whole + newline
@@ -61,6 +46,25 @@ def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> I
             rest += chunk
     if rest:
         yield rest + b"\n"
+
+
+def chunks_of(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, gzip or not, piece by piece."""
+    with readable(path):
+        require_file(path)
+        try:
+            with path.open("rb") as plain:
+                packed = plain.read(len(GZIP)) == GZIP
+                plain.seek(0)
+                file: BinaryIO | gzip.GzipFile = gzip.GzipFile(fileobj=plain) if packed else plain
+                read = 0
+                while chunk := file.read(BLOCK_BYTES):
+                    read += len(chunk)
+                    if read > most_bytes:
+                        raise one_issue(path, f"more than {most_bytes:,} bytes of text", "fewer", do)
+                    yield chunk
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise one_issue(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
 
 
 # The lines of a Standard Workload Format file: eighteen numbers each, or a comment.
@@ -476,7 +480,13 @@ def clusters_of_swf(
     """Return a log as clusters and tasks that arrive, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
     sizes = _sizes(name, trace, choice, machines)
-    sized = common.Machines(nodes=sizes, cores_per_node=machines.cores_per_node, watts_per_node=machines.watts_per_node)
+    sized = common.Machines(
+        nodes=sizes,
+        cores_per_node=machines.cores_per_node,
+        watts_per_node=machines.watts_per_node,
+        unix_seconds=trace.size("UnixStartTime"),
+        starts=choice.times == REAL,
+    )
     return common.clusters_of(name, jobs, sized, account, waiting=waiting), account
 
 
@@ -507,6 +517,6 @@ def _sizes(name: str, trace: SwfTrace, choice: SwfChoice, machines: SystemSize) 
 def name_of(path: Path) -> str:
     """Return the name of a log's instance: that of the file, without its endings."""
     name = path.name
-    for ending in (".gz", ".swf", ".txt", ".csv"):
+    for ending in (".gz", ".swf", ".txt", ".csv", ".json"):
         name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
     return name

@@ -10,12 +10,13 @@ import pytest
 from lpsched.bag.files import read_bag
 from lpsched.online.files import read_clusters, write_clusters_schedule
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.traces.slurm import clusters_of_slurm, read_sacct
+from lpsched.traces.slurm import SlurmSize, clusters_of_slurm, read_sacct, read_system
 from lpsched.traces.swf import clusters_of_swf, read_swf
 
 DATA = Path(__file__).parent.parent / "data"
 SWF = str(DATA / "small.swf")
 SACCT = str(DATA / "sacct_with_steps.txt")
+SHARED = str(DATA / "sacct_shared.txt")
 FACILITY = str(DATA.parent.parent / "instances" / "facility-tiny.yaml")
 NASA = "LPSCHED_NASA_LOG"  # where NASA's log is, for whoever has it
 
@@ -23,7 +24,8 @@ NASA = "LPSCHED_NASA_LOG"  # where NASA's log is, for whoever has it
 def test_a_log_becomes_a_file_of_clusters_and_all_is_told(lpsched, tmp_path):
     path = tmp_path / "log.yaml"
     code, out, err = lpsched("import", "swf", SWF, "--to", "clusters", "-o", str(path))
-    assert (code, err) == (0, "")
+    had = "Hand made has 8 nodes, and jobs of the log had up to 15 at one time"
+    assert (code, err) == (0, f"lpsched: warning: {had}: the log's own schedule does not fit\n")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == f"{path}: 5 tasks on 8 nodes"
     assert "jobs read 8" in lines
@@ -173,6 +175,52 @@ def test_accounting_becomes_clusters(lpsched, tmp_path):
 )
 def test_what_does_not_go_together_is_refused(lpsched, tmp_path, arguments, said):
     code, _, err = lpsched("import", *arguments, "-o", str(tmp_path / "a.yaml"))
+    assert code == 2
+    assert said in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_log_with_shared_nodes_says_what_became_of_it(lpsched, tmp_path):
+    path, nodes = tmp_path / "log.yaml", str(DATA / "scontrol_nodes.txt")
+    code, out, err = lpsched("import", "slurm", SHARED, "--to", "clusters", "--system", nodes, "-o", str(path))
+    assert (code, err) == (0, "lpsched: warning: 1 line skipped: another number of cells than the header\n")
+    assert out.startswith(f"{path}: 18 tasks on 128 cores\n")
+    for sentence in (
+        "partitions batch, debug have nodes in common: they are one cluster",
+        "gpu: 64 cores, as the list of nodes says",
+        "second 0 is 2024-03-04T08:00:03Z, the first submission",
+        "the log's own starts are kept",
+    ):
+        assert sentence in out
+    assert (
+        read_clusters(path)
+        == clusters_of_slurm("sacct_shared", read_sacct(SHARED), size=SlurmSize(system=read_system(nodes)))[0]
+    )
+    code, answer, _ = lpsched(
+        "import", "slurm", SHARED, "--to", "clusters", "--unit", "gpu", "-o", str(path), "--json", "--force"
+    )
+    assert (code, answer["log"]["unit"], answer["log"]["repaired_lines"]["a newline in a name"]) == (0, "gpu", 1)
+    assert answer["log"]["capacity"]["gpu"] == {"units": 8, "source": "peak", "peak": 8}
+    assert len(answer["remarks"]) == 1
+    code, _, _ = lpsched("import", "slurm", SHARED, "--to", "clusters", "--nodes", "6", "-o", str(path), "--force")
+    assert code == 0
+    assert (read_clusters(path).unit, read_clusters(path).nodes) == ("node", 6)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--no-skip-dirty"], "line 31: got 5 cells, expected 17"),
+        (["--nodes", "6", "--unit", "core"], "--nodes: got the option with --unit core, expected --capacity"),
+        (["--nodes", "6", "--capacity", "6"], "--capacity: got the option with --nodes, expected one of them"),
+        (["--capacity", "many"], "--capacity: got 'many', expected NAME=COUNT"),
+        (["--capacity", "96"], "--unit core"),
+        (["--delimiter", ""], "--delimiter: got nothing"),
+        (["--system", SHARED], "expected the output of 'scontrol show node' or of sinfo"),
+    ],
+)
+def test_options_of_slurm_that_do_not_fit(lpsched, tmp_path, options, said):
+    code, _, err = lpsched("import", "slurm", SHARED, "--to", "clusters", "-o", str(tmp_path / "a.yaml"), *options)
     assert code == 2
     assert said in err
     assert not list(tmp_path.iterdir())

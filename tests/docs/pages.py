@@ -213,7 +213,12 @@ STUDIES: Final = PAGES["docs/guides/studies.md"]
 STUDIES.files = {"sweep.yaml": STUDIES.blocks("yaml")[0]}
 DATA: Final = ROOT / "tests" / "data"
 PAGES["docs/guides/measuring.md"].files = {"old.yaml": DATA / "node_old.yaml", "new.yaml": DATA / "node_new.yaml"}
-PAGES["docs/guides/traces.md"].files = {"log.swf": DATA / "small.swf", "sacct.txt": DATA / "sacct_with_steps.txt"}
+PAGES["docs/guides/traces.md"].files = {
+    "log.swf": DATA / "small.swf",
+    "sacct.txt": DATA / "sacct_shared.txt",
+    "nodes.txt": DATA / "scontrol_nodes.txt",
+    "steps.txt": DATA / "sacct_with_steps.txt",
+}
 PAGES["docs/findings.md"].files = {"patient.py": PAGES["docs/findings.md"].blocks("python")[0]}
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.traces.bags import bag_of, cells_as_csv, cells_of, connected, estimates
-from lpsched.traces.jobs import Jobs
-from lpsched.traces.slurm import most_at_once
+from lpsched.traces.jobs import Jobs, most_at_once
 
 NAN = float("nan")
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.traces.slurm import (
+from lpsched.traces.sacct import read_sacct
+from lpsched.traces.slurm_cells import (
     joules_of,
     moment_of,
     nodes_of,
     raw_minutes_of,
     raw_seconds_of,
-    read_sacct,
     seconds_of,
     state_of,
 )
@@ -133,16 +133,21 @@ def test_a_raw_column_counts_before_one_that_is_rounded(written):
         ("2|COMPLETED|10|all", "'all' as AllocNodes", "AllocNodes that cannot be read"),
     ],
 )
-def test_a_dirty_line_is_told_by_number_and_skipped_only_on_request(written, line, found, reason):
+def test_a_dirty_line_is_skipped_and_counted_unless_half_are_or_errors_are_asked_for(written, line, found, reason):
     path = written("a.txt", f"{HEADER}1|COMPLETED|10|1\n\n{line}\n3|COMPLETED|30|1\n")
     with pytest.raises(InstanceError) as caught:
-        read_sacct(path)
+        read_sacct(path, skip_dirty=False)
     (issue,) = caught.value.issues
     assert (issue.line, issue.got) == (4, found)
     assert "--skip-dirty" in issue.hint
-    log = read_sacct(path, skip_dirty=True)
-    assert [number for number, _ in log.lines] == [2, 5]
-    assert log.skipped == {reason: 1}
+    for skip in (True, None):  # one of three: left out and counted
+        log = read_sacct(path, skip_dirty=skip)
+        assert [number for number, _ in log.lines] == [2, 5]
+        assert log.skipped == {reason: 1}
+    path = written("b.txt", f"{HEADER}1|COMPLETED|10|1\n{line}\n")
+    with pytest.raises(InstanceError, match="line 3: got"):  # one of two: probably another kind of file
+        read_sacct(path)
+    assert read_sacct(path, skip_dirty=True).skipped == {reason: 1}
 
 
 def test_faults_have_an_end(written):

@@ -48,6 +48,33 @@ def test_jobs_that_ran_are_kept_by_submit_time_and_the_others_are_counted(trace)
     }
 
 
+def test_starts_of_the_log_and_the_date_of_second_0_are_kept(trace, tmp_path):
+    clusters, account = clusters_of_swf("small", trace)
+    assert list(clusters.arriving.logged_start_seconds) == [
+        5,
+        10,
+        16,
+        21,
+        52,
+    ]  # submit and wait, in order of submission
+    assert clusters.epoch == "1993-10-01T07:00:03Z"  # 749,458,803 s after 1970, and job 1 is submitted at 0
+    # From 21 to 21.5 s jobs 1, 2, 5 and 4 have 4 + 2 + 8 + 1 processors.
+    had = "Hand made has 8 nodes, and jobs of the log had up to 15 at one time"
+    assert account.warnings == [f"{had}: the log's own schedule does not fit"]
+    later, _ = clusters_of_swf("small", trace, choice=SwfChoice(begin_seconds=12))
+    assert (later.epoch, list(later.arriving.logged_start_seconds)) == ("1993-10-01T07:00:18Z", [1, 6, 37])
+    requested, account = clusters_of_swf("small", trace, choice=SwfChoice(times="requested"))
+    assert requested.arriving.logged_starts is None
+    assert "the log's own starts are not kept: jobs run as long as requested" in account.facts
+    (tmp_path / "a.swf").write_text("; MaxProcs: 8\n" + HEADLESS.replace("1 0 5", "1 7 -1"))
+    bare, account = clusters_of_swf("a", read_swf(tmp_path / "a.swf"))
+    assert (bare.epoch, bare.arriving.logged_starts) == (None, None)
+    assert account.facts == [
+        "second 0 is second 7 of the log, the first submission",
+        "the log's own starts are not kept: 1 of 1 jobs have none",
+    ]
+
+
 def test_totals_are_those_of_the_log(trace):
     _, account = clusters_of_swf("small", trace)
     # 4 x 100 + 2 x 50 + 8 x 30 + 1 x 0 + 3 x 12.5

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import csv
+import math
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lpsched.errors import InvalidScheduleError, OutputError
 from lpsched.online.clusters import clusters_from_dict
@@ -80,7 +84,8 @@ def test_a_schedule_becomes_a_log_that_can_be_read(clusters, schedule, tmp_path,
     log = read_swf(tmp_path / name)
     assert log["job"].tolist() == [1, 2, 3, 4]
     assert log["status"].tolist() == [1, 5, 1, 1]
-    assert log["wait_seconds"].tolist() == [10, -1, 0, 2.5]
+    # 2.5 s is the 3rd second: the third task arrives and starts there; the last one waits from 100 to 102.5
+    assert log["wait_seconds"].tolist() == [10, -1, 0, 3]
     assert log["run_seconds"].tolist() == [200, -1, 150, 90]
     assert log["processors"].tolist() == [16, -1, 16, 16]  # whole nodes of 4 and of 16 cores
     assert log["requested_processors"].tolist() == [16, 17, 1, 4]
@@ -113,6 +118,49 @@ def test_a_log_that_was_simulated_and_exported_has_the_same_tasks(tmp_path):
     second = rows_of(tmp_path / "out.csv")[1]
     # It waits from 1 to 50 and runs 5 s: (49 + 5) / 10 = 5.4; nobody knows any power.
     assert (second["job"], second["utility"], second["energy_joules"]) == ("3", "-5.4", "")
+
+
+times = st.floats(0.001, 20.0, allow_nan=False)
+ROUND: dict[str, Any] = {"format": "lpsched-clusters/1", "name": "round", "clusters": [{"name": "all", "nodes": 3}]}
+ROUND |= {"task_types": [{"name": "t"}], "seconds": {"t": {"all": 1.0}}, "waiting": {"measure": "seconds"}}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(times, times, st.integers(1, 3)), min_size=1, max_size=8))
+def test_a_log_has_whole_seconds_and_no_second_has_more_processors_than_there_are(tmp_path_factory, drawn):
+    path = tmp_path_factory.mktemp("whole") / "out.swf"
+    tasks, placed, free, arrival = [], [], [0.0] * 3, 0.0
+    for n, (gap, work, cores) in enumerate(drawn):
+        tasks.append({"arrival_seconds": arrival, "task_type": "t", "cores": cores, "work": work})
+        nodes = sorted(range(3), key=free.__getitem__)[:cores]
+        start = max(arrival, *(free[node] for node in nodes))
+        for node in nodes:
+            free[node] = math.nextafter(start + work, math.inf)  # never before the exact end
+        placed.append(PlacedOnNodes(n, "all", tuple((node + 1, node + 1) for node in nodes), start))
+        arrival += gap
+    clusters = clusters_from_dict(ROUND | {"tasks": tasks, "epoch": "2024-01-01T00:00:00Z"}, source="round")
+    export_schedule(clusters, ClustersSchedule(tuple(placed)), path)
+    rows = [line.split() for line in path.read_text().splitlines() if not line.startswith(";")]
+    assert all(word.lstrip("-").isdigit() for row in rows for word in row)
+    submit, wait, run, width = ([int(row[column]) for row in rows] for column in (1, 2, 3, 4))
+    for n, (task, own) in enumerate(zip(tasks, placed, strict=True)):
+        start, end = submit[n] + wait[n], submit[n] + wait[n] + run[n]
+        assert abs(submit[n] - task["arrival_seconds"]) <= 0.5
+        assert abs(start - own.start_seconds) <= 0.5
+        assert abs(end - (own.start_seconds + task["work"])) <= 0.5 + 1e-9
+        assert wait[n] >= 0 <= run[n] <= int(rows[n][8])  # no request is below its run
+    spans = [(submit[n] + wait[n], submit[n] + wait[n] + run[n], width[n]) for n in range(len(rows))]
+    for second in range(max(end for _, end, _ in spans)):
+        assert sum(cores for start, end, cores in spans if start <= second < end) <= 3
+    again, account = clusters_of_swf("round", read_swf(path))
+    assert (account.kept, again.epoch) == (len(tasks), clusters.epoch)
+    for one, other, start in zip(
+        tasks, again.arriving.arrival_seconds, again.arriving.logged_start_seconds, strict=True
+    ):
+        assert abs(one["arrival_seconds"] - other) <= 0.5  # the first task arrives at 0
+        assert start >= other
+    for one, other in zip(tasks, again.arriving.work_factors, strict=True):
+        assert abs(one["work"] - other) <= 1  # both ends are rounded
 
 
 def test_parquet_holds_the_same_rows(clusters, schedule, tmp_path):

@@ -1,0 +1,151 @@
+"""The output of `sacct --json`, job by job, as rows that the text of `sacct -P` would have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from lpsched.io.content import one_issue
+
+# Slurm 22.05 and newer. A number is plain, or `{"set": true, "infinite": false, "number": 5}` (data parsers from
+# v0.0.39 on); a state is a word or a list whose first one counts; a step's number is a word such as `batch`, ends with
+# one (`123.batch`), or is `{"job_id": 123, "step_id": "batch"}`. A moment of 0 is none. Energy is that of the steps.
+# Memory of allocated TRES is in megabytes.
+# Sources: Slurm's data_parser plugins and REST API reference, `slurmdb_job_rec_t`.
+JSON_HEADER: Final = (
+    "JobID", "JobIDRaw", "JobName", "User", "Account", "Cluster", "Partition", "QOS", "State", "Submit", "Eligible",
+    "Start", "End", "ElapsedRaw", "TimelimitRaw", "AllocNodes", "AllocTRES", "NodeList", "ConsumedEnergyRaw",
+)  # fmt: skip
+JSON_SEPARATOR: Final = "\x1f"  # the separator of units in ASCII: no name needs it
+_JOBS: Final = re.compile(r'"jobs"\s*:\s*\[')
+_BLANK: Final = re.compile(r"[\s,]*")
+
+
+def json_rows(path: Path, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the number of each job, from 0, and its cells; then those of its steps with energy."""
+    found = _JOBS.search(text)
+    if found is None:
+        needed = "an object with \"jobs\", as 'sacct --json' writes it"
+        raise one_issue(path, 'no list called "jobs"', needed, "check what kind of file it is", 1)
+    decoder = json.JSONDecoder()
+    at, number = found.end(), 0
+    while True:
+        blank = _BLANK.match(text, at)
+        at = at if blank is None else blank.end()
+        if text[at : at + 1] == "]":
+            return
+        try:
+            job, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, at) + 1
+            raise one_issue(
+                path, f"broken JSON in job {number} ({error})", "whole JSON", "write it again", line
+            ) from error
+        yield from ((number, cells) for cells in _rows(job))
+        number += 1
+
+
+def _rows(job: object) -> Iterator[tuple[str, ...]]:
+    """Yield a job's own cells, then those of its steps; what is not there is empty."""
+    if not isinstance(job, dict) or _number(job.get("job_id")) is None:
+        yield ("",) * (len(JSON_HEADER) - 1)  # too few cells: the row is dirty
+        return
+    time, allocated = _dict(job.get("time")), _dict(job.get("tres")).get("allocated")
+    own = {
+        "JobID": _identifier(job),
+        "JobIDRaw": _text(_number(job["job_id"])),
+        "JobName": _text(job.get("name")),
+        "User": _text(job.get("user")),
+        "Account": _text(job.get("account")),
+        "Cluster": _text(job.get("cluster")),
+        "Partition": _text(job.get("partition")),
+        "QOS": _text(job.get("qos")),
+        "State": _state(_dict(job.get("state")).get("current", job.get("state"))),
+        "Submit": _moment(time.get("submission")),
+        "Eligible": _moment(time.get("eligible")),
+        "Start": _moment(time.get("start")),
+        "End": _moment(time.get("end")),
+        "ElapsedRaw": _text(_number(time.get("elapsed"))),
+        "TimelimitRaw": _text(_number(time.get("limit"))),
+        "AllocNodes": "0" if allocated == [] else _text(_number(job.get("allocation_nodes"))),
+        "AllocTRES": _tres(allocated),
+        "NodeList": _text(job.get("nodes")),
+    }
+    yield tuple(own.get(name, "") for name in JSON_HEADER)
+    steps = job.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        consumed = _dict(_dict(_dict(step).get("statistics")).get("energy")).get("consumed")
+        joules = _number(consumed)
+        if joules:
+            name = f"{own['JobID']}.{_step(_dict(_dict(step).get('step')))}"
+            cells = {"JobID": name, "State": own["State"], "ElapsedRaw": own["ElapsedRaw"]}
+            cells["ConsumedEnergyRaw"] = _text(joules)
+            yield tuple(cells.get(column, "") for column in JSON_HEADER)
+
+
+def _identifier(job: dict[str, Any]) -> str:
+    """Return what `sacct` shows as JobID: 5, 5_2 of an array, 5+1 of a heterogeneous job."""
+    array, het = _dict(job.get("array")), _dict(job.get("het"))
+    first, task = _number(array.get("job_id")), _number(array.get("task_id"))
+    if first and task is not None:
+        return f"{first}_{task}"
+    leader, offset = _number(het.get("job_id")), _number(het.get("job_offset"))
+    return f"{leader}+{offset}" if leader and offset is not None else str(_number(job["job_id"]))
+
+
+def _step(step: dict[str, Any]) -> str:
+    found = step.get("id", step.get("name"))
+    if isinstance(found, dict):
+        found = found.get("step_id", step.get("name"))
+    name = _number(found)
+    return str(name) if name is not None else _text(found).rpartition(".")[2] or "0"
+
+
+def _tres(allocated: object) -> str:
+    words = []
+    for each in allocated if isinstance(allocated, list) else ():
+        kind, name, count = (
+            _text(_dict(each).get("type")),
+            _text(_dict(each).get("name")),
+            _number(_dict(each).get("count")),
+        )
+        if kind and count is not None:
+            words.append(f"{kind}{'/' if name else ''}{name}={count}{'M' if kind == 'mem' else ''}")
+    return ",".join(words)
+
+
+def _state(found: object) -> str:
+    return _text(found[0]) if isinstance(found, list) and found else _text(found)
+
+
+def _moment(found: object) -> str:
+    seconds = _number(found)
+    return str(seconds) if seconds else ""
+
+
+def _number(found: object) -> int | None:
+    """Return a whole number from 0 up, plain or with its flags; `None` if it is not set, or infinite.
+
+    >>> _number(5), _number({"set": True, "infinite": False, "number": 5}), _number({"set": False, "number": 0})
+    (5, 5, None)
+    """
+    if isinstance(found, dict):
+        if found.get("set", True) is not True or found.get("infinite") is True:
+            return None
+        found = found.get("number")
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else None
+
+
+def _dict(found: object) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _text(found: object) -> str:
+    if found is None or isinstance(found, dict | list):
+        return ""
+    return str(found).replace(JSON_SEPARATOR, "?")
