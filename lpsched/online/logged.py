@@ -6,9 +6,10 @@ import heapq
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lpsched.errors import PolicyError
+from lpsched.online.result.policy import AS_LOGGED
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.units import counted, duration
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.online.clusters import Clusters, Run
-
-AS_LOGGED: Final = "as logged"
 
 
 # A log has the start of each task, and how many nodes it took. Which ones does not matter: nodes of a cluster are

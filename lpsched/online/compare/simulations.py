@@ -22,8 +22,8 @@ from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare import backend as backends
 from lpsched.online.day import Day
 from lpsched.online.files import read_arriving
-from lpsched.online.logged import AS_LOGGED, logged_schedule
-from lpsched.online.result.policy import LOG, OFFLINE, PolicyEntry, PolicyRun
+from lpsched.online.logged import logged_schedule
+from lpsched.online.result.policy import AS_LOGGED, LOG, OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
 from lpsched.online.simulate.engine import SimulationTrace, TaskOutcome
 from lpsched.online.simulate.options import ClusterOptions, SimulationOptions

@@ -272,6 +272,7 @@ def shown_time(estimate: Estimate | None) -> str:
 # of a priority is the utility of its tasks in all trials, divided by their no-wait reference.
 OFFLINE: Final = "offline"
 LOG: Final = "log"
+AS_LOGGED: Final = "as logged"  # the name of such an entry
 NO_POLICY: Final = (OFFLINE, LOG)  # kinds of entries that are schedules, not policies
 QUANTITIES: Final = tuple(word.rpartition(".")[2] for word in MEASURED.split())
 OF_CLUSTERS: Final = ("utilisation", "mean_bounded_slowdown", "cost", "cost_per_task")  # besides

@@ -16,6 +16,7 @@ from lpsched.model.fields import column_numbers
 from lpsched.model.results import along
 from lpsched.online.day import Day
 from lpsched.online.result.groups import UNIT_WORDS
+from lpsched.online.result.policy import AS_LOGGED
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report.figures import style
@@ -282,7 +283,7 @@ def node_figure(times: NodeTimes, name: str) -> Figure:
         quarters(several[-1], unit, end)
         dashed = "; dashed: the edges of the period" if times.edges else ""
         label = unit.name if times.epoch is None else style.write_dates(several[-1], times.epoch, unit)
-        several[-1].set_xlabel(f"{label}, under {style.lettered(name)}{dashed}")
+        several[-1].set_xlabel(f"{label}, {name if name == AS_LOGGED else f'under {style.lettered(name)}'}{dashed}")
         _legends(figure, several[-1], times)
         return figure
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag.compare.result import Validation
 from lpsched.online.day import Day
 from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation, most_utility_of
-from lpsched.online.result.policy import COLUMNS, Judged, PolicyEntry
+from lpsched.online.result.policy import COLUMNS, LOG, Judged, PolicyEntry
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report import online_answers as answers
 from lpsched.report.answers import validation_tables
@@ -51,9 +51,8 @@ def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
         if result.judged is not Judged.DAY:
             sections.append(_waits(result))
             sections += _by_group(result)
-    best = result.best
-    if best is not None and best.schedule is not None:
-        sections.append(_busy(instance, best))
+    shown_runs = (result.logged, result.best)
+    sections += [_busy(instance, each) for each in shown_runs if each is not None and each.schedule is not None]
     meanings = [(column.header, column.meaning) for column in COLUMNS[result.judged] if column.header in result.headers]
     if result.worth_rows():
         meanings.append((answers.worth_headers(result)[0], LOWERED if result.judged is Judged.WAITING else RAISED))
@@ -138,7 +137,7 @@ def _busy(instance: Day | Clusters, entry: PolicyEntry) -> Section:
         counts = {cluster.name: cluster.nodes for cluster in instance.clusters}
         headers, figure = ("cluster", what, "busy"), timeline.node_figure(times, entry.name)
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
-    title = f"What the {what} run under {entry.name}"
+    title = f"What the {what} ran, as logged" if entry.kind == LOG else f"What the {what} run under {entry.name}"
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
     return Section(
         title, (PageFigure(figure, f"{title}. Busy: {busiest}.", caption), Table(headers, rows, numbers=True))
