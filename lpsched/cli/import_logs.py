@@ -261,7 +261,7 @@ def import_slurm(
         list[str] | None,
         typer.Option(
             help="Columns whose values are the task types, such as partition,qos,name; also size and time. "
-            "[default: bag: name; clusters: one type each]"
+            "[default: bag: name; clusters: one type for each partition]"
         ),
     ] = None,
     machines_by: Annotated[
@@ -280,7 +280,15 @@ def import_slurm(
     no_watts: Annotated[  # noqa: FBT002
         bool, typer.Option("--no-watts", help="Leave out powers, which come from the energy of jobs.")
     ] = False,
-    watts_per_node: WattsOption = None,
+    watts_per_node: Annotated[
+        float | None,
+        options.quantity_option(
+            "--watts-per-node",
+            kind="power",
+            help="clusters: power of a busy node (core or GPU, as --unit says) in watts or with a unit; "
+            "by default from the energy of jobs.",
+        ),
+    ] = None,
     cost: CostOption = None,
     weight: WeightOption = None,
     delimiter: Annotated[
