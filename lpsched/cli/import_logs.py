@@ -138,6 +138,7 @@ def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: optio
     from lpsched.io.content import require_place, write_files
     from lpsched.io.instance_files import TableForm
     from lpsched.traces.bags import LoggedBag, cells_as_csv
+    from lpsched.traces.jobs import written_unit
     from lpsched.units import counted
 
     logged, instance = (made, made.bag) if isinstance(made, LoggedBag) else (None, made)
@@ -148,7 +149,7 @@ def write_with_cells(made: Bag | Clusters | LoggedBag, path: Path, tables: optio
     if isinstance(instance, Bag):
         machines = counted(instance.machines, "machine")
     else:
-        machines = counted(instance.nodes, "GPU" if instance.unit == "gpu" else instance.unit)
+        machines = counted(instance.nodes, written_unit(instance.unit))
     held = {file: held_by(file) for file in others} | {own: f"{counted(instance.tasks, 'task')} on {machines}"}
     if logged is not None:
         write_files({cells: cells_as_csv(logged)})
@@ -204,15 +205,13 @@ CHANGED: Final = {  # what became of jobs, by its key in JSON, for people
 }
 
 
-UNITS: Final = {"gpu": "GPU"}  # as people write them
-
-
 def _account_table(account: Account, totals: Totals, imported: Imported) -> Table:
     """Return in words what became of the log's jobs."""
     from lpsched.report.tables import table
+    from lpsched.traces.jobs import written_unit
     from lpsched.units import counted, duration, energy_text, number
 
-    unit, span = UNITS.get(imported.unit, imported.unit), totals.submit_span_seconds
+    unit, span = written_unit(imported.unit), totals.submit_span_seconds
     rows = [("jobs read", f"{account.read:,}")]
     rows += [(f"line repaired: {reason}", f"{count:,}") for reason, count in imported.repaired.items()]
     rows += [(f"line skipped: {reason}", f"{count:,}") for reason, count in imported.skipped.items()]
@@ -262,7 +261,7 @@ def import_slurm(
         list[str] | None,
         typer.Option(
             help="Columns whose values are the task types, such as partition,qos,name; also size and time. "
-            "[default: bag: name; clusters: one type each]"
+            "[default: bag: name; clusters: one type for each partition]"
         ),
     ] = None,
     machines_by: Annotated[
@@ -281,7 +280,15 @@ def import_slurm(
     no_watts: Annotated[  # noqa: FBT002
         bool, typer.Option("--no-watts", help="Leave out powers, which come from the energy of jobs.")
     ] = False,
-    watts_per_node: WattsOption = None,
+    watts_per_node: Annotated[
+        float | None,
+        options.quantity_option(
+            "--watts-per-node",
+            kind="power",
+            help="clusters: power of a busy node (core or GPU, as --unit says) in watts or with a unit; "
+            "by default from the energy of jobs.",
+        ),
+    ] = None,
     cost: CostOption = None,
     weight: WeightOption = None,
     delimiter: Annotated[

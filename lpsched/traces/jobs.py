@@ -219,6 +219,11 @@ def classes(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64
 # run on its own part only. Tables say 1 second whatever the number of nodes, since a log has the times of jobs on the
 # nodes that they had only; the `work` of a task is then its seconds. Arrivals count from the first job that is kept.
 # Tasks have no utility: waiting has a cost.
+def written_unit(unit: str) -> str:
+    """Return a unit as people write it: GPU, node, core."""
+    return unit.upper() if unit == "gpu" else unit
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machines:
     """How large the parts of a system are, in the order of `Jobs.machines`."""
@@ -290,7 +295,8 @@ def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[flo
         here = jobs.machine == number
         peak = most_at_once(starts[here], jobs.run_seconds[here], nodes[here])
         if peak > size:
-            had = f"{name} has {counted(size, machines.unit)}, and jobs of the log had up to {peak:,} at one time"
+            units = counted(size, written_unit(machines.unit))
+            had = f"{name} has {units}, and jobs of the log had up to {peak:,} at one time"
             account.warnings.append(f"{had}: the log's own schedule does not fit")
     kept: list[float] = starts.tolist()
     return kept
@@ -316,7 +322,7 @@ def _watts(
 ) -> Sequence[float] | None:
     if machines.watts_per_node is not None:
         if machines.unit != "node":
-            account.facts.append(f"the given watts are those of each {machines.unit}")
+            account.facts.append(f"the given watts are those of each {written_unit(machines.unit)}")
         return [machines.watts_per_node] * len(pairs)
     known = ~np.isnan(jobs.joules)
     if not machines.watts_of_jobs or not known.any():
@@ -330,9 +336,8 @@ def _watts(
 
     own, there = means(types, len(pairs)), means(jobs.machine, len(jobs.machines))
     there = np.where(np.isnan(there), joules.sum() / node_seconds.sum(), there)
-    account.facts.append(
-        f"watts of a {machines.unit}, by task type: joules by {machines.unit}-seconds of {len(joules):,} jobs"
-    )
+    unit = written_unit(machines.unit)
+    account.facts.append(f"watts of a {unit}, by task type: joules by {unit}-seconds of {len(joules):,} jobs")
     missing = "task types without energy: the mean of others is used"
     account.note(missing, int(np.isnan(own).sum()))
     found: list[float] = np.where(np.isnan(own), there[[machine for _, machine in pairs]], own).tolist()

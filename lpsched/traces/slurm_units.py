@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from lpsched.traces.jobs import most_at_once
+from lpsched.traces.jobs import most_at_once, written_unit
 from lpsched.traces.slurm_cells import node_names
 from lpsched.units import counted
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Unit = Literal["node", "core", "gpu"]
 AUTO: Final = "auto"
-WRITTEN: Final = {"gpu": "GPU"}  # as people write it
 MOST_VISITS: Final = 50_000_000  # nodes of jobs that are looked at
 
 
@@ -148,4 +147,4 @@ class Capacity:
             "system": "as the list of nodes says",
             "peak": "the peak of concurrent use in the log; idle nodes leave no trace",
         }[self.source]
-        return f"{name}: {counted(self.units, WRITTEN.get(unit, unit))}, {whence}"
+        return f"{name}: {counted(self.units, written_unit(unit))}, {whence}"
