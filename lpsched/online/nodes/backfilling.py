@@ -45,7 +45,7 @@ def counted(queue: QueueView, k: int, m: int, start: float) -> float:
     seconds, joules = queue.seconds[k, m], float(queue.joules[k, m])
     if start + seconds <= queue.ends_at:
         return joules
-    return joules * max(0.0, (queue.ends_at - start) / seconds)
+    return joules * max(0.0, float((queue.ends_at - start) / seconds))
 
 
 @compiled_inside
