@@ -1,6 +1,6 @@
-"""The policies for clusters that come from homogeneous ones, again: each over a plain draft.
+"""The policies for clusters of Machovec et al. that come from homogeneous ones, again: each over a plain draft.
 
-Like their twins, and unlike the published EASY and conservative backfilling, they reserve particular nodes.
+Like their twins they reserve particular nodes; `backfilling.py` has the published EASY and conservative backfilling.
 
 Source: Machovec et al. (2016), section III.D.
 """
@@ -94,4 +94,9 @@ def mean_resources(draft: PlainDraft, kind: int) -> float:
     return float(sum(each)) / len(columns)
 
 
-POLICIES = {"conservative": conservative, "easy": easy, "random": random_cluster, "multiple-queues": multiple_queues}
+POLICIES = {
+    "conservative-nodes": conservative,
+    "easy-nodes": easy,
+    "random": random_cluster,
+    "multiple-queues": multiple_queues,
+}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack, cast, ov
 
 import numpy as np
 
+from lpsched.online.nodes.backfilling import Plan, QueueView, first_come, no_plan, nodes_of
+from lpsched.online.nodes.backfilling import conservative as conservative_starts
 from lpsched.online.nodes.greedy import best_first, free_of, view_of
 from lpsched.online.nodes.reservations import as_tuples
 from lpsched.online.nodes.state import ClusterPolicy, ClusterState, PartialClusterSchedule, Place, Placement
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 # Policies from homogeneous clusters use each cluster in P-state 0, or the first in which a kind can run there (III.D).
 #     need      nodes of a kind in that column; more than there are where the cluster cannot run it
 #     planned   seconds of it there
+#     joules    of it there, as planned
 STATES_MEMORY: Final = "first states"
 
 
@@ -32,6 +35,7 @@ class FirstStates(NamedTuple):
     column: Integers  # -1 where the cluster cannot run the kind
     need: Integers
     planned: Floats
+    joules: Floats
     columns: list[list[int]]  # of each kind, those there are
 
     @classmethod
@@ -42,16 +46,74 @@ class FirstStates(NamedTuple):
         column, kinds = np.stack(found, axis=1), np.arange(len(arrays.can_run))[:, np.newaxis]
         need = np.where(column >= 0, arrays.nodes[kinds, column], arrays.node_counts + 1)
         planned = np.where(column >= 0, arrays.requested_seconds[kinds, column], 0.0)
-        return cls(column, need, planned, [row[row >= 0].tolist() for row in column])
+        joules = arrays.watts[kinds, column] * planned
+        return cls(column, need, planned, joules, [row[row >= 0].tolist() for row in column])
+
+    @classmethod
+    def at(cls, state: ClusterState) -> FirstStates:
+        """Return those of a state, which are looked up once in a day."""
+        if STATES_MEMORY not in state.memory:
+            state.memory[STATES_MEMORY] = cls.of(state.arrays)
+        return cast("FirstStates", state.memory[STATES_MEMORY])
+
+
+# Backfilling as published, on counts of nodes (`nodes/backfilling.py`). Nodes are chosen when a task starts, as for all
+# policies: fewest voids, then the smallest (`nodes/free_slots.py`).
+def fcfs(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Start tasks first come, first served."""
+    return _in_order(state, backfills=False)
+
+
+def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Start tasks by EASY backfilling."""
+    return _in_order(state, backfills=True)
+
+
+PLAN_MEMORY: Final = "plan"
+
+
+# The next start that is planned is returned as well, so that there is a scheduling event when it is due.
+def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Start tasks by conservative backfilling."""
+    queue, plan = _queue_of(state), cast("Plan", state.memory.get(PLAN_MEMORY) or no_plan(state.arrays.node_counts))
+    order, clusters, plan = conservative_starts(queue, state.tasks, plan)
+    state.memory[PLAN_MEMORY] = plan
+    made = _starting(state, queue, order, clusters)
+    if len(plan.tasks):
+        w = int(np.argmin(plan.starts))
+        task, cluster = int(plan.tasks[w]), int(plan.clusters[w])
+        column = FirstStates.at(state).column.item(state.arrays.kind.item(task), cluster)
+        made.append(Placement(task, column, float(plan.starts[w]), ()))
+    return made
+
+
+def _in_order(state: ClusterState, *, backfills: bool) -> list[Placement]:
+    queue = _queue_of(state)
+    return _starting(state, queue, *first_come(queue, backfills))
+
+
+def _queue_of(state: ClusterState) -> QueueView:
+    arrays, (_, need, planned, joules, _) = state.arrays, FirstStates.at(state)
+    waiting = arrays.kind[state.tasks], need, planned, joules, arrays.node_counts
+    return QueueView(
+        *waiting, *free_of(state), float(state.now), float(state.ends_at), np.array([float(state.energy_left)])
+    )
+
+
+def _starting(state: ClusterState, queue: QueueView, order: Integers, clusters: Integers) -> list[Placement]:
+    """Return the placements of tasks that start now, given by place and cluster."""
+    if not len(order):
+        return []
+    columns, nodes = FirstStates.at(state).column[queue.kind[order], clusters], nodes_of(queue, order, clusters)
+    starts = [state.now] * len(order)
+    return list(map(Placement, state.tasks[order].tolist(), columns.tolist(), starts, map(as_tuples, nodes)))
 
 
 class FirstToStart:
     """Where tasks can start first; all tasks of a kind have one answer until something is taken."""
 
     def __init__(self, state: ClusterState) -> None:
-        if STATES_MEMORY not in state.memory:  # looked up once in a day
-            state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
-        self.draft, self.first = PartialClusterSchedule(state), cast("FirstStates", state.memory[STATES_MEMORY])
+        self.draft, self.first = PartialClusterSchedule(state), FirstStates.at(state)
         self._known: dict[int, int | None] = {}
         self._not_now: set[int] = set()
 
@@ -91,30 +153,21 @@ class FirstToStart:
         return self.draft.take(place, column)
 
 
-# Conservative backfilling (III.D): in the order of arrival, each task where it can start first. One that cannot start
-# now gets a permanent reservation, so that later tasks do not delay it; those that fit into a gap before it may start.
-# What cannot start before the day ends waits.
-#
-# This is not the published conservative backfilling (Mu'alem and Feitelson 2001). That reserves numbers of nodes, and
-# chooses the nodes when a task starts; here a reservation holds particular nodes from the moment it is made, and tasks
-# may wait that the published algorithm would start.
-def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Place tasks by conservative backfilling."""
+# Backfilling with reservations of particular nodes (III.D, III.F). In the order of arrival, each task where it can
+# start first; one that cannot start now gets a permanent reservation, of every task (conservative), or of the first
+# that cannot start, if there is none yet (EASY); nothing that starts now delays it. What cannot start before the day
+# ends waits. A task may wait for nodes that are reserved, though as many others would be free for the reservation in
+# time: the published algorithms, above, do not.
+def conservative_nodes(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Place tasks by conservative backfilling on particular nodes."""
     firsts = FirstToStart(state)
     for place in range(len(state.tasks)):
         firsts.place(place)
     return firsts.draft.placements
 
 
-# EASY backfilling (III.D): in the order of arrival, a task that can start now does, in the first cluster where it can.
-# The first that cannot gets a permanent reservation where it can start first, if there is none yet; nothing that starts
-# now delays it.
-#
-# This is not the published EASY (Lifka 1995), which reserves a number of nodes from a time on, and chooses the nodes
-# when the task starts; here the reservation holds particular nodes from the moment it is made. A task may therefore
-# wait for nodes that are reserved, though as many others would be free for the reservation in time.
-def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
-    """Place tasks by EASY backfilling."""
+def easy_nodes(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Place tasks by EASY backfilling on particular nodes."""
     firsts = FirstToStart(state)
     looked_at, reserved = 0, state.reservations > 0
     while not reserved and looked_at < len(state.tasks):
@@ -131,7 +184,7 @@ def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
 #               each in the order of arrival
 #   cycle       at most one large task, then at most four medium ones, then at most eight small ones; again, until all
 #               have been looked at
-# Each task is placed as by our conservative backfilling. One that cannot be placed does not count.
+# Each task is placed as by `conservative-nodes`. One that cannot be placed does not count.
 SMALL: Final = 0.3
 LARGE: Final = 0.6
 TURNS: Final = (1, 4, 8)  # large, medium, small
@@ -222,8 +275,11 @@ def _highest_first(per: Callable[[ClusterArrays], Floats]) -> Place:
 # `:reservations` behind the name overrides them. The engine checks every placement.
 COMPARED: Final[dict[str, Place]] = {
     "random": random_cluster,
-    "conservative": conservative,
+    "fcfs": fcfs,
     "easy": easy,
+    "conservative": conservative,
+    "easy-nodes": easy_nodes,
+    "conservative-nodes": conservative_nodes,
     "multiple-queues": multiple_queues,
 }
 UTILITY_AWARE: Final[dict[str, Place]] = {

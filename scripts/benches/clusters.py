@@ -1,10 +1,10 @@
-"""Policies on clusters: milliseconds an event and seconds a day; a real log under EASY; reading logs.
+"""Policies on clusters: milliseconds an event and seconds a day; a real log under backfilling; reading logs.
 
 day     the Jobs paper's day of 5,000 tasks under 12 GJ, tasks below 0.5 dropped, one core: whole trials (with
         verification) and mapping events. Then the first hours of such a day by Max UPE with place-holders and
         by its plain twin (`models/`), which looks at every choice again after every decision. Both must make
         the same schedule.
-log     a log in the Standard Workload Format that is given, such as NASA's of 1993, under two policies
+log     a log in the Standard Workload Format that is given, such as NASA's of 1993, under four policies
 reading a log of a million made-up jobs, plain and packed by gzip; packing is not timed
 
 Compiled code is loaded before the clock starts.
@@ -47,8 +47,10 @@ CASES: Final = (
     ("max-upr:placeholders", FILTERED),
     ("easy", DROPPING),
     ("conservative", DROPPING),
+    ("easy-nodes", DROPPING),
+    ("conservative-nodes", DROPPING),
 )
-OF_LOG: Final = ("easy", "conservative")
+OF_LOG: Final = ("fcfs", "easy", "conservative", "easy-nodes")
 ROUNDS: Final = 3
 BLOCK: Final = 100_000  # jobs written at once
 

@@ -17,8 +17,9 @@ def _forgotten():
     forget("mine")
 
 
-def test_the_twelve_policies_of_the_paper_have_names():
-    assert cluster_policy_names()[:8] == ("random", "conservative", "easy", "multiple-queues", *FOUR)
+def test_published_backfilling_and_the_twelve_policies_of_the_paper_have_names():
+    published, of_the_paper = ("fcfs", "easy", "conservative"), ("easy-nodes", "conservative-nodes", "multiple-queues")
+    assert cluster_policy_names()[:11] == ("random", *published, *of_the_paper, *FOUR)
 
 
 @pytest.mark.parametrize("name", FOUR)
@@ -40,7 +41,7 @@ def test_max_upe_is_energy_aware_and_not_filtered():
     assert [cluster_policy(name).filtered for name in FOUR] == [True, True, True, False]
 
 
-@pytest.mark.parametrize("name", ["random", "conservative", "easy", "multiple-queues"])
+@pytest.mark.parametrize("name", ["random", "fcfs", "conservative", "easy", "easy-nodes", "multiple-queues"])
 def test_policies_that_come_from_elsewhere_neither_drop_nor_filter_nor_need_utility(name):
     policy = cluster_policy(name, placeholders=True)
     uses = (policy.placeholders, policy.drops, policy.filtered, policy.needs_utility)

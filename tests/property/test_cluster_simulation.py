@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, StalledError
+from lpsched.online.arrays import cluster_arrays
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy, PartialClusterSchedule
+from lpsched.online.parts import WHOLE
 from lpsched.online.simulate.engine import TaskOutcome
 from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.verify.clusters import examine
+from models.backfilling import POLICIES as BACKFILLING
 from models.cluster_first_come import POLICIES
 from models.cluster_simulation import simulate
 from tests.property.parallel import UTILITY, parallel_clusters
@@ -123,7 +126,7 @@ class Promised:
         return answer
 
 
-@pytest.mark.parametrize("name", ["easy", "conservative", "multiple-queues"])
+@pytest.mark.parametrize("name", ["easy-nodes", "conservative-nodes", "multiple-queues"])
 @given(clusters=parallel_clusters(most_tasks=10), every=st.sampled_from([None, 3.0]))
 @FEW
 def test_no_reservation_is_ever_delayed_and_easy_has_one_at_most(name, clusters, every):
@@ -137,5 +140,22 @@ def test_no_reservation_is_ever_delayed_and_easy_has_one_at_most(name, clusters,
         asked = clusters.arriving.requested_factors.tolist()
         if asked == clusters.arriving.work_factors.tolist() and not made.rejected:
             assert began == promised.starts
-        if name == "easy":
+        if name == "easy-nodes":
             assert max(promised.reservations, default=0) <= 1
+
+
+@pytest.mark.parametrize("name", BACKFILLING)
+@given(clusters=parallel_clusters(most_tasks=10), options=options_of(drops=False))
+@FEW
+def test_backfilling_on_counts_of_nodes_makes_valid_schedules_and_lets_no_task_starve(name, clusters, options):
+    with unless_nothing_to_do():
+        made = simulate_clusters(clusters, cluster_policy(name), np.random.default_rng(0), options)
+        assert examine(clusters, made.schedule).violations == ()
+        if clusters.period == WHOLE:
+            assert (made.outcomes == TaskOutcome.RAN).all()
+        began = {each.task: (each.start_seconds, each.cluster) for each in made.schedule.placed}
+        own = (cluster_arrays(clusters).can_run.sum(axis=1) == 1).all()
+        if name == "fcfs" and own and clusters.period == WHOLE:  # on one cluster, none before an earlier task
+            for cluster in clusters.clusters:
+                in_order = [start for _, (start, where) in sorted(began.items()) if where == cluster.name]
+                assert in_order == sorted(in_order)

@@ -62,7 +62,7 @@ def rows(printed: str) -> list[list[str]]:
 
 
 def test_a_part_of_clusters_has_that_part_of_hours_and_energy_and_as_many_tasks_an_hour():
-    day = day_of(case(10_000, "easy").day, 0, 0, PART)
+    day = day_of(case(10_000, "easy-nodes").day, 0, 0, PART)
     # 2 % of 4 hours of warm-up and of 24 that count, of 15 GJ, and of 10,000 tasks a day for 28 hours: 233.
     assert (day.period.begins_at, day.period.ends_at) == pytest.approx((288.0, 2016.0))
     assert day.period.energy_constraint_joules == pytest.approx(3e8)
@@ -71,7 +71,7 @@ def test_a_part_of_clusters_has_that_part_of_hours_and_energy_and_as_many_tasks_
 
 def test_policies_from_the_literature_come_first_and_max_upe_has_no_filter():
     names = list(titles())
-    assert names[:4] == ["random", "conservative", "easy", "multiple-queues"]
+    assert names[:4] == ["random", "conservative-nodes", "easy-nodes", "multiple-queues"]
     assert len(names) == 12
     assert [name for name in names if is_filtered(name)] == names[4:10]
 
@@ -84,13 +84,13 @@ def test_a_filter_changes_the_case_and_no_constraint_is_none():
 
 
 def test_small_nodes_have_24_cores_and_the_cores_of_the_paper():
-    day = case(5_000, "easy", setting=SMALL_NODES).day
+    day = case(5_000, "easy-nodes", setting=SMALL_NODES).day
     assert isinstance(day, MachovecOptions)
     assert {cluster.cores_per_node for cluster in day.clusters} == {24}
     # 4,166 2/3 nodes of 24 cores would be 100,000 cores.
     assert sum(cluster.nodes for cluster in day.clusters) == 4_167
     assert (day.parallelism_share_least, day.parallelism_share_most) == (0.0125, 0.05)
-    assert case(5_000, "easy") == case(5_000, "easy", setting=LARGE_NODES)
+    assert case(5_000, "easy-nodes") == case(5_000, "easy-nodes", setting=LARGE_NODES)
 
 
 def test_another_setting_is_run_and_has_a_figure_of_its_own(monkeypatch, capsys, tmp_path):
@@ -141,7 +141,7 @@ def test_all_policies_filters_and_claims_are_told(run, monkeypatch):
     few = {"max-upr": "Max UPR", "max-upe": "Max UPE"}
     for module in (parallel_days, parallel_figures):
         monkeypatch.setattr(module, "UTILITY_AWARE", few)
-        monkeypatch.setattr(module, "COMPARED", {"easy": "EASY Backfilling"})
+        monkeypatch.setattr(module, "COMPARED", {"easy-nodes": "EASY Backfilling"})
     filters = {"no filter": None, "per-task, 2": PRINTED[PER_TASK], "per-resource, 2": OWN}
     monkeypatch.setattr(parallel_days, "SETS_IT", {5_000: "max-upr"})
     printed = run(lambda: draw_policies("x", "y", 5_000, filters))
@@ -164,7 +164,7 @@ def test_all_policies_filters_and_claims_are_told(run, monkeypatch):
 
 def test_shares_are_percent_of_what_none_waiting_would_earn():
     runs = Runs(asking())
-    given = case(5_000, "easy")
+    given = case(5_000, "easy-nodes")
     assert percent(runs, given).mean == pytest.approx(100 * runs.lines(given)[0]["share_of_naive"])
     assert PRINTED[PER_RESOURCE] == (PER_RESOURCE, 4.0)
 

@@ -1,8 +1,9 @@
 """Simulated clusters: the backend of the engine for nodes, with permanent reservations and place-holders.
 
 At a scheduling event place-holders are dropped; those that were due have started (`reservations.py`). A placement that
-starts now begins; one that starts later is reserved, or a place-holder. Policies plan with what was requested of a
-task; energy is counted as it will really be taken.
+starts now begins; one that starts later is reserved, or a place-holder; one that starts later and has no nodes is only
+planned: its task waits, and the policy is called again by then at the latest. Policies plan with what was requested of
+a task; energy is counted as it will really be taken.
 
 Source: Machovec et al. (2016), sections III.A to III.C and III.G.
 """
@@ -41,9 +42,10 @@ def simulate_clusters(
     return _ClusterEngine(clusters, policy, rng, options, cancel).run()
 
 
-# Scheduling events come at s, 2 s, 3 s, ... with s = `every_seconds`, or without that at every arrival and every end of
-# a task. Events at which nothing waits are skipped; so are, where more than ten thousand points of the grid (a week of
-# minutes) would pass in which nothing arrives, starts or ends, all but the one after that.
+# Scheduling events come at s, 2 s, 3 s, ... with s = `every_seconds`, or without that at every arrival, at every end of
+# a task, and when the first start is due that was planned at the last event. Events at which nothing waits are skipped;
+# so are, where more than ten thousand points of the grid (a week of minutes) would pass in which nothing arrives,
+# starts or ends, all but the one after that.
 # Source: Machovec et al. (2016), section III.A, for the minute.
 LONG: Final = 10_000  # points of the grid
 
@@ -67,6 +69,7 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         self.filter = cluster_filter_of(self.options, period, arrays) if policy.filtered else None
         self.fastest = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
         self.grid = Grid(self.options.every_seconds)
+        self.planned_start = math.inf  # the first that the policy planned at the last event
         self.nodes: dict[int, tuple[tuple[int, int], ...]] = {}  # of tasks that have begun
 
     def _begin(self, run: Run) -> None:
@@ -77,9 +80,9 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
     def _next_event(self, now: float) -> float:
         grid, change, waits = self.grid, self._next_arrival(), len(self.waiting) > 0
         if grid.seconds is None:
-            return min(change, self.table.next_end()) if waits else change
+            return min(change, self.table.next_end(), self.planned_start) if waits else change
         if waits:
-            change = min(change, self.table.next_change(), self.ends_at)
+            change = min(change, self.table.next_change(), self.planned_start, self.ends_at)
         if not waits or grid.is_long(change, LONG):
             if math.isinf(change):
                 return math.inf
@@ -129,23 +132,32 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return state
 
     def _carry_out(self, answer: list[Placement], state: ClusterState) -> Integers:
-        checker = Checker(self.instance, self.policy, state, self.table.profiles)
+        if not answer:
+            self.planned_start = math.inf
+            return state.tasks
+        table = self.table
+        all_are_carried_out = not (table.is_metered or table.placeholders)  # and so may be checked on the truth itself
+        profiles = table.profiles if all_are_carried_out else tuple(profile.copy() for profile in table.profiles)
+        checker = Checker(self.instance, self.policy, state, profiles)
         stays = np.ones(len(state.tasks), dtype=bool)
-        runs = []
+        runs, self.planned_start = [], math.inf
         for placement in answer:
             place = checker.check(placement)
-            run = self.table.run_of(*placement)
+            if not placement.nodes:
+                self.planned_start = min(self.planned_start, placement.start)
+                continue
+            run = table.run_of(*placement)
             checker.insert(placement, run.planned_end)
             stays[place] = self.policy.placeholders and placement.start > state.now
             runs.append((place, run))
         for place, run in runs:
-            if self.table.has_energy(run):
-                self.table.add(run, state.now)
+            if table.has_energy(run):
+                table.add(run, state.now, is_inserted=all_are_carried_out)
                 self.has_mapped = True
             else:
                 self.rejected += 1
                 stays[place] = True
-        return state.tasks[stays] if answer else state.tasks
+        return state.tasks[stays]
 
     def _fits_now(self, state: ClusterState) -> Mask:
         arrays, kinds = self.arrays, self.arrays.kind[state.tasks]

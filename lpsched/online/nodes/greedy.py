@@ -73,6 +73,8 @@ def free_of(state: ClusterState) -> tuple[FreeSlots, Integers]:
     """Return the free slots of all clusters from now on, one cluster after the other, and the first of each (M + 1)."""
     now = float(state.now)
     parts = [each.slots if each.since == now else joined(each.slots, now) for each in state.profiles]
+    if len(parts) == 1:
+        return parts[0], np.array([0, len(parts[0].low)])
     first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
     return FreeSlots._make(map(np.concatenate, zip(*parts, strict=True))), first
 

@@ -73,7 +73,7 @@ class Profile:
     def insert(self, task: int, start: float, end: float, nodes: Ranges) -> None:
         """Reserve nodes for a task; raise a `ValueError` if one of them is busy then."""
         start, end, ranges = float(start), float(end), np.array(nodes, dtype=np.int64).reshape(-1, 2).T.copy()
-        wanted = int((ranges[1] - ranges[0]).sum())
+        wanted = sum(high - low for low, high in nodes)
         if not start < end:
             raise ValueError(f"task {task} cannot be from {start!r} s to {end!r} s")
         if task in self._taken:
@@ -184,11 +184,11 @@ class ReservationTable:
         """Return whether the energy of a run is left, in every segment of time that it runs in."""
         return not self.is_metered or bool(has_energy(self.accounts, 0, run.start, run.end, run.joules))
 
-    def add(self, run: Run, now: float) -> None:
-        """Start a run now, or reserve it; its nodes are free, and its energy is left."""
+    def add(self, run: Run, now: float, *, is_inserted: bool = False) -> None:
+        """Start a run now, or reserve it; its nodes are free, or its own already, and its energy is left."""
         self.runs[run.task] = run
         self._charge(self.accounts, run, run.joules)
-        if run.start <= now or not self.placeholders:
+        if not is_inserted and (run.start <= now or not self.placeholders):
             self._insert(run)
         if run.start <= now:
             self._begin(run)

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 # What a policy for clusters sees at a scheduling event; never the future. It returns placements in the order in which
 # it makes them. A placement that starts now begins; one that starts later is a permanent reservation, or a
-# place-holder, as `ClusterPolicy` says. Tasks left out wait.
+# place-holder, as `ClusterPolicy` says. One that starts later and names no nodes is a planned start: nothing is held,
+# the task waits, and the policy is called again by then at the latest (at the next point of the grid, if there is one).
+# Tasks left out wait.
 class Placement(NamedTuple):
     """One decision: this task on these nodes of a cluster, in the P-state of this column, from then on."""
 
     task: int
     column: int
     start: float
-    nodes: tuple[tuple[int, int], ...]  # ranges of nodes from 0, the end of each excluded, rising
+    nodes: tuple[tuple[int, int], ...]  # ranges of nodes from 0, the end of each excluded, rising; none: planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class PartialClusterSchedule:
 # Every placement of a policy is checked: it names a task that may be mapped now and was not named before; a column in
 # which the task can run and that passes the energy filter; a start from now on and before the day ends; and as many
 # nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved, and was
-# placed before. A placement without enough energy is no error: its task waits.
+# placed before; or none, if it starts later. A placement without enough energy is no error: its task waits.
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
     """Call a policy, and return its placements, each of whole numbers and a time."""
     answer = call_policy(policy.name, lambda: policy.place(state, rng), state.now)
@@ -190,7 +192,7 @@ def _plain(placement: Any) -> Placement:  # noqa: ANN401 - of a user's policy
 
 
 class Checker:
-    """Checks the placements of one answer, one after the other, on copies of the profiles."""
+    """Checks the placements of one answer, one after the other, and inserts them in profiles."""
 
     def __init__(
         self,
@@ -199,9 +201,8 @@ class Checker:
         state: ClusterState,
         profiles: tuple[Profile, ...],  # not those of the state: a policy may have changed them
     ) -> None:
-        self.clusters, self.policy, self.state, self.truth = clusters, policy, state, profiles
+        self.clusters, self.policy, self.state, self.profiles = clusters, policy, state, profiles
         self.placed: set[int] = set()
-        self.profiles: dict[int, Profile] = {}
 
     def check(self, placement: Placement) -> int:
         """Return the place of a placement's task in the state; raise an error if it breaks a rule."""
@@ -216,11 +217,9 @@ class Checker:
         """Take the nodes of a placement; raise an error if some are busy."""
         if not placement.start < planned_end:
             return
-        cluster = int(self.state.arrays.column_cluster[placement.column])
-        if cluster not in self.profiles:
-            self.profiles[cluster] = self.truth[cluster].copy()
         try:
-            self.profiles[cluster].insert(placement.task, placement.start, planned_end, placement.nodes)
+            profile = self.profiles[self.state.arrays.column_cluster.item(placement.column)]
+            profile.insert(placement.task, placement.start, planned_end, placement.nodes)
         except ValueError as error:
             raise self._error(placement, f"some of its nodes are busy then ({error})") from None
 
@@ -249,7 +248,9 @@ class Checker:
         there, needed = arrays.node_counts[arrays.column_cluster[column]], arrays.nodes[arrays.kind[task], column]
         if last > there:
             return f"the cluster has {there} nodes, 0 to {there - 1}"
-        return f"that task takes {needed} nodes there, not {count}" if count != needed else None
+        if count == needed or (count == 0 and start > state.now):
+            return None
+        return f"that task takes {needed} nodes there, not {count}"
 
     def _error(self, placement: Placement, rule: str) -> PolicyError:
         columns, clusters = self.state.arrays.column_cluster, self.clusters.clusters

@@ -1,8 +1,8 @@
 """Days of the Jobs paper: policies on clusters, tasks on many nodes, with and without an energy constraint.
 
 Policies that know utility have permanent reservations or place-holders, drop tasks that can earn less than
-0.5, and, Max UPE apart, may have an energy filter; the others, from the literature, have none of it (our
-backfilling reserves particular nodes, and is not the published one). The share of the maximum is what a
+0.5, and, Max UPE apart, may have an energy filter; the others, from the literature, have none of it (the
+paper's backfilling reserves particular nodes). The share of the maximum is what a
 policy earns of what all tasks would earn if none waited.
 
 The paper's constraints are 70 % of what Max Util (5,000 tasks a day) and Max UPR (10,000) take with
@@ -33,8 +33,8 @@ DROP_BELOW: Final = 0.5
 PLACEHOLDERS: Final = ":placeholders"
 COMPARED: Final = {
     "random": "Random",
-    "conservative": "Conservative Backfilling",
-    "easy": "EASY Backfilling",
+    "conservative-nodes": "Conservative Backfilling",
+    "easy-nodes": "EASY Backfilling",
     "multiple-queues": "FCFS, Multiple Queues",
 }
 ENERGY_AWARE: Final = "max-upe"
