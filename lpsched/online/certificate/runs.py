@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from fractions import Fraction
-from heapq import merge
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -106,10 +105,13 @@ class Slots:
 
     def cost(self, start: int, end: int) -> int:
         """Return what a run costs, or a hair less."""
-        return (self._until(end) - self._until(start)) >> PLACES
+        return self.between(bisect_right(self.edges, start) - 1, start, bisect_right(self.edges, end) - 1, end)
 
-    def _until(self, time: int) -> int:
-        k = bisect_right(self.edges, time) - 1
+    def between(self, first: int, start: int, last: int, end: int) -> int:
+        """Return the same; the run starts in slot `first`, and ends in slot `last` or with it."""
+        return (self._until(last, end) - self._until(first, start)) >> PLACES
+
+    def _until(self, k: int, time: int) -> int:
         if k < 0:
             return 0
         if k >= len(self.prices):
@@ -192,13 +194,17 @@ class Column:
             for k in range(bisect_right(self.corners, start), len(self.corners)):
                 yield self.corners[k], self.costs[k], self.least[k]
             return
-        edges = self.slots.edges
-        starts = edges[bisect_right(edges, start) :]
-        ends = edges[bisect_right(edges, start + self.seconds) :]
-        for at in merge(starts, (each - self.seconds for each in ends)):
+        edges, count = self.slots.edges, len(self.slots.edges)
+        one, other = bisect_right(edges, start), bisect_right(edges, start + self.seconds)
+        while one < count or other < count:
+            at = edges[other] - self.seconds if other < count else edges[one]
+            if one < count and edges[one] <= at:
+                at, one = edges[one], one + 1
+            else:
+                other += 1
             if self.last is not None and at >= self.last:
                 break
-            yield at, self.cost(at), 0
+            yield at, self.width * self.slots.between(one - 1, at, other - 1, at + self.seconds), 0
         if self.last is not None and start < self.last:
             yield self.last, self.cost(self.last), 0
 
