@@ -106,17 +106,10 @@ def _search(offers: Offers, kept: _BestPrices, cancel: CancelToken) -> None:
     edges = even_slots(offers, SLOTS)
     free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), SLOTS)), 0.0)
     kept.update(proved_by(offers, free), free)  # if nothing costs anything; where nothing is short, none is lower
-    prices = None
     if offers.waits:
-        most = max(FEW_SLOTS, SLOTS_PER_TASK * offers.count)
-        for slots, temperatures in CROWDED:
-            if cancel.expired():
-                break
-            edges = crowded_slots(offers, min(slots, most))
-            prices = waiting_prices(
-                offers, edges, start=prices, temperatures=temperatures, cancel=cancel, listener=kept.update
-            )
+        _search_waiting(offers, kept, cancel)
         return
+    prices = None
     if offers.count > 2 * SAMPLE:  # of a sample of many tasks
         left = cancel.remaining()
         sketch = cancel if left is None else cancel.part(OF_SAMPLE * left)
@@ -132,6 +125,18 @@ def _search(offers: Offers, kept: _BestPrices, cancel: CancelToken) -> None:
             temperatures=temperatures,
             cancel=cancel,
             listener=kept.update,
+        )
+
+
+def _search_waiting(offers: Offers, kept: _BestPrices, cancel: CancelToken) -> None:
+    """Do the same where waiting has a cost."""
+    most, prices = max(FEW_SLOTS, SLOTS_PER_TASK * offers.count), None
+    for slots, temperatures in CROWDED:
+        if cancel.expired():
+            break
+        edges = crowded_slots(offers, min(slots, most))
+        prices = waiting_prices(
+            offers, edges, start=prices, temperatures=temperatures, cancel=cancel, listener=kept.update
         )
 
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 #
 # Source: Goemans, Queyranne, Schulz, Skutella and Wang, Single machine scheduling with release dates, 2002.
 @compiled
-def served(arrivals: Floats, seconds: Floats, rates: Floats, order: Integers) -> tuple[Floats, Floats, Integers, int]:
-    """Serve the task of the highest rate first; return begins, ends and tasks of what is served, and their number.
+def served(arrivals: Floats, seconds: Floats, rates: Floats, order: Integers) -> tuple[Floats, Floats, Integers]:
+    """Serve the task of the highest rate first; return begins, ends and tasks of what is served.
 
     `seconds` are areas divided by all nodes; `order` sorts tasks by arrival.
     """
@@ -70,7 +70,7 @@ def served(arrivals: Floats, seconds: Floats, rates: Floats, order: Integers) ->
         begins[number], ends[number], tasks[number] = now, end, n
         number += 1
         now = end
-    return begins, ends, tasks, number
+    return begins[:number], ends[:number], tasks[:number]
 
 
 @compiled
@@ -97,8 +97,7 @@ def busy_time_prices(offers: Offers, edges: Floats) -> ArrivalPrices:
         own = np.flatnonzero((offers.mode_type[columns] == j) & (areas > 0.0))
         if len(own):
             arrivals, rates = offers.arrivals[own], rises[own] / areas[own]
-            *found, number = served(arrivals, areas[own] / machines, rates, np.argsort(arrivals, kind="stable"))
-            begins, ends, tasks = (each[:number] for each in found)
+            begins, ends, tasks = served(arrivals, areas[own] / machines, rates, np.argsort(arrivals, kind="stable"))
             tops, falls = served_prices(begins, ends, tasks, rates), rates[tasks]
             costs = np.cumsum((ends - begins) * (tops - 0.5 * falls * (ends - begins)))
             k = np.maximum(0, np.searchsorted(begins, edges, side="right") - 1)

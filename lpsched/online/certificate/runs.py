@@ -92,6 +92,7 @@ def _down(exact: Fraction) -> int:
 # U in doubles is off by less than (3 + x exp(-x)) 2^-52 of the s at which the interval starts: 2^-40 s is
 # added. Times in it are rounded down first. Everything else is exact or rounded up.
 MARGIN: Final = 2.0**-40
+OFTEN: Final = 8  # corners that are not listed, after which it is asked whether all that follow are too late
 
 
 class Slots:
@@ -99,19 +100,21 @@ class Slots:
 
     def __init__(self, edges: Sequence[int], prices: Sequence[int]) -> None:
         self.edges, self.prices = edges, prices
+        self.around = [0, *prices, 0]  # the price before each edge, and after the last
         self.sums = [0]  # with twice as many places
         for k, price in enumerate(prices):
             self.sums.append(self.sums[-1] + price * (edges[k + 1] - edges[k]))
 
     def cost(self, start: int, end: int) -> int:
         """Return what a run costs, or a hair less."""
-        return self.between(bisect_right(self.edges, start) - 1, start, bisect_right(self.edges, end) - 1, end)
+        return self.exact(start, end) >> PLACES
 
-    def between(self, first: int, start: int, last: int, end: int) -> int:
-        """Return the same; the run starts in slot `first`, and ends in slot `last` or with it."""
-        return (self._until(last, end) - self._until(first, start)) >> PLACES
+    def exact(self, start: int, end: int) -> int:
+        """Return what it costs, with twice as many places."""
+        return self._until(end) - self._until(start)
 
-    def _until(self, k: int, time: int) -> int:
+    def _until(self, time: int) -> int:
+        k = bisect_right(self.edges, time) - 1
         if k < 0:
             return 0
         if k >= len(self.prices):
@@ -178,11 +181,9 @@ class Column:
         return utility.most(utility.interval(self.tail), self.tail) - self.price
 
     def _list_corners(self) -> None:
-        inner = {edge for each in self.slots.edges for edge in (each, each - self.seconds)}
-        if self.last is not None:
-            inner.add(self.last)
-        self.corners = sorted(each for each in inner if self.first <= each and (self.last is None or each <= self.last))
-        self.costs = [self.cost(each) for each in self.corners]
+        ahead = list(self._swept(self.first))
+        self.corners = [at for at, _ in ahead]
+        self.costs = [cost for _, cost in ahead]
         self.least = list(self.costs)
         for k in range(len(self.least) - 2, -1, -1):
             self.least[k] = min(self.least[k], self.least[k + 1])
@@ -190,23 +191,28 @@ class Column:
 
     def _ahead_of(self, start: int) -> Iterator[tuple[int, int, int]]:
         """Yield the corners after a start: when, what a run costs there, and at least from there on."""
-        if self.corners is not None:
-            for k in range(bisect_right(self.corners, start), len(self.corners)):
-                yield self.corners[k], self.costs[k], self.least[k]
+        if self.corners is None:
+            yield from ((at, cost, 0) for at, cost in self._swept(start))
             return
-        edges, count = self.slots.edges, len(self.slots.edges)
+        for k in range(bisect_right(self.corners, start), len(self.corners)):
+            yield self.corners[k], self.costs[k], self.least[k]
+
+    def _swept(self, start: int) -> Iterator[tuple[int, int]]:
+        """Yield the corners after a start, and what a run costs there, from one to the next."""
+        edges, count, prices = self.slots.edges, len(self.slots.edges), self.slots.around
         one, other = bisect_right(edges, start), bisect_right(edges, start + self.seconds)
+        now, cost = start, self.slots.exact(start, start + self.seconds)
         while one < count or other < count:
             at = edges[other] - self.seconds if other < count else edges[one]
-            if one < count and edges[one] <= at:
-                at, one = edges[one], one + 1
-            else:
-                other += 1
+            is_start = one < count and edges[one] <= at
+            at = edges[one] if is_start else at
             if self.last is not None and at >= self.last:
                 break
-            yield at, self.width * self.slots.between(one - 1, at, other - 1, at + self.seconds), 0
+            cost += (prices[other] - prices[one]) * (at - now)
+            now, one, other = at, one + is_start, other + (not is_start)
+            yield at, self.width * (cost >> PLACES)
         if self.last is not None and start < self.last:
-            yield self.last, self.cost(self.last), 0
+            yield self.last, self.cost(self.last)
 
     def whole_runs(self, arrival: int, utility: Falling | Rising, best: int) -> int:
         """Return the most that runs which count wholly can gain, or `best` if that is more."""
@@ -229,9 +235,11 @@ class Column:
             if (self.last is not None and at > self.last) or limit - least <= best:
                 break
             best = max(best, limit - self.cost(at))
+        looked = 0
         while following is not None and worth - following[2] > best:
             at, there, _ = following
-            if there < cost or self.corners is None:
+            looked += 1
+            if there < cost or (self.corners is None and looked % OFTEN == 0):  # now and then: is it too late?
                 cost, since = min(cost, there), at + self.tail - arrival
                 worth = utility.most(utility.interval(since), since) - self.price
                 best = max(best, worth - there)

@@ -46,8 +46,7 @@ def crowd(waiting, seed=0, tasks=14):
 def served_by_rate(arrivals, seconds, rates):
     """Return begins, ends and tasks of what is served, and prices as that begins."""
     arrivals, seconds, rates = (np.array(each, dtype=float) for each in (arrivals, seconds, rates))
-    *found, number = served(arrivals, seconds, rates, np.argsort(arrivals, kind="stable"))
-    begins, ends, tasks = (each[:number] for each in found)
+    begins, ends, tasks = served(arrivals, seconds, rates, np.argsort(arrivals, kind="stable"))
     return begins, ends, tasks, served_prices(begins, ends, tasks, rates)
 
 
@@ -57,6 +56,16 @@ def test_a_task_is_interrupted_by_one_that_costs_more_for_its_size():
     begins, ends, tasks, tops = served_by_rate([0.0, 1.0], [4.0, 2.0], [0.25, 0.5])
     assert (begins.tolist(), ends.tolist(), tasks.tolist()) == ([0.0, 1.0, 3.0], [1.0, 3.0, 6.0], [0, 1, 0])
     assert tops.tolist() == pytest.approx([1.5, 1.75, 0.75])
+
+
+def test_what_ends_as_another_arrives_has_the_price_of_what_would_have_followed():
+    # A takes 2 s at the rate 1/2 and C 4 s at 1/4, both from 0 on; B 1 s at the rate 1, from 2 on, just as A ends. C is
+    # served from 3 to 7: its price is 1 at 3. B's is 2 at 2. Without B, C would follow A: A's line, too, is 1 at 3, and
+    # so 2.5 at 0; a line through B's 2 at 2 would be above what C is served at.
+    begins, ends, tasks, tops = served_by_rate([0.0, 2.0, 0.0], [2.0, 1.0, 4.0], [0.5, 1.0, 0.25])
+    some = ends > begins
+    assert (begins[some].tolist(), tasks[some].tolist()) == ([0.0, 2.0, 3.0], [0, 1, 2])
+    assert tops[some].tolist() == pytest.approx([2.5, 2.0, 1.0])
 
 
 def test_prices_are_nothing_where_nothing_is_served():
