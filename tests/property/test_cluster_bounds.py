@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lpsched.online.bound import offers as arrival_offers
 from lpsched.online.bound.offers import ArrivalPrices, grid_of, offers_of
 from lpsched.online.bound.prices import Looker, proved_by
-from lpsched.online.bound.solve import certificate_of
+from lpsched.online.bound.solve import arrival_bound, certificate_of
 from lpsched.online.certificate import claim as arrival_gains
 from lpsched.online.certificate.claim import check
 from models.clusters import most_earned
@@ -135,3 +135,20 @@ def tried_starts(clusters, task, prices, place) -> list[Fraction]:
     hair = Fraction(1, 10**12)
     between = [a + (b - a) * Fraction(place) for a, b in pairwise(starts)]
     return [each + off for each in starts for off in (-hair, 0, hair)] + between
+
+
+@few
+@given(data=st.data(), extra=st.lists(TIMES, max_size=3))
+def test_no_schedule_waits_less_than_the_bound_that_is_found(data, extra):
+    clusters = data.draw(parallel_clusters(most_tasks=4, most_clusters=2, most_nodes=3, judged=WAITING))
+    found = arrival_bound(clusters)
+    assert check(clusters, certificate_of(clusters, found.prices, found.bound)).accepted
+    assert found.bound <= found.naive + 1e-9 * abs(found.naive)
+    most = most_on_grid(clusters, [starts_of(clusters, task, extra, MOST_STARTS) for task in range(clusters.tasks)])
+    assert most is not None
+    assert most <= found.bound
+    least = most_earned(clusters, found.prices.edges.tolist()).utility
+    unit = max(1.0, abs(least))
+    assert least - 1e-6 * unit <= found.bound
+    if found.by_cluster is not None:
+        assert math.isclose(sum(found.by_cluster), found.bound, rel_tol=1e-12, abs_tol=1e-12)

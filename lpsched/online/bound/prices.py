@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -48,8 +49,7 @@ def even_slots(offers: Offers, slots: int) -> Floats:
 def crowded_slots(offers: Offers, slots: int) -> Floats:
     """Return edges of slots, most of them where more machines are wanted than there are."""
     even = even_slots(offers, slots)
-    columns = np.where(offers.can_run, offers.width * offers.seconds, np.inf).argmin(axis=1)
-    chosen = columns[offers.task_type]
+    chosen = offers.smallest_columns
     begins, ends = [np.zeros(0)], [np.zeros(0)]
     for j, machines in enumerate(offers.machine_counts.tolist()):
         own = offers.mode_type[chosen] == j
@@ -147,9 +147,9 @@ class Looker:
 # The soft sum over offers: smooth in the prices, with its slope. Compiled.
 #     g(w, lambda)  =  sum_n weight_n tau log(1 + sum_c exp(v_c / tau))  +  sum_j m_j W_j  +  lambda E
 # v_c = share U - lambda share J - q (W_j(end) - W_j(start)) is straight in the prices; the 1 is for not
-# running at all, and is left out where tasks must run. The slope is what there is of each slot's machine time
-# and of energy, less what the soft choices use. W_j(t) is the sum of all slots before t, and of t's own up to
-# there; so a choice adds to two places of a list from which the use of all slots is summed in the end.
+# running at all. The slope is what there is of each slot's machine time and of energy, less what the soft choices
+# use. W_j(t) is the sum of all slots before t, and of t's own up to there; so a choice adds to two places of a list
+# from which the use of all slots is summed in the end. Where waiting has a cost, see `waiting.py`.
 class NearChoices(NamedTuple):
     """Choices worth a look, those of one offer next to each other."""
 
@@ -159,7 +159,6 @@ class NearChoices(NamedTuple):
     joules: Floats  # share J
     machine_type: Integers
     width: Floats  # how many machines
-    must_run: bool
     from_slot: Integers
     from_seconds: Floats  # within that slot
     to_slot: Integers
@@ -181,7 +180,7 @@ def soft_sum(  # noqa: PLR0913, PLR0917 - compiled
     values = np.empty(np.max(near.firsts[1:] - near.firsts[:-1]))
     for n in range(len(near.weights)):
         first, last = near.firsts[n], near.firsts[n + 1]
-        highest = -np.inf if near.must_run else 0.0
+        highest = 0.0
         for k in range(first, last):
             j = near.machine_type[k]
             s, t = near.from_slot[k], near.to_slot[k]
@@ -189,7 +188,7 @@ def soft_sum(  # noqa: PLR0913, PLR0917 - compiled
             cost -= sums[j, s] + prices[j, s] * near.from_seconds[k]
             values[k - first] = near.worth[k] - per_joule * near.joules[k] - near.width[k] * cost
             highest = max(highest, values[k - first])
-        weight = 0.0 if near.must_run else math.exp(-highest / temperature)
+        weight = math.exp(-highest / temperature)
         for k in range(last - first):
             values[k] = math.exp((values[k] - highest) / temperature)
             weight += values[k]
@@ -228,21 +227,19 @@ class NearList:
         return NearList(offer[is_new], column[is_new], near[is_new])
 
 
-class SoftBound:
-    """The smooth function of the prices that some near choices make."""
+class SoftSum(ABC):
+    """A smooth function of the prices: a soft sum over tasks, all machine time and all energy."""
 
-    def __init__(self, offers: Offers, edges: Floats, seen: NearList) -> None:
-        near = seen.near
-        some, counts = np.unique(seen.offer, return_counts=True)
+    def __init__(self, offers: Offers, edges: Floats) -> None:
         self.edges, self.lengths = edges, np.diff(edges)
         self.supply = offers.machine_counts[:, np.newaxis] * self.lengths
         self.energy = 0.0 if offers.energy_joules is None else offers.energy_joules
-        columns = near[:, 0], near[:, 1], offers.mode_type[seen.column]
-        width = offers.width[offers.task_type[seen.offer], seen.column]
-        firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        arrays = map(np.ascontiguousarray, (offers.weights[some], *columns, width))
-        places = *_places(edges, near[:, 2]), *_places(edges, near[:, 3])
-        self.near = NearChoices._make((firsts, *arrays, offers.waits, *places))
+
+    @abstractmethod
+    def summed(  # noqa: PLR0913, PLR0917 - as it is compiled
+        self, prices: Floats, sums: Floats, per_joule: float, temperature: float, within: Floats, before: Floats
+    ) -> tuple[float, float]:
+        """Return the soft sum of values and the energy used; add up machine time in the last two."""
 
     def at(self, per_second: Floats, per_joule: float, temperature: float) -> tuple[float, Floats, float]:
         """Return the value, and its slope in the prices of machine time and of energy."""
@@ -251,13 +248,34 @@ class SoftBound:
         np.cumsum(per_second * self.lengths, axis=1, out=sums[:, 1:])
         prices = np.concatenate((per_second, np.zeros((machines, 1))), axis=1)
         within, before = np.zeros_like(prices), np.zeros_like(prices)
-        total, energy = 0.0, 0.0
-        if len(self.near.weights):
-            total, energy = soft_sum(self.near, prices, sums, per_joule, temperature, within, before)
+        total, energy = self.summed(prices, sums, per_joule, temperature, within, before)
         after = np.cumsum(before[:, ::-1], axis=1)[:, ::-1]
         used = within[:, :-1] + self.lengths * after[:, 1:]
         value = total + float((self.supply * per_second).sum()) + per_joule * self.energy
         return value, self.supply - used, self.energy - energy
+
+
+class SoftBound(SoftSum):
+    """The smooth function of the prices that some near choices make."""
+
+    def __init__(self, offers: Offers, edges: Floats, seen: NearList) -> None:
+        super().__init__(offers, edges)
+        near = seen.near
+        some, counts = np.unique(seen.offer, return_counts=True)
+        columns = near[:, 0], near[:, 1], offers.mode_type[seen.column]
+        width = offers.width[offers.task_type[seen.offer], seen.column]
+        firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        arrays = map(np.ascontiguousarray, (offers.weights[some], *columns, width))
+        places = *_places(edges, near[:, 2]), *_places(edges, near[:, 3])
+        self.near = NearChoices._make((firsts, *arrays, *places))
+
+    def summed(  # noqa: PLR0913, PLR0917 - as it is compiled
+        self, prices: Floats, sums: Floats, per_joule: float, temperature: float, within: Floats, before: Floats
+    ) -> tuple[float, float]:
+        """Return the soft sum over the near choices."""
+        if not len(self.near.weights):
+            return 0.0, 0.0
+        return soft_sum(self.near, prices, sums, per_joule, temperature, within, before)
 
 
 def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
@@ -294,8 +312,8 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
 # `lp/soft_prices.py` descends, the temperature falling. A pass over all choices is slow, so the descent sees only those
 # that are nearly best at the prices where it begins; then all are evaluated again, which gives the next proved bound.
 # Coarse slots and a sample of the tasks come first, then all tasks, then finer slots; each begins with the prices of
-# the one before. The LP's optimum falls as slots get finer, but never below what machines of one type, taken as one,
-# could do: whole tasks on whole machines may earn less.
+# the one before. (Where waiting has a cost: `waiting.py`.) The LP's optimum falls as slots get finer, but never below
+# what machines of one type, taken as one, could do: whole tasks on whole machines may earn less.
 TEMPERATURES: Final = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the mean utility
 AWAY: Final = 6.0  # temperatures: choices nearer than that to the best are seen by the descent
 WIDE: Final = 0.03  # of the mean utility: at least so near
@@ -307,7 +325,7 @@ STILL: Final = 1e-5  # of the utility: a gain of a few steps of a descent that i
 
 def proved_by(offers: Offers, prices: ArrivalPrices) -> float:
     """Return what these prices prove: no schedule earns more. Rounded up."""
-    return _total(offers, prices, Looker(offers, prices.edges).best(prices).best)
+    return total_of(offers, prices, Looker(offers, prices.edges).best(prices).best)
 
 
 def arrival_prices(  # noqa: PLR0913 - options are keyword-only
@@ -322,9 +340,9 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
     """Return the best prices found on these slots, from `start` on; `listener` gets each bound and its prices."""
     cancel = cancel if cancel is not None else CancelToken()
     best = _first_prices(offers, edges) if start is None else on_slots(start, edges)
-    looker, scales = Looker(offers, edges), _Scales(offers, edges)
+    looker, scales = Looker(offers, edges), Scales(offers, edges)
     found = looker.best(best)
-    prices, lowest, seen = best, _total(offers, best, found.best), NearList()
+    prices, lowest, seen = best, total_of(offers, best, found.best), NearList()
     report = listener if listener is not None else lambda *_: None
     report(lowest, best)
     for temperature in temperatures:
@@ -336,7 +354,7 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
             seen = seen.with_more(looker.near(prices, found.best - width))
             prices = scales.descended(SoftBound(offers, edges, seen), best, warmth, cancel)
             found = looker.best(prices)
-            bound, before = _total(offers, prices, found.best), lowest
+            bound, before = total_of(offers, prices, found.best), lowest
             if bound < lowest:
                 best, lowest = prices, bound
                 report(lowest, best)
@@ -345,7 +363,7 @@ def arrival_prices(  # noqa: PLR0913 - options are keyword-only
     return best
 
 
-class _Scales:
+class Scales:
     """Prices as the descent sees them: numbers of about the same size, whose curvatures are alike."""
 
     def __init__(self, offers: Offers, edges: Floats) -> None:
@@ -358,7 +376,16 @@ class _Scales:
         self.joule = 1.0 / math.sqrt(float(offers.weights.sum())) / float(joules or 1.0)
         self.has_energy = offers.energy_joules is not None
 
-    def descended(self, soft: SoftBound, prices: ArrivalPrices, warmth: float, cancel: CancelToken) -> ArrivalPrices:
+    def descended(  # noqa: PLR0913 - options are keyword-only
+        self,
+        soft: SoftSum,
+        prices: ArrivalPrices,
+        warmth: float,
+        cancel: CancelToken,
+        *,
+        steps: int = STEPS,
+        settled: float = STILL,
+    ) -> ArrivalPrices:
         """Return the prices to which the descent leads."""
         shape = prices.per_second.shape
 
@@ -372,10 +399,10 @@ class _Scales:
             return value, np.append((time * self.time).ravel(), last)
 
         start = np.append((prices.per_second / self.time).ravel(), prices.per_joule / self.joule)
-        return ArrivalPrices(prices.edges, *parts(descend(smooth, start, steps=STEPS, settled=STILL, cancel=cancel)))
+        return ArrivalPrices(prices.edges, *parts(descend(smooth, start, steps=steps, settled=settled, cancel=cancel)))
 
 
-def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
+def total_of(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
     """Return the bound: values of the tasks, all machine time and all energy; rounded up."""
     weighed = values * offers.weights
     total = Fraction(math.fsum(weighed.tolist())) + Fraction(math.fsum(np.abs(weighed).tolist())) / 2**50

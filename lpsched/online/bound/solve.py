@@ -17,12 +17,12 @@ from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.no_waiting import no_wait_reference
 from lpsched.online.bound.offers import ArrivalPrices, Offers, offers_of
 from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slots, proved_by
-from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_bound
+from lpsched.online.bound.waiting import waiting_prices
+from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_parts
 from lpsched.online.clusters import Clusters
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from lpsched.model.table import Floats
     from lpsched.online.day import Day
 
 
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 #     a sample of the tasks   24 slots        the soft maximum very soft first, then harder
 #     all tasks               24 slots
 #     all tasks               96, 288 slots   finer slots, closer bound; a fraction of a percent
-# Where waiting has a cost, slots are many and most of them where time is crowded (`prices.py`), and the soft maximum
-# gets harder, since what is left to find is small beside what is at stake. Few slots and all tasks come first: of a
-# sample, each of whose tasks stands for many, too many would have to wait. Before that, the cost of no waiting is a
-# bound without any prices.
+# Where waiting has a cost, slots are many and most of them where time is crowded (`prices.py`), and prices begin with
+# those of mean busy times (`waiting.py`): all tasks, since of a sample, each of whose tasks stands for many, too many
+# would have to wait. Before that, the cost of no waiting is a bound without any prices.
 #
 # Bounds of the sample prove nothing; after it the best prices so far are kept. On the way bounds are sums of doubles,
 # each rounded up by more than it may be wrong: some 1e-12 in all. The final bound is proved from the last prices in
@@ -43,8 +42,9 @@ SLOTS: Final = 24
 SOFTEST: Final = (0.1, 0.03, 0.01)
 HARDER: Final = (0.01, 0.003)
 FINER: Final = ((96, (0.003, 0.001)), (288, (0.003, 0.001)))
-CROWDED: Final = ((96, (0.01, 0.003, 0.001)), (384, (0.003, 0.001)), (1536, (0.003, 0.001, 3e-4)))
-SLOTS_PER_TASK: Final = 4  # at most, where slots are crowded
+CROWDED: Final = ((384, (0.1, 0.03, 0.01)), (1536, (0.03, 0.01)), (6144, (0.03, 0.01, 0.003, 0.001)))
+SLOTS_PER_TASK: Final = 4  # at most, where slots are crowded; but any number up to `FEW_SLOTS`
+FEW_SLOTS: Final = 96
 OF_SAMPLE: Final = 0.3  # of the time there is, at most
 BITS: Final = 30  # of a price: its exact decimals are short
 
@@ -53,13 +53,15 @@ BITS: Final = 30  # of a price: its exact decimals are short
 class ArrivalBound:
     """No schedule earns more than `bound`, proved exactly; `naive` is the no-wait reference of the thesis.
 
-    Where waiting has a cost both are minus a cost, and `naive` is the cost if no task waits.
+    Where waiting has a cost both are minus a cost, and `naive` is the cost if no task waits. `by_cluster`: no schedule
+    earns more with the tasks of each cluster, if each task can run in one cluster only, and energy has no price.
     """
 
     bound: float
     naive: float
     prices: ArrivalPrices
     seconds: float  # that finding it took
+    by_cluster: tuple[float, ...] | None = None
 
     @property
     def per_machine_hour(self) -> tuple[float, ...]:
@@ -94,31 +96,47 @@ def arrival_bound(
     _search(offers.risen() if offers.waits else offers, kept, inner)
     assert kept.prices is not None, "prices come before the token is checked"
     short = shortened(kept.prices)
-    proved = rounded_up(proved_bound(instance, certificate_of(instance, short, 0.0)))
-    return ArrivalBound(proved, naive, short, time.monotonic() - began)
+    proved, parts = proved_parts(instance, certificate_of(instance, short, 0.0))
+    by_cluster = None if parts is None else tuple(map(rounded_up, parts))
+    return ArrivalBound(rounded_up(proved), naive, short, time.monotonic() - began, by_cluster)
 
 
 def _search(offers: Offers, kept: _BestPrices, cancel: CancelToken) -> None:
     """Find prices on finer and finer slots, and keep all that are better."""
-    most = SLOTS_PER_TASK * offers.count
-
-    def cut(slots: int) -> Floats:
-        return crowded_slots(offers, min(slots, most)) if offers.waits else even_slots(offers, slots)
-
-    edges = cut(SLOTS)
-    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), len(edges) - 1)), 0.0)
+    edges = even_slots(offers, SLOTS)
+    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), SLOTS)), 0.0)
     kept.update(proved_by(offers, free), free)  # if nothing costs anything; where nothing is short, none is lower
+    if offers.waits:
+        _search_waiting(offers, kept, cancel)
+        return
     prices = None
-    if not offers.waits and offers.count > 2 * SAMPLE:  # of a sample of many tasks
+    if offers.count > 2 * SAMPLE:  # of a sample of many tasks
         left = cancel.remaining()
         sketch = cancel if left is None else cancel.part(OF_SAMPLE * left)
         prices = arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, cancel=sketch)
     first = HARDER if prices is not None else (*SOFTEST, *HARDER)
-    for slots, temperatures in ((SLOTS, first), *(CROWDED if offers.waits else FINER)):
+    for slots, temperatures in ((SLOTS, first), *FINER):
         if cancel.expired():
             break
         prices = arrival_prices(
-            offers, cut(slots), start=prices, temperatures=temperatures, cancel=cancel, listener=kept.update
+            offers,
+            even_slots(offers, slots),
+            start=prices,
+            temperatures=temperatures,
+            cancel=cancel,
+            listener=kept.update,
+        )
+
+
+def _search_waiting(offers: Offers, kept: _BestPrices, cancel: CancelToken) -> None:
+    """Do the same where waiting has a cost."""
+    most, prices = max(FEW_SLOTS, SLOTS_PER_TASK * offers.count), None
+    for slots, temperatures in CROWDED:
+        if cancel.expired():
+            break
+        edges = crowded_slots(offers, min(slots, most))
+        prices = waiting_prices(
+            offers, edges, start=prices, temperatures=temperatures, cancel=cancel, listener=kept.update
         )
 
 

@@ -25,12 +25,12 @@ FEW: Final = 3  # tasks for which corners are not listed
 NOTHING: Final = -(1 << 4096)  # less than any gain: for tasks that must run
 
 
-def gains(instance: Day | Clusters, slots: list[Slots], per_joule: int) -> Iterator[int]:
-    """Yield what every task gains at most."""
+def gains(instance: Day | Clusters, slots: list[Slots], per_joule: int) -> Iterator[tuple[int | None, int]]:
+    """Yield the one machine type (or cluster) that can run a task, if it is one, and what the task gains at most."""
     if isinstance(instance, Clusters):
         yield from _of_clusters(instance, slots, per_joule)
     else:
-        yield from _of_day(instance, slots, per_joule)
+        yield from ((None, gain) for gain in _of_day(instance, slots, per_joule))
 
 
 def _of_day(day: Day, slots: list[Slots], per_joule: int) -> Iterator[int]:
@@ -46,27 +46,30 @@ def _of_day(day: Day, slots: list[Slots], per_joule: int) -> Iterator[int]:
             yield from _gains_of(Falling(day.functions[f]), columns, arrivals, 0)
 
 
-def _of_clusters(clusters: Clusters, slots: list[Slots], per_joule: int) -> Iterator[int]:
+def _of_clusters(clusters: Clusters, slots: list[Slots], per_joule: int) -> Iterator[tuple[int | None, int]]:
     span, waiting = _span(clusters.period), clusters.waiting
     kinds = memoryview(clusters.kind_numbers).cast("q")
     functions = kinds if waiting is not None else memoryview(clusters.function_numbers).cast("q")
     for i, by_function in _alike(clusters.arriving.arrival_seconds, kinds, functions).items():
         kind = clusters.kinds[i]
         listed = sum(len(arrivals) for arrivals in by_function.values()) > FEW
-        columns, fastest = [], float("inf")
+        columns, fastest, places = [], float("inf"), set()
         for column, (c, _) in enumerate(clusters.modes):
             seconds, nodes = clusters.seconds_of(kind, column), clusters.nodes_of(kind, column)
             if seconds is None or nodes is None:
                 continue
             fastest = min(fastest, seconds)
+            places.add(c)
             price = joule_price(per_joule, seconds, clusters.watts_of(kind, column) or 0.0)
             run = Run(fixed(seconds), price, nodes, waiting is not None)
             columns.append(Column(slots[c], run, span, listed=listed))
+        place = min(places) if len(places) == 1 else None
         for f, arrivals in by_function.items():
             if waiting is None:
-                yield from _gains_of(Falling(clusters.functions[f]), columns, arrivals, 0)
+                found = _gains_of(Falling(clusters.functions[f]), columns, arrivals, 0)
             else:
-                yield from _gains_of(Rising(waiting, fastest, kind.cores), columns, arrivals, NOTHING)
+                found = _gains_of(Rising(waiting, fastest, kind.cores), columns, arrivals, NOTHING)
+            yield from ((place, gain) for gain in found)
 
 
 def _span(period: Period) -> Span:
@@ -184,15 +187,27 @@ def machines_of(instance: Day | Clusters) -> dict[str, int]:
 
 def proved_bound(instance: Day | Clusters, certificate: DayCertificate) -> Fraction:
     """Return what no schedule exceeds."""
+    return proved_parts(instance, certificate)[0]
+
+
+def proved_parts(instance: Day | Clusters, certificate: DayCertificate) -> tuple[Fraction, tuple[Fraction, ...] | None]:
+    """Return what no schedule exceeds, and likewise what the tasks of each cluster earn, if each can run in one only.
+
+    Such parts are a bound each, by the same proof for one cluster; there are none where energy, which is shared, has a
+    price, and none of a day.
+    """
     edges = [_down(each) for each in certificate.edges]
     counts = machines_of(instance)
     slots = [Slots(edges, [_down(each) for each in certificate.machine_prices[name]]) for name in counts]
     per_joule = _down(certificate.per_joule)
-    total = sum(count * own.sums[-1] for count, own in zip(counts.values(), slots, strict=True))
-    if per_joule:
-        total += per_joule * fixed(instance.period.most_joules)
-    total += sum(gains(instance, slots, per_joule)) << PLACES
-    return Fraction(total, ONE * ONE)
+    parts = [count * own.sums[-1] for count, own in zip(counts.values(), slots, strict=True)]
+    shared = per_joule * fixed(instance.period.most_joules) if per_joule else 0
+    is_apart = isinstance(instance, Clusters) and not per_joule
+    for place, gain in gains(instance, slots, per_joule):
+        is_apart = is_apart and place is not None
+        parts[place or 0] += gain << PLACES
+    apart = tuple(Fraction(part, ONE * ONE) for part in parts)
+    return Fraction(sum(parts) + shared, ONE * ONE), apart if is_apart else None
 
 
 def _down(exact: Fraction) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from fractions import Fraction
-from heapq import merge
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -93,6 +92,7 @@ def _down(exact: Fraction) -> int:
 # U in doubles is off by less than (3 + x exp(-x)) 2^-52 of the s at which the interval starts: 2^-40 s is
 # added. Times in it are rounded down first. Everything else is exact or rounded up.
 MARGIN: Final = 2.0**-40
+OFTEN: Final = 8  # corners that are not listed, after which it is asked whether all that follow are too late
 
 
 class Slots:
@@ -100,13 +100,18 @@ class Slots:
 
     def __init__(self, edges: Sequence[int], prices: Sequence[int]) -> None:
         self.edges, self.prices = edges, prices
+        self.around = [0, *prices, 0]  # the price before each edge, and after the last
         self.sums = [0]  # with twice as many places
         for k, price in enumerate(prices):
             self.sums.append(self.sums[-1] + price * (edges[k + 1] - edges[k]))
 
     def cost(self, start: int, end: int) -> int:
         """Return what a run costs, or a hair less."""
-        return (self._until(end) - self._until(start)) >> PLACES
+        return self.exact(start, end) >> PLACES
+
+    def exact(self, start: int, end: int) -> int:
+        """Return what it costs, with twice as many places."""
+        return self._until(end) - self._until(start)
 
     def _until(self, time: int) -> int:
         k = bisect_right(self.edges, time) - 1
@@ -176,11 +181,9 @@ class Column:
         return utility.most(utility.interval(self.tail), self.tail) - self.price
 
     def _list_corners(self) -> None:
-        inner = {edge for each in self.slots.edges for edge in (each, each - self.seconds)}
-        if self.last is not None:
-            inner.add(self.last)
-        self.corners = sorted(each for each in inner if self.first <= each and (self.last is None or each <= self.last))
-        self.costs = [self.cost(each) for each in self.corners]
+        ahead = list(self._swept(self.first))
+        self.corners = [at for at, _ in ahead]
+        self.costs = [cost for _, cost in ahead]
         self.least = list(self.costs)
         for k in range(len(self.least) - 2, -1, -1):
             self.least[k] = min(self.least[k], self.least[k + 1])
@@ -188,19 +191,28 @@ class Column:
 
     def _ahead_of(self, start: int) -> Iterator[tuple[int, int, int]]:
         """Yield the corners after a start: when, what a run costs there, and at least from there on."""
-        if self.corners is not None:
-            for k in range(bisect_right(self.corners, start), len(self.corners)):
-                yield self.corners[k], self.costs[k], self.least[k]
+        if self.corners is None:
+            yield from ((at, cost, 0) for at, cost in self._swept(start))
             return
-        edges = self.slots.edges
-        starts = edges[bisect_right(edges, start) :]
-        ends = edges[bisect_right(edges, start + self.seconds) :]
-        for at in merge(starts, (each - self.seconds for each in ends)):
+        for k in range(bisect_right(self.corners, start), len(self.corners)):
+            yield self.corners[k], self.costs[k], self.least[k]
+
+    def _swept(self, start: int) -> Iterator[tuple[int, int]]:
+        """Yield the corners after a start, and what a run costs there, from one to the next."""
+        edges, count, prices = self.slots.edges, len(self.slots.edges), self.slots.around
+        one, other = bisect_right(edges, start), bisect_right(edges, start + self.seconds)
+        now, cost = start, self.slots.exact(start, start + self.seconds)
+        while one < count or other < count:
+            at = edges[other] - self.seconds if other < count else edges[one]
+            is_start = one < count and edges[one] <= at
+            at = edges[one] if is_start else at
             if self.last is not None and at >= self.last:
                 break
-            yield at, self.cost(at), 0
+            cost += (prices[other] - prices[one]) * (at - now)
+            now, one, other = at, one + is_start, other + (not is_start)
+            yield at, self.width * (cost >> PLACES)
         if self.last is not None and start < self.last:
-            yield self.last, self.cost(self.last), 0
+            yield self.last, self.cost(self.last)
 
     def whole_runs(self, arrival: int, utility: Falling | Rising, best: int) -> int:
         """Return the most that runs which count wholly can gain, or `best` if that is more."""
@@ -223,9 +235,11 @@ class Column:
             if (self.last is not None and at > self.last) or limit - least <= best:
                 break
             best = max(best, limit - self.cost(at))
+        looked = 0
         while following is not None and worth - following[2] > best:
             at, there, _ = following
-            if there < cost or self.corners is None:
+            looked += 1
+            if there < cost or (self.corners is None and looked % OFTEN == 0):  # now and then: is it too late?
                 cost, since = min(cost, there), at + self.tail - arrival
                 worth = utility.most(utility.interval(since), since) - self.price
                 best = max(best, worth - there)
