@@ -88,7 +88,8 @@ def simulation_tables(result: Simulation, *, groups: bool = True) -> list[Consol
 def group_tables(result: Simulation) -> list[ConsoleRenderable]:
     """Return a table of mean waits for each way to group tasks, cut after the first rows."""
     tables: list[ConsoleRenderable] = []
-    for headers, rows in result.group_tables().values():
+    costs = result.cluster_costs()
+    for headers, rows in [*result.group_tables().values(), *([] if costs is None else [costs])]:
         tables.append(fitted(FoldingTable(headers, tuple(rows[:MOST_GROUPS]))))
         tables += cut(rows, MOST_GROUPS)
     return tables

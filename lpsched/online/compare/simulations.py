@@ -104,13 +104,15 @@ class SimulationWorker:
             return RunResult(item, bounds=naive)
         self._warm_up_once(BOUND, lambda: arrival_bound(backend.warm_up_backend().instance), item, cancel)
         found = arrival_bound(backend.instance, time_limit=self.time_limit, cancel=cancel)
-        hours = zip((each.name for each in backend.instance.runs_on()), found.per_machine_hour, strict=True)
+        names = [each.name for each in backend.instance.runs_on()]
+        hours = zip(names, found.per_machine_hour, strict=True)
         bounds = replace(
             naive,
             bound=found.bound,
             bound_seconds=found.seconds,
             per_machine_hour=tuple(hours),
             per_kwh=None if backend.instance.watts is None else found.per_kwh,  # not known without watts
+            by_cluster=() if found.by_cluster is None else tuple(zip(names, found.by_cluster, strict=True)),
         )
         if not self.offline:
             return RunResult(item, bounds=bounds)

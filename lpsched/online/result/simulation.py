@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.model.fixed_point import rounded_up
 from lpsched.model.results import best_of, brief, frame_of, json_of, without_empty
 from lpsched.online.parts import Levels
-from lpsched.online.result.groups import UNIT_WORDS
+from lpsched.online.result.groups import CLUSTER, UNIT_WORDS
 from lpsched.online.result.policy import (
     COLUMNS,
     LOG,
@@ -23,7 +23,17 @@ from lpsched.online.result.policy import (
     shown_share,
     shown_time,
 )
-from lpsched.units import are_equal, beside_limit, duration, finer_by, html_table, paired, plain_text
+from lpsched.units import (
+    are_equal,
+    beside_limit,
+    bound_text,
+    duration,
+    finer_by,
+    html_table,
+    number,
+    paired,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Estimate, Provenance
@@ -76,6 +86,7 @@ class TrialBounds:
     per_machine_hour: tuple[tuple[str, float], ...] = ()  # marginal value of an hour of a machine or node
     per_kwh: float | None = None  # marginal value of a kilowatt-hour
     tasks: int = 0
+    by_cluster: tuple[tuple[str, float], ...] = ()  # the bound of each, where each task can run on one cluster only
 
     @property
     def bound_of_naive(self) -> float | None:
@@ -86,9 +97,11 @@ class TrialBounds:
         """Return the bounds as they appear in JSON."""
         keys = (
             "trial naive_bound=naive bound bound_seconds "
-            f"utility_per_{hour_of}_hour=per_machine_hour utility_per_kwh=per_kwh"
+            f"utility_per_{hour_of}_hour=per_machine_hour utility_per_kwh=per_kwh bound_by_cluster=by_cluster?"
         )
-        return json_of(self, keys, **{f"utility_per_{hour_of}_hour": dict(self.per_machine_hour)})
+        by_cluster = dict(self.by_cluster) if self.by_cluster else None
+        hours = {f"utility_per_{hour_of}_hour": dict(self.per_machine_hour)}
+        return json_of(self, keys, bound_by_cluster=by_cluster, **hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +286,23 @@ class Simulation:
                 rows.append((name, f"{tasks:,}", *waits))
             made[by] = (f"mean wait by {by}", "tasks", *(entry.name for entry in entries)), rows
         return made
+
+    def cluster_costs(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
+        """Return the cost per task of each cluster, with its proved bound: headers and rows; `None` without bounds."""
+        entries = [entry for entry in self.policies if any(each.by == CLUSTER for each in entry.groups)]
+        if len(self.trials) != 1 or not self.trials[0].by_cluster or not entries:
+            return None
+        rows = []
+        for name, bound in self.trials[0].by_cluster:
+            own = [
+                next((each for each in entry.groups if (each.by, each.name) == (CLUSTER, name)), None)
+                for entry in entries
+            ]
+            tasks = max((each.tasks for each in own if each is not None), default=0)
+            costs = ("-" if each is None or each.cost is None else number(each.cost / each.tasks) for each in own)
+            if tasks:
+                rows.append((name, f"{tasks:,}", bound_text((0.0 - bound) / tasks, upper=False), *costs))
+        return ("cost per task by cluster", "tasks", BOUND, *(entry.name for entry in entries)), rows
 
     @property
     def headers(self) -> tuple[str, ...]:

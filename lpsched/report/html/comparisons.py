@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag.compare.result import Validation
 from lpsched.online.day import Day
 from lpsched.online.result.comparisons import ClustersValidation, DayFront, DayValidation, most_utility_of
+from lpsched.online.result.groups import CLUSTER
 from lpsched.online.result.policy import COLUMNS, LOG, Judged, PolicyEntry
 from lpsched.online.schedule import ClustersSchedule, DaySchedule
 from lpsched.report import online_answers as answers
@@ -110,6 +111,8 @@ def _by_group(result: Simulation) -> list[Section]:
         words = f"Mean wait by {by}, of {_named(result.policies)}."
         figure = PageFigure(simulation.groups_figure(result, by), words)
         shown = FoldingTable(headers, tuple(rows)).shortened(MOST_ROWS)
+        if by == CLUSTER and (costs := result.cluster_costs()) is not None:
+            shown += FoldingTable(costs[0], tuple(costs[1])).shortened(MOST_ROWS)
         sections.append(Section(f"Mean wait by {by}", (figure, *from_terminal(shown))))
     return sections
 
