@@ -12,6 +12,7 @@ EASY          as FCFS, and the first job that cannot start has a reservation: th
 conservative  every job has a reservation, made as it arrives: the earliest time at which it delays none that was made
               before. When a job ends earlier than requested, the schedule is compressed: reservations are considered
               once, in the order of arrival; each is taken out, and put at the earliest time there is now
+SJF           shortest job first, by request, equal ones by arrival; each that fits starts, nothing is reserved
 
 Everything is counted again from the lists of jobs each time. Nothing of lpsched is used.
 
@@ -54,6 +55,18 @@ def easy(nodes: int, jobs: Sequence[Job]) -> list[float]:
                 queue.remove(job)
                 if not in_time:
                     extra -= wanted
+
+    return _simulate(jobs, begin)
+
+
+def shortest_first(nodes: int, jobs: Sequence[Job]) -> list[float]:
+    """Return when each job starts if the shortest by request goes first, and all that fit start."""
+
+    def begin(queue: list[int], running: dict[int, float], now: float) -> None:
+        for job in sorted(queue, key=lambda job: (jobs[job][3], job)):
+            if jobs[job][1] <= free_nodes(nodes, jobs, running):
+                running[job] = now
+                queue.remove(job)
 
     return _simulate(jobs, begin)
 
@@ -128,4 +141,4 @@ def earliest(nodes: int, jobs: Sequence[Job], starts: dict[int, float], job: int
     return min(time for time in [now, *(end for _, end, _ in planned if end > now)] if fits(time))
 
 
-POLICIES = {"fcfs": fcfs, "easy": easy, "conservative": conservative}
+POLICIES = {"fcfs": fcfs, "easy": easy, "conservative": conservative, "sjf": shortest_first}

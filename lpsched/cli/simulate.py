@@ -192,7 +192,7 @@ def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
 
 DEFAULT = {  # by kind of instance: policies that run if none is named
     "day": ("min-min", "max-max-util", "max-max-upt", "max-max-upe", "fcfs"),
-    "clusters": ("fcfs", "easy", "conservative"),
+    "clusters": ("fcfs", "easy", "conservative", "sjf"),
     "clusters with utilities": ("max-util", "max-upt", "max-upr", "easy"),
 }
 

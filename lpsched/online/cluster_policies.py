@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, Unpack, cast, ov
 
 import numpy as np
 
-from lpsched.online.nodes.backfilling import Plan, QueueView, first_come, no_plan, nodes_of
+from lpsched.online.nodes.backfilling import BACKFILLS, BLOCKS, PASSES, Plan, QueueView, in_order, no_plan, nodes_of
 from lpsched.online.nodes.backfilling import conservative as conservative_starts
 from lpsched.online.nodes.greedy import best_first, free_of, view_of
 from lpsched.online.nodes.reservations import as_tuples
@@ -61,12 +61,22 @@ class FirstStates(NamedTuple):
 # policies: fewest voids, then the smallest (`nodes/free_slots.py`).
 def fcfs(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Start tasks first come, first served."""
-    return _in_order(state, backfills=False)
+    return _in_order(state, BLOCKS)
 
 
 def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Start tasks by EASY backfilling."""
-    return _in_order(state, backfills=True)
+    return _in_order(state, BACKFILLS)
+
+
+def shortest_first(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Start all tasks that fit, the shortest by their requests first."""
+    queue = _queue_of(state)
+    can_run = queue.need <= queue.nodes
+    shortest = np.where(can_run, queue.seconds, np.inf).min(axis=1)[queue.kind]
+    by_length = np.argsort(shortest, kind="stable")
+    order, clusters = in_order(queue._replace(kind=queue.kind[by_length]), PASSES)
+    return _starting(state, queue, by_length[order], clusters)
 
 
 PLAN_MEMORY: Final = "plan"
@@ -87,9 +97,9 @@ def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Plac
     return made
 
 
-def _in_order(state: ClusterState, *, backfills: bool) -> list[Placement]:
+def _in_order(state: ClusterState, rule: int) -> list[Placement]:
     queue = _queue_of(state)
-    return _starting(state, queue, *first_come(queue, backfills))
+    return _starting(state, queue, *in_order(queue, rule))
 
 
 def _queue_of(state: ClusterState) -> QueueView:
@@ -278,6 +288,7 @@ COMPARED: Final[dict[str, Place]] = {
     "fcfs": fcfs,
     "easy": easy,
     "conservative": conservative,
+    "sjf": shortest_first,
     "easy-nodes": easy_nodes,
     "conservative-nodes": conservative_nodes,
     "multiple-queues": multiple_queues,

@@ -18,8 +18,9 @@ def _forgotten():
 
 
 def test_published_backfilling_and_the_twelve_policies_of_the_paper_have_names():
-    published, of_the_paper = ("fcfs", "easy", "conservative"), ("easy-nodes", "conservative-nodes", "multiple-queues")
-    assert cluster_policy_names()[:11] == ("random", *published, *of_the_paper, *FOUR)
+    published = ("fcfs", "easy", "conservative", "sjf")
+    of_the_paper = ("easy-nodes", "conservative-nodes", "multiple-queues")
+    assert cluster_policy_names()[:12] == ("random", *published, *of_the_paper, *FOUR)
 
 
 @pytest.mark.parametrize("name", FOUR)

@@ -1,4 +1,4 @@
-"""First come, first served, EASY and conservative backfilling on counts of nodes, as published. Compiled.
+"""First come, first served, EASY and conservative backfilling, shortest first: on counts of nodes. Compiled.
 
 A reservation is a time and a number of nodes; nodes are chosen when a task starts. Tasks come in the order of arrival,
 equal arrivals by their numbers, that is in the order of the log. Running tasks count until their planned ends.
@@ -86,6 +86,9 @@ def nodes_of(queue: QueueView, order: Integers, clusters: Integers) -> list[Inte
 # A later task is backfilled, that is starts now, if it fits and is planned to end by the shadow time, or takes at most
 # the extra nodes, which are then used up. The reservation is made anew at every scheduling event.
 #
+# Shortest first: tasks by their planned seconds (the least of the clusters that can run them), equal ones by arrival;
+# each starts if it fits. Nothing is reserved, so that wide and long tasks may wait for very long.
+#
 # Of several clusters each has its own head. A task that may run on several starts in the first of them in which it may.
 # If it may in none: FCFS blocks all of them; under EASY it is the head of that one without a head where it can start
 # first (of equals the lowest), or waits where all have one. The head's energy is set aside. A task that could start
@@ -131,18 +134,21 @@ def shadow_of(free: int, need: int, times: Floats, counts: Integers) -> tuple[fl
     return shadow, free - need
 
 
+BLOCKS, BACKFILLS, PASSES = 0, 1, 2  # what becomes of others when a task cannot start: they wait, or may, or start
+
+
 @compiled_inside
-def is_over(heads: Heads, backfills: bool) -> bool:  # noqa: FBT001
+def is_over(heads: Heads, rule: int) -> bool:
     """Return whether no further task can start now."""
     over = True
     for m in range(len(heads.free)):
-        over = over and heads.is_taken[m] and not (backfills and heads.free[m] > 0)
+        over = over and (heads.is_taken[m] or rule == PASSES) and not (rule != BLOCKS and heads.free[m] > 0)
     return over
 
 
 @compiled
-def first_come(queue: QueueView, backfills: bool) -> tuple[Integers, Integers]:  # noqa: FBT001
-    """Return the tasks that start now, by place, and their clusters: by EASY, or without backfilling."""
+def in_order(queue: QueueView, rule: int) -> tuple[Integers, Integers]:
+    """Return the tasks that start now, by place, and their clusters, by one of the three rules."""
     tasks, clusters = len(queue.kind), len(queue.nodes)
     heads = Heads(
         free_now(queue),
@@ -161,11 +167,11 @@ def first_come(queue: QueueView, backfills: bool) -> tuple[Integers, Integers]: 
             start(queue, heads, k, column)
             order[started], where[started] = b, column
             started += 1
-        elif backfills:
+        elif rule == BACKFILLS:
             head_of(queue, heads, k, (order[:started], where[:started]))
-        else:
+        elif rule == BLOCKS:
             block(queue, heads, k)
-        if is_over(heads, backfills):
+        if is_over(heads, rule):
             break
     return order[:started], where[:started]
 
