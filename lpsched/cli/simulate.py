@@ -63,7 +63,9 @@ def _of_clusters(clusters: Clusters, asked: RunOptions) -> ClusterOptions:
     from lpsched.online.compare.backend import usual_options
     from lpsched.online.simulate.options import ClusterOptions
 
-    reject({"--machines": asked.machines, "--permute": asked.permute, "--offline": asked.offline or None}, *OF_DAY)
+    reject({"--machines": asked.machines, "--permute": asked.permute}, *OF_DAY)
+    if clusters.waiting is None:
+        reject({"--offline": asked.offline or None}, "for clusters with utilities", "a day, or a cost of waiting")
     reject({"--every-arrivals": asked.every_arrivals}, *OF_DAY, "use --every 0")
     energy_filter, leniency = _cluster_filter(asked.energy_filter)
     usual, seconds = usual_options(clusters).every_seconds, asked.every_seconds
@@ -216,7 +218,8 @@ def simulate(
     offline: Annotated[
         bool,
         typer.Option(
-            "--offline", help="Days, with --bound: also schedule from the bound's prices, knowing the whole day."
+            "--offline",
+            help="With --bound: also schedule with all tasks known beforehand; not for clusters with utility.",
         ),
     ] = False,
     trials: Annotated[

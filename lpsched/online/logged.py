@@ -14,7 +14,7 @@ from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.units import counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lpsched.online.clusters import Clusters, Run
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # first by logged start first; how many did, and by how much, is reported. The verifier measures the result as it
 # measures the schedule of any policy.
 @dataclass(frozen=True, slots=True)
-class LoggedSchedule:
-    """The schedule, and the tasks that start later than in the log."""
+class GivenStarts:
+    """The schedule, and the tasks that start later than given."""
 
     schedule: ClustersSchedule
     moved: int
@@ -43,7 +43,7 @@ class LoggedSchedule:
         return f"{AS_LOGGED}: {starts} to when enough nodes are free, by at most {later}: more ran at once than fits."
 
 
-def logged_schedule(clusters: Clusters) -> LoggedSchedule:
+def logged_schedule(clusters: Clusters) -> GivenStarts:
     """Return the log as a schedule.
 
     Raises
@@ -53,20 +53,23 @@ def logged_schedule(clusters: Clusters) -> LoggedSchedule:
     """
     logged = clusters.arriving.logged_start_seconds
     assert logged is not None, "the instance has logged starts"
-    kind_of = memoryview(clusters.kind_numbers).cast("q")
     columns = [_only_column(clusters, kind) for kind in range(len(clusters.kinds))]
+    return on_nodes(clusters, logged, [columns[kind] for kind in memoryview(clusters.kind_numbers).cast("q")])
+
+
+def on_nodes(clusters: Clusters, starts: Sequence[float], columns: Sequence[int]) -> GivenStarts:
+    """Return the schedule of tasks with given starts and columns; those that find no nodes start later."""
     own: list[list[int]] = [[] for _ in clusters.clusters]
-    for task in sorted(range(clusters.tasks), key=lambda task: (logged[task], task)):
-        own[clusters.modes[columns[kind_of[task]]][0]].append(task)
+    for task in sorted(range(clusters.tasks), key=lambda task: (starts[task], task)):
+        own[clusters.modes[columns[task]][0]].append(task)
     placed, moved, most = [], 0, 0.0
-    for c, tasks in enumerate(own):
-        queue = deque((logged[task], task, kind_of[task]) for task in tasks)
-        for task, start, nodes in _replayed(clusters, queue, columns, clusters.clusters[c].nodes):
-            state = clusters.p_state(columns[kind_of[task]])
-            placed.append(PlacedOnNodes(task, clusters.clusters[c].name, nodes, start, state))
-            moved += start > logged[task]
-            most = max(most, start - logged[task])
-    return LoggedSchedule(ClustersSchedule(tuple(placed)), moved, most)
+    for cluster, tasks in zip(clusters.clusters, own, strict=True):
+        queue = deque((starts[task], task) for task in tasks)
+        for task, start, nodes in _replayed(clusters, queue, columns, cluster.nodes):
+            placed.append(PlacedOnNodes(task, cluster.name, nodes, start, clusters.p_state(columns[task])))
+            moved += start > starts[task]
+            most = max(most, start - starts[task])
+    return GivenStarts(ClustersSchedule(tuple(placed)), moved, most)
 
 
 def _only_column(clusters: Clusters, kind: int) -> int:
@@ -79,9 +82,10 @@ def _only_column(clusters: Clusters, kind: int) -> int:
 
 
 def _replayed(
-    clusters: Clusters, queue: deque[tuple[float, int, int]], columns: list[int], nodes: int
+    clusters: Clusters, queue: deque[tuple[float, int]], columns: Sequence[int], nodes: int
 ) -> Iterator[tuple[int, float, tuple[tuple[int, int], ...]]]:
-    """Yield the tasks of one cluster with their starts and nodes; `queue` has logged start, task and kind, by start."""
+    """Yield the tasks of one cluster with their starts and nodes; `queue` has given start and task, by start."""
+    kinds, kind_of = clusters.kinds, memoryview(clusters.kind_numbers).cast("q")
     free, running = FreeNodes(nodes), list[tuple[float, int, tuple[tuple[int, int], ...]]]()
     late: list[tuple[int, Run, float]] = []  # tasks that could not start, with their runs and seconds
     while queue or late:
@@ -90,9 +94,9 @@ def _replayed(
             free.give(heapq.heappop(running)[-1])
         due = late
         while queue and queue[0][0] <= now:
-            _, task, kind = queue.popleft()
-            own, column = clusters.kinds[kind], columns[kind]
-            run = clusters.runs(own.task_type, own.cores)[column]
+            _, task = queue.popleft()
+            own = kinds[kind_of[task]]
+            run = clusters.runs(own.task_type, own.cores)[columns[task]]
             assert run is not None, "the column is one that can run it"
             due.append((task, run, own.work * run.seconds))
         late = []

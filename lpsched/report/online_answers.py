@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lpsched.online.result.comparisons import GAPS, HEADERS, NO_WAIT_NOTE
-from lpsched.online.result.policy import Judged
+from lpsched.online.result.policy import OFFLINE, Judged
 from lpsched.report.files import period_words
 from lpsched.report.tables import (
     MOST_ROWS,
@@ -165,13 +165,13 @@ def _trial_word(result: Simulation) -> str:
 
 def weak_bound(result: Simulation) -> list[str]:
     """Return a sentence where the bound is below half of the least cost; nothing where it is not."""
-    best = result.best
-    share = None if best is None else best.mean("share_of_bound")
-    if result.judged is not Judged.WAITING or share is None or share.mean >= WEAK:
+    shares = [share.mean for each in result.policies if (share := each.mean("share_of_bound")) is not None]
+    if result.judged is not Judged.WAITING or not shares or max(shares) >= WEAK:
         return []
-    proved = share_text(share.mean)
+    proved = share_text(max(shares))
     rest = "the rest of the gap may be the bound's, not the schedulers'"
-    return [f"The bound is weak here, {proved} of the least cost: {rest}."]
+    narrow = "" if any(each.kind == OFFLINE for each in result.policies) else "; --offline may narrow it"
+    return [f"The bound is weak here, {proved} of the least cost: {rest}{narrow}."]
 
 
 def notes(result: Simulation) -> list[str]:
@@ -179,6 +179,8 @@ def notes(result: Simulation) -> list[str]:
     words = [NO_WAIT]
     if result.bound is not None:
         words.append("Gap: |bound - value| / |bound|; the bound holds for every schedule.")
+    if any(each.kind == OFFLINE for each in result.policies):
+        words.append("Offline: made with all tasks known beforehand, which no scheduler can know.")
     words += [*result.none_notes(), *weak_bound(result), *(entry.note for entry in result.policies if entry.note)]
     if len(result.trials) > 1:
         words.append(f"Means over the {_trial_word(result)}s, ± the 95 % confidence interval.")

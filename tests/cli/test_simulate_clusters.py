@@ -187,7 +187,7 @@ def test_pictures_and_page_are_written(lpsched, path, tmp_path):
         (
             "three",
             ("--policy", "easy", "--bound", "--offline"),
-            "--offline: got the option for clusters, expected a day",
+            "--offline: got the option for clusters with utilities, expected a day, or a cost of waiting",
         ),
         ("three", ("--policy", "easy", "--energy-filter", "adaptive"), "expected none, per-task or per-resource"),
         ("three", ("--policy", "easy", "--energy-filter", "1.5"), "for clusters"),

@@ -8,7 +8,7 @@ import pytest
 
 from scripts.gallery import GALLERY, PAGES, write_page
 from tests.docs.pages import PAGES as TEXTS
-from tests.referee.recording import FOOTER, other_versions
+from tests.referee.recording import FOOTER, GLYPH, other_versions
 
 pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
 
@@ -22,7 +22,7 @@ FOUND_IN = re.compile(r"(?<=found in )[\d.]+(?= s\b)")
 def without_times(page: str) -> str:
     """Return a page without what differs from run to run, and from version to version."""
     page = TABLE.sub(lambda table: LAST_CELL.sub("", table[0]) if TIMED.search(table[0]) else table[0], page)
-    page = FOUND_IN.sub("", FOOTER.sub("", page))
+    page = GLYPH.sub(r"\1", FOUND_IN.sub("", FOOTER.sub("", page)))
     return DRAWING.sub("", page) if other_versions("prices") else page
 
 

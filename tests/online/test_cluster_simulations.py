@@ -268,7 +268,7 @@ def test_whoever_says_stop_has_what_was_done():
     [
         (three_tasks(), {"options": SimulationOptions()}, "ClusterOptions, for clusters"),
         (two_tasks(), {"options": ClusterOptions(), "policies": ["fcfs"]}, "SimulationOptions, for a day"),
-        (three_tasks(), {"offline": True}, "offline: got clusters"),
+        (three_tasks(), {"offline": True}, "offline: got clusters with utilities"),
         (three_tasks(), {"trials": 2}, "made_by"),
         (three_tasks(), {"policies": []}, "policies: got none.*easy"),
         (three_tasks(), {"policies": [7]}, "got 7, expected a name, a ClusterPolicy or a function"),

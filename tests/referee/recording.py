@@ -52,6 +52,9 @@ LEFT_OUT: Final = {"lpsched", "timings", "process", "ended", "milliseconds_per_e
 TIMES: Final = "seconds"  # as a number, or numbers of many runs: how long something took; data has tables of it
 VERSION: Final = re.compile(r"(?<=\S) \d+(?:\.\d+)+")  # of a solver
 MODULES: Final = re.compile(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+")  # where things live may change
+GLYPH: Final = re.compile(
+    "(?<=DejaVuSans)((?:-[A-Z][A-Za-z]*)?)-[0-9a-f]+"
+)  # its number differs among packages of a font
 FOOTER: Final = re.compile("<footer>.*?</footer>", flags=re.DOTALL)  # of a page: versions and times
 LINES: Final = 60  # of an answer that are recorded
 DIGITS: Final = 9
@@ -203,7 +206,7 @@ def digest_of_file(path: Path) -> str:
     elif path.suffix in {".html", ".svg", ".yaml", ".swf"}:
         version = importlib.metadata.version("lpsched")
         text = content.decode().replace(str(path.parent), "FOLDER").replace(f"lpsched {version}", "lpsched")
-        content = FOOTER.sub("", text).encode()
+        content = GLYPH.sub(r"\1", FOOTER.sub("", text)).encode()
     return f"{len(content)} bytes, {digest(content)}"
 
 

@@ -24,6 +24,7 @@ from lpsched.online.clusters import Clusters
 from lpsched.online.curves import NodeCurves
 from lpsched.online.day import Day
 from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.offline import offline_schedule
 from lpsched.online.nodes.state import ClusterPolicy
 from lpsched.online.parts import COMPLETED, ArrivingTasks, Cluster, DayMachineType, DayTaskType, ParallelTasks, Period
 from lpsched.online.policies import PRICES, Forecast, prices_policy
@@ -87,9 +88,9 @@ class SimulationBackend(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     def no_wait_reference(self) -> float:
         """Return the no-wait reference: the utility of all tasks, or minus their cost, if none waited."""
 
-    def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> Schedule:  # noqa: ARG002 - clusters have none
+    @abstractmethod
+    def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> Schedule:
         """Return a schedule that knows all tasks, at the prices of the bound."""
-        raise no_offline_schedule()
 
     @abstractmethod
     def _account(self, schedule: Any) -> Account[Any]:  # noqa: ANN401 - of the backend's kind
@@ -178,9 +179,9 @@ def input_error(name: str, found: str, needed: str, do: str) -> InstanceError:
 
 
 def no_offline_schedule() -> InstanceError:
-    """Return the error for an offline schedule of clusters; callers raise it before the work."""
-    needed = "a day of machines: others have no such schedule"
-    return input_error("offline", "clusters", needed, "leave it out")
+    """Return the error for an offline schedule of clusters with utilities; callers raise it before the work."""
+    needed = "a day of machines, or clusters where waiting has a cost: others have no such schedule"
+    return input_error("offline", "clusters with utilities", needed, "leave it out")
 
 
 # Policies of days are those of the registry, and `prices`, which is given a planner here.
@@ -336,6 +337,12 @@ class ClusterBackend(SimulationBackend[Clusters, ClusterOptions, ClusterPolicy, 
         ]
         costs = math.fsum(at_once[kind] for kind in memoryview(clusters.kind_numbers).cast("q"))
         return 0.0 - costs  # no cost is 0, not -0
+
+    def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> ClustersSchedule:
+        """Return the best schedule found with all tasks known, also from that of the policy `sjf`."""
+        rng, options = np.random.default_rng(0), ClusterOptions(every_seconds=None)
+        run = simulate_clusters(self.instance, cluster_policy("sjf"), rng, options, cancel=cancel)
+        return offline_schedule(self.instance, prices, start=run.schedule if run.is_whole else None, cancel=cancel)
 
     def _account(self, schedule: ClustersSchedule) -> ClustersAccount:
         return ClustersAccount(self.instance, schedule)

@@ -238,7 +238,8 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     bound
         Whether to prove how much any schedule of each day can earn.
     offline
-        Whether to make a schedule of each day from the bound's prices as well, knowing all tasks beforehand.
+        Whether to make a schedule of each day as well that knows all tasks beforehand, also from the bound's prices;
+        of clusters where waiting has a cost, not of those with utilities.
     trials
         How many days: the first is the day itself, the others are drawn by the generator that made it.
     jobs
@@ -302,7 +303,7 @@ def _backend(
         return backends.DayBackend(instance, options or SimulationOptions())
     if not isinstance(options, ClusterOptions | None):
         raise backends.input_error("options", type(options).__name__, "ClusterOptions, for clusters", "bring them")
-    if offline:
+    if offline and instance.waiting is None:
         raise backends.no_offline_schedule()
     options = options or backends.usual_options(instance)
     if options.energy_filter is not None:  # show the default leniency

@@ -284,7 +284,7 @@ class PolicyEntry:
     """One policy and its runs, by trial.
 
     Its kind is `policy` if it was named, `function` if it was given in Python, or `offline`: the schedule that is
-    recovered from the bound's shadow prices with the whole day known; or `log`: the schedule of the log.
+    made with all tasks known, from the bound's shadow prices; or `log`: the schedule of the log.
     """
 
     name: str
