@@ -236,7 +236,7 @@ def import_slurm(
         Path, typer.Argument(help="The output of 'sacct -P' or 'sacct --json', plain or gzip.", readable=False)
     ],
     output: options.Output,
-    to: ToOption = "bag",
+    to: ToOption = "clusters",
     name: NameOption = None,
     unit: Annotated[
         Unit, typer.Option(help="What a machine is. auto: a node, but a core where jobs share nodes.")
@@ -261,7 +261,7 @@ def import_slurm(
         list[str] | None,
         typer.Option(
             help="Columns whose values are the task types, such as partition,qos,name; also size and time. "
-            "[default: bag: name; clusters: one type for each partition]"
+            "[default: clusters: one type for each partition; bag: name]"
         ),
     ] = None,
     machines_by: Annotated[
@@ -272,7 +272,7 @@ def import_slurm(
         ),
     ] = None,
     keep_states: Annotated[
-        list[str] | None, typer.Option(help="States to keep. [default: bag: COMPLETED; clusters: all that ended]")
+        list[str] | None, typer.Option(help="States to keep. [default: clusters: all that ended; bag: COMPLETED]")
     ] = None,
     fill: Annotated[  # noqa: FBT002 - Typer's way
         bool, typer.Option("--fill", help="bag: estimate cells without samples; they are marked.")
@@ -307,8 +307,8 @@ def import_slurm(
 
     Examples
     --------
-    lpsched import slurm tests/data/sacct_with_steps.txt -o bag.yaml --fill
-    lpsched import slurm tests/data/sacct_shared.txt --to clusters -o log.yaml
+    lpsched import slurm tests/data/sacct_shared.txt -o log.yaml
+    lpsched import slurm tests/data/sacct_with_steps.txt --to bag --fill -o bag.yaml
     """
     from lpsched.traces.slurm import (
         COMPLETED,

@@ -228,7 +228,7 @@ def test_options_of_slurm_that_do_not_fit(lpsched, tmp_path, options, said):
 
 def test_a_log_without_submit_times_makes_a_bag_and_valid_json(lpsched, tmp_path):
     short = str(DATA / "sacct_allocations.txt")
-    options = ["--count", "batch=3,gpu=2", "--no-watts", "-o", str(tmp_path / "bag.yaml")]
+    options = ["--to", "bag", "--count", "batch=3,gpu=2", "--no-watts", "-o", str(tmp_path / "bag.yaml")]
     assert "first submit" not in lpsched("import", "slurm", short, *options)[1]
     _, answer, _ = lpsched("import", "slurm", short, *options, "--json", "--force")
     assert answer["log"]["totals"]["submit_span_seconds"] is None

@@ -184,8 +184,9 @@ def test_on_a_narrow_terminal_no_column_is_lost(result, costs):
         assert max(map(len, lines)) <= 80
 
 
-def test_worths_are_of_nodes_and_without_watts_of_no_energy(costs):
-    bounds = (TrialBounds(0, -3.0, -4.0, 1.5, (("all", 12.0),), None, 3),)
+@pytest.mark.parametrize("per_kwh", [None, 0.0])
+def test_worths_are_of_nodes_and_without_a_limit_of_no_energy(costs, per_kwh):
+    bounds = (TrialBounds(0, -3.0, -4.0, 1.5, (("all", 12.0),), per_kwh, 3),)
     shown = printed(simulation_tables(replace(costs, trials=bounds)))
     assert re.search(r"marginal value of one more \(LP\) +cost saved\n", shown)
     assert re.search(r"an hour of a node of all +12\n", shown)

@@ -23,17 +23,7 @@ from lpsched.online.result.policy import (
     shown_share,
     shown_time,
 )
-from lpsched.units import (
-    are_equal,
-    beside_limit,
-    bound_text,
-    duration,
-    finer_by,
-    html_table,
-    number,
-    paired,
-    plain_text,
-)
+from lpsched.units import are_equal, beside_limit, duration, finer_by, html_table, number, paired, plain_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Estimate, Provenance
@@ -260,15 +250,16 @@ class Simulation:
         return frame_of(("name", *quantities), rows)
 
     def worth_rows(self) -> list[tuple[str, str]]:
-        """Return marginal values in utility: of an hour of each machine type, or node of a cluster, and of a kWh."""
+        """Return marginal values: of an hour of each machine type, or node, and of a kWh where energy is limited."""
         known = [trial for trial in self.trials if trial.per_machine_hour]
         of = "" if self.judged is Judged.DAY else f"a {UNIT_WORDS[self.unit]} of "
         hours = [
             (f"an hour of {of}{name}", mean_of(dict(trial.per_machine_hour).get(name) for trial in known))
             for name, _ in (known[0].per_machine_hour if known else ())
         ]
-        kwh = mean_of(trial.per_kwh for trial in known)
-        return [(name, shown(each, digits=4)) for name, each in (*hours, *([("a kWh", kwh)] if kwh else []))]
+        if self.energy_constraint_joules is not None:
+            hours.append(("a kWh", mean_of(trial.per_kwh for trial in known)))
+        return [(name, shown(each, digits=4)) for name, each in hours if each is not None]
 
     def group_tables(self) -> dict[str, tuple[tuple[str, ...], list[tuple[str, ...]]]]:
         """Return the mean waits by cluster, task type and size: headers, and a row for each group."""
@@ -298,10 +289,12 @@ class Simulation:
                 next((each for each in entry.groups if (each.by, each.name) == (CLUSTER, name)), None)
                 for entry in entries
             ]
-            tasks = max((each.tasks for each in own if each is not None), default=0)
-            costs = ("-" if each is None or each.cost is None else number(each.cost / each.tasks) for each in own)
-            if tasks:
-                rows.append((name, f"{tasks:,}", bound_text((0.0 - bound) / tasks, upper=False), *costs))
+            costs = [None if each is None or each.cost is None else each.cost / each.tasks for each in own]
+            known = [cost for cost in costs if cost is not None]
+            if known:
+                tasks = max(each.tasks for each in own if each is not None)
+                least = paired(min(known), (0.0 - bound) / tasks, upper=False)[1]
+                rows.append((name, f"{tasks:,}", least, *("-" if cost is None else number(cost) for cost in costs)))
         return ("cost per task by cluster", "tasks", BOUND, *(entry.name for entry in entries)), rows
 
     @property
