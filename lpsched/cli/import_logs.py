@@ -64,7 +64,8 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
         name, _, count = word.rpartition("=")
         valid = name and count.isascii() and count.isdecimal() and len(count) <= options.LONGEST_COUNT
         if not valid or name in sizes or not 1 <= int(count) <= MOST:
-            raise options.usage_error(option, quote(word), "NAME=COUNT, each name once", "correct it")
+            expected = f"NAME=COUNT, each name once, and counts from 1 to {MOST:,}"
+            raise options.usage_error(option, quote(word), expected, "correct it")
         sizes[name] = int(count)
     return sizes
 
@@ -367,6 +368,9 @@ def _capacity_of(option: str, given: list[str] | None) -> tuple[int | None, dict
     whole = given[0].strip() if given and len(given) == 1 else ""
     if whole.isascii() and whole.isdecimal() and len(whole) <= options.LONGEST_COUNT and 1 <= int(whole) <= MOST:
         return int(whole), {}
+    if whole and "=" not in whole:
+        expected = f"a whole number from 1 to {MOST:,}, or NAME=COUNT"
+        raise options.usage_error(option, quote(whole), expected, "correct it")
     return None, sizes_of(option, given)
 
 

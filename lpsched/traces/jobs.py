@@ -235,6 +235,7 @@ class Machines:
     unit: Literal["node", "core", "gpu"] = "node"
     unix_seconds: float | None = None  # what second 0 of the log is in seconds since 1970
     starts: bool = True  # keep the log's own starts
+    peaks: Sequence[int | None] | None = None  # the most in use at once in each, by all jobs of the log, if known
 
 
 def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, waiting: WaitingCost) -> Clusters:
@@ -242,6 +243,7 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
     sizes = np.array(machines.nodes, np.int64)
     kept = np.ones(len(jobs), bool)
     needed = -(-jobs.width // machines.cores_per_node)
+    machines = replace(machines, peaks=machines.peaks or _peaks(jobs, needed))
     account.leave_out("wider than the system it ran on", needed > sizes[jobs.machine], kept)
     jobs = jobs.taken(kept)
     account.kept = len(jobs)
@@ -289,17 +291,22 @@ def _logged_starts(jobs: Jobs, machines: Machines, account: Account) -> list[flo
     early = jobs.start_seconds < jobs.submit_seconds
     account.note("jobs that started before their submission: the start is raised to it", int(early.sum()))
     account.facts.append("the log's own starts are kept")
-    starts = np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]
-    nodes = -(-jobs.width // machines.cores_per_node)
-    for number, (name, size) in enumerate(zip(jobs.machines, machines.nodes, strict=True)):
-        here = jobs.machine == number
-        peak = most_at_once(starts[here], jobs.run_seconds[here], nodes[here])
-        if peak > size:
+    assert machines.peaks is not None, "they were counted before jobs were left out"
+    for name, size, peak in zip(jobs.machines, machines.nodes, machines.peaks, strict=True):
+        if peak is not None and peak > size:
             units = counted(size, written_unit(machines.unit))
             had = f"{name} has {units}, and jobs of the log had up to {peak:,} at one time"
             account.warnings.append(f"{had}: the log's own schedule does not fit")
-    kept: list[float] = starts.tolist()
+    kept: list[float] = (np.maximum(jobs.start_seconds, jobs.submit_seconds) - jobs.submit_seconds[0]).tolist()
     return kept
+
+
+def _peaks(jobs: Jobs, nodes: NDArray[np.int64]) -> tuple[int | None, ...]:
+    """Return the most nodes of each part that jobs with a start had at one time."""
+    starts, seconds = jobs.start_seconds, jobs.lasting().run_seconds
+    known = ~np.isnan(starts)
+    parts = [known & (jobs.machine == number) for number in range(len(jobs.machines))]
+    return tuple(most_at_once(starts[here], seconds[here], nodes[here]) for here in parts)
 
 
 def _epoch(jobs: Jobs, machines: Machines, account: Account) -> str | None:

@@ -36,12 +36,13 @@ FREE_TEXT: Final = frozenset(
 STATES: Final = frozenset((
     "BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING", "CONFIGURING", "DEADLINE", "FAILED", "NODE_FAIL",
     "OUT_OF_MEMORY", "OUT_OF_ME", "PENDING", "PREEMPTED", "RESIZING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
-    "REVOKED", "RUNNING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT",
+    "EXPEDITING", "LAUNCH_FAILED", "REVOKED", "RUNNING", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED",
+    "SUSPENDED", "TIMEOUT",
 ))  # fmt: skip
 LISTED: Final = "listed"  # the nodes of a list: checked, and read by those who need the names
 Read = Callable[[str], float | None]
 MEANINGS: Final[Mapping[str, tuple[tuple[str, Read], ...]]] = {  # the first column that there is
-    "seconds": (("elapsedraw", cells_of.raw_seconds_of), ("elapsed", cells_of.seconds_of)),
+    "seconds": (("elapsedraw", cells_of.elapsed_of), ("elapsed", cells_of.seconds_of)),
     "joules": (("consumedenergyraw", cells_of.joules_of), ("consumedenergy", cells_of.joules_of)),
     "nodes": (
         ("allocnodes", cells_of.nodes_of),
@@ -154,6 +155,12 @@ def job_of(cell: str) -> None:
         raise ValueError(cell)
 
 
+def any_state(cell: str) -> None:
+    """Raise a `ValueError` where there is no state: every job and step has one."""
+    if not cell:
+        raise ValueError(cell)
+
+
 def split_cells(text: str, separator: str) -> tuple[str, ...]:
     """Return the cells of a line."""
     return tuple(cell.strip() for cell in text.split(separator))
@@ -163,8 +170,13 @@ def _check_header(path: Path, header: tuple[str, ...], separator: str) -> None:
     names = [name.lower() for name in header]
     if "jobid" not in names:
         found = quote(separator.join(header)) if header else "an empty file"
-        needed = "a header with JobID, as 'sacct -P' writes it"
-        raise one_issue(path, found, needed, "run 'sacct -P' without --noheader", 1 if header else None)
+        needed, do = "a header with JobID, as 'sacct -P' writes it", "run 'sacct -P' without --noheader"
+        if "jobidraw" in names:
+            do = "ask sacct for it (--format)"
+        elif "jobid" in found.lower():
+            needed = f"a header with names between which stands {quote(separator)}"
+            do = "run 'sacct -P', or name what separates them (--delimiter)"
+        raise one_issue(path, found, needed, do, 1 if header else None)
     readers = readers_of(header)
     issues = [
         InputIssue((), "no such column", f"the column {' or '.join(columns)}", "ask sacct for it (--format)", line=1)
@@ -238,7 +250,7 @@ class _Rows:
 
     def _issue(self, number: int, found: str, needed: str) -> InputIssue:
         if self.is_json:
-            return InputIssue(("jobs", number), found, needed, FIX_LINE)
+            return InputIssue(("jobs", number), found, needed, "correct the job, or skip such jobs (--skip-dirty)")
         return InputIssue((), found, needed, FIX_LINE, line=number)
 
     def _repaired_from(self, given: list[tuple[int, str]], first: int) -> tuple[tuple[str, ...] | None, int]:
@@ -283,7 +295,7 @@ class _Rows:
         if len(cells) != len(self.header):
             found, needed = f"{len(cells)} cells", f"{len(self.header)}, as in the header"
             return "another number of cells than the header", found, needed
-        for place, read in ((self.job, job_of), *self.readers.values()):
+        for place, read in ((self.job, job_of), (self.state, any_state), *self.readers.values()):
             try:
                 read(cells[place])
             except ValueError:

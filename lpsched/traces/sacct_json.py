@@ -20,6 +20,7 @@ JSON_HEADER: Final = (
     "Start", "End", "ElapsedRaw", "TimelimitRaw", "AllocNodes", "AllocTRES", "NodeList", "ConsumedEnergyRaw",
 )  # fmt: skip
 JSON_SEPARATOR: Final = "\x1f"  # the separator of units in ASCII: no name needs it
+MOST_DIGITS: Final = 18  # of a number as text
 _JOBS: Final = re.compile(r'"jobs"\s*:\s*\[')
 _BLANK: Final = re.compile(r"[\s,]*")
 
@@ -36,6 +37,7 @@ def json_rows(path: Path, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         blank = _BLANK.match(text, at)
         at = at if blank is None else blank.end()
         if text[at : at + 1] == "]":
+            _check_rest(path, text, found.end(), at)
             return
         try:
             job, at = decoder.raw_decode(text, at)
@@ -48,10 +50,20 @@ def json_rows(path: Path, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         number += 1
 
 
+def _check_rest(path: Path, text: str, first: int, last: int) -> None:
+    """Raise an error where what stands around the list of jobs is no JSON, or more than one document."""
+    try:
+        json.loads(text[:first] + text[last:])
+    except (ValueError, RecursionError) as error:
+        line = text.count("\n", 0, last) + 1
+        needed, do = "one JSON document", "write it again; bring several files one by one"
+        raise one_issue(path, f"broken JSON around the jobs ({error})", needed, do, line) from error
+
+
 def _rows(job: object) -> Iterator[tuple[str, ...]]:
     """Yield a job's own cells, then those of its steps; what is not there is empty."""
     if not isinstance(job, dict) or _number(job.get("job_id")) is None:
-        yield ("",) * (len(JSON_HEADER) - 1)  # too few cells: the row is dirty
+        yield ("",) * len(JSON_HEADER)  # without JobID: the row is dirty
         return
     time, allocated = _dict(job.get("time")), _dict(job.get("tres")).get("allocated")
     own = {
@@ -68,7 +80,7 @@ def _rows(job: object) -> Iterator[tuple[str, ...]]:
         "Eligible": _moment(time.get("eligible")),
         "Start": _moment(time.get("start")),
         "End": _moment(time.get("end")),
-        "ElapsedRaw": _text(_number(time.get("elapsed"))),
+        "ElapsedRaw": _cell(time.get("elapsed")),
         "TimelimitRaw": _text(_number(time.get("limit"))),
         "AllocNodes": "0" if allocated == [] else _text(_number(job.get("allocation_nodes"))),
         "AllocTRES": _tres(allocated),
@@ -81,7 +93,7 @@ def _rows(job: object) -> Iterator[tuple[str, ...]]:
         joules = _number(consumed)
         if joules:
             name = f"{own['JobID']}.{_step(_dict(_dict(step).get('step')))}"
-            cells = {"JobID": name, "State": own["State"], "ElapsedRaw": own["ElapsedRaw"]}
+            cells = {"JobID": name, "State": own["State"]}
             cells["ConsumedEnergyRaw"] = _text(joules)
             yield tuple(cells.get(column, "") for column in JSON_HEADER)
 
@@ -136,9 +148,18 @@ def _number(found: object) -> int | None:
         if found.get("set", True) is not True or found.get("infinite") is True:
             return None
         found = found.get("number")
+    if isinstance(found, str) and found.isascii() and found.isdecimal() and len(found) <= MOST_DIGITS:
+        found = int(found)
     if isinstance(found, float) and found.is_integer():
         found = int(found)
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else None
+
+
+def _cell(found: object) -> str:
+    """Return a number as a cell: empty where it is not set, as it stands where it cannot be read."""
+    number = _number(found)
+    inner = found.get("number") if isinstance(found, dict) and found.get("set", True) is True else found
+    return _text(inner if number is None else number)
 
 
 def _dict(found: object) -> dict[str, Any]:

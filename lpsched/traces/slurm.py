@@ -15,11 +15,11 @@ from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
 from lpsched.traces import jobs as common
 from lpsched.traces.bags import LoggedBag, bag_of
-from lpsched.traces.sacct import SacctLine, SacctLog, read_sacct
+from lpsched.traces.sacct import STATES, SacctLine, SacctLog, read_sacct
 from lpsched.traces.slurm_cells import Energy, memory_of, state_of
 from lpsched.traces.slurm_system import SlurmSystem, read_system
 from lpsched.traces.slurm_units import AUTO, Allocations, Capacity, Sharing, Unit, sharing_of
-from lpsched.units import counted
+from lpsched.units import counted, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,8 @@ __all__ = [
 
 
 # A job is its own line; the lines of its steps only add to its energy. It is left out, each reason with its count, if
-# its state is none of those that are kept, if it never had a node, or never ran. A run that ended because its job was
+# a later line is of the same run (a file of several exports lists a job in each), if its state is none of those that
+# are kept, or not known, if it never had a node, or never ran. A run that ended because its job was
 # requeued, preempted or lost its node is a run like others (`sacct -D` lists all runs of a job).
 #
 # Its width is its nodes, its CPUs (which Slurm counts, and which are called cores here) or its GPUs. With the unit
@@ -43,9 +44,23 @@ __all__ = [
 # shortened; an empty cell is `unknown`. It arrives when it was submitted or, where `Eligible` is there and says that it
 # depended on another or was to begin later, when it could start.
 COMPLETED: Final = "COMPLETED"
+SHORTEST_STATE: Final = 6  # letters of a state that is cut short
 STILL_GOING: Final = frozenset(
-    ("PENDING", "RUNNING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING", "STOPPED")
+    (
+        "PENDING",
+        "EXPEDITING",
+        "RUNNING",
+        "SUSPENDED",
+        "REVOKED",
+        "CONFIGURING",
+        "COMPLETING",
+        "STAGE_OUT",
+        "SIGNALING",
+        "STOPPED",
+    )
 )
+REPEATED: Final = "the same run (JobID and Start) as in a later line"
+MOST_UNKNOWN: Final = 0.1  # share of the jobs whose CPUs may be unknown where cores are counted; they are left out
 ALIASES: Final = {"name": ("JobName",), "nodes": ("AllocNodes", "NNodes"), "queue": ("QOS",)}
 ALL: Final = "all"
 PARTITION: Final = "Partition"
@@ -126,15 +141,21 @@ def slurm_jobs(
 
 def jobs_in(log: SacctLog, choice: SlurmChoice, source: str, size: SlurmSize = NO_SIZE) -> SlurmJobs:
     """Return the jobs that count, in their unit, and what was found out about their system."""
-    rows, orphans = _job_rows(log)
-    account = common.Account(len(rows))
-    account.note("steps without their job's line: left out", orphans)
+    rows, repeated, orphans = _job_rows(log)
+    account = common.Account(len(rows) + repeated)
+    if repeated:
+        account.left_out[REPEATED] = repeated
+    if orphans:
+        account.facts.append(f"{counted(orphans, 'step')} without the line of the job: left out")
+    if orphans and not rows:
+        found, needed = f"{counted(orphans, 'line')} of steps alone", "lines of jobs"
+        raise common.refused(source, found, needed, "export them too: JobID without a dot")
     place = _place(log, "state", source)
     states = [state_of(row.line.cells[place]) for row in rows]
     ran = np.array([_ran(row) for row in rows], bool)
     kept = np.ones(len(rows), bool)
     for state in sorted(set(states)):
-        wanted = state not in STILL_GOING if choice.states is None else state in choice.states
+        wanted = _has_ended(state) if choice.states is None else state in choice.states
         if not wanted:
             account.leave_out(f"state {state}", np.array([each == state for each in states], bool), kept)
     account.leave_out("never ran", ~ran, kept)
@@ -166,23 +187,41 @@ def _those(rows: Sequence[_Row], which: NDArray[np.bool_]) -> list[_Row]:
     return [row for row, is_one in zip(rows, which.tolist(), strict=True) if is_one]
 
 
-def _job_rows(log: SacctLog) -> tuple[list[_Row], int]:
-    """Return the jobs, and how many steps belong to none."""
+def _has_ended(state: str) -> bool:
+    """Return whether a state, perhaps cut short, is a known one of jobs that have ended.
+
+    >>> _has_ended("OUT_OF_ME"), _has_ended("RUNNING"), _has_ended("PD"), _has_ended("UNKNOWN")
+    (True, False, False, False)
+    """
+    known = len(state) >= SHORTEST_STATE and any(each.startswith(state) for each in STATES)
+    return known and state not in STILL_GOING
+
+
+def _job_rows(log: SacctLog) -> tuple[list[_Row], int, int]:
+    """Return the jobs, how many lines are of a run that a later line is of too, and how many steps belong to none."""
     place = log.place("JobID")
     assert place is not None, "the reader asks for it"
     rows: list[_Row] = []
     latest: dict[str, _Row] = {}
-    orphans = 0
+    places: dict[tuple[object, ...], int] = {}  # of runs
+    repeated = orphans = 0
     for line in log.read():
         job, dot, step = line.cells[place].partition(".")
         if not dot:
-            latest[job] = _Row(line)
-            rows.append(latest[job])
+            row = latest[job] = _Row(line)
+            start = line.values.get("start")
+            run = line.cells if start is None else (job, start)
+            if run in places:
+                rows[places[run]] = row
+                repeated += 1
+            else:
+                places[run] = len(rows)
+                rows.append(row)
         if job in latest:
             latest[job].energy.take(step if dot else None, line.values.get("joules"))
         else:
             orphans += 1
-    return rows, orphans
+    return rows, repeated, orphans
 
 
 def _ran(row: _Row) -> bool:
@@ -226,10 +265,10 @@ class _Making:
             return self.choice.unit
         if not seen:
             return "node"
-        if not all(row.line.values.get("cpus") for row in rows):
-            self.account.warnings.append(
-                f"{seen}; they count as whole nodes, since the CPUs of each are not known (AllocCPUS)"
-            )
+        unknown = sum(not row.line.values.get("cpus") for row in rows)
+        if unknown > MOST_UNKNOWN * len(rows):
+            without = f"the CPUs of {unknown:,} of {counted(len(rows), 'job')} are not known (AllocCPUS)"
+            self.account.warnings.append(f"{seen}; they count as whole nodes, since {without}")
             return "node"
         if self.size.is_given:
             found = f"a number of units, where {seen}"
@@ -332,7 +371,7 @@ class _Making:
         starts, seconds, count = _numbers(rows, "start"), _numbers(rows, "seconds"), int((held > 0).sum())
         if count and not np.isnan(starts).any():
             most = common.most_at_once(starts, seconds, held)
-            sentence = f"memory of jobs at one time: at most {most / 2**30:.4g} GiB ({count:,} jobs with data)"
+            sentence = f"memory of jobs at one time: at most {number(most / 2**30)} GiB ({count:,} jobs with data)"
             self.account.facts.append(sentence)
 
 
@@ -382,6 +421,7 @@ def label_of(cell: str) -> str:
 COMPLETED_BY_NAME: Final = SlurmChoice(group_by=("JobName",))
 ALL_THAT_ENDED: Final = SlurmChoice(states=None)
 USUAL_COST: Final = WaitingCost()
+NO_ZONE: Final = "moments without a zone are taken as UTC: where clocks change, export with SLURM_TIME_FORMAT=%s"
 
 
 def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by name
@@ -424,18 +464,23 @@ def clusters_of_slurm(  # noqa: PLR0913 - all but the first two are options, giv
     size = replace(size, counts=counts) if counts else size
     found = jobs_in(log, choice, name, size)
     unknown = np.isnan(found.jobs.submit_seconds)
-    if unknown.any():
-        count = f"{int(unknown.sum()):,} jobs without a submit time"
-        raise common.refused(name, count, "the column Submit, with a time for every job", "ask sacct for it (--format)")
+    if unknown.all():
+        count = f"{counted(len(unknown), 'job')} without a submit time"
+        raise common.refused(name, count, "the column Submit, with times", "ask sacct for it (--format)")
+    kept = np.ones(len(unknown), bool)
+    found.account.leave_out("no submit time", unknown, kept)
+    found = replace(found, jobs=found.jobs.taken(kept).with_names_in_use())
+    nodes = _counts(name, found, size)
     machines = common.Machines(
-        nodes=_counts(name, found, size),
+        nodes=nodes,
+        peaks=tuple(found.account.capacity[machine]["peak"] for machine in found.jobs.machines),
         watts_per_node=watts_per_node,
         watts_of_jobs=watts,
         unit=found.unit,
         unix_seconds=0.0,
     )
     if not _has_zone(log):
-        found.account.facts.append("moments without a zone are taken as UTC")
+        found.account.facts.append(NO_ZONE)
     return common.clusters_of(name, found.jobs, machines, found.account, waiting=waiting), found.account
 
 

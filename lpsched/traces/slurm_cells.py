@@ -30,6 +30,7 @@ NOTHING: Final = frozenset(
 )
 LARGEST: Final = 2.0**53
 MOST_NODES: Final = 1e9
+NO_VALUE: Final = 2.0**32 - 2  # from here on, a number of 32 bits says that there is none, or no limit
 DECIMAL: Final = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 BINARY: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 COUNTS: Final = ("", "K", "M", "G")
@@ -57,10 +58,22 @@ def raw_seconds_of(cell: str) -> float | None:
     return float(cell) if _WHOLE.fullmatch(cell) else _nothing(cell)
 
 
+def elapsed_of(cell: str) -> float | None:
+    """Return the seconds that a job ran; what Slurm writes for no value is none.
+
+    >>> elapsed_of("90")
+    90.0
+    """
+    seconds = raw_seconds_of(cell)
+    if seconds is not None and seconds >= NO_VALUE:
+        raise ValueError(cell)
+    return seconds
+
+
 def raw_minutes_of(cell: str) -> float | None:
     """Return a number of minutes, in seconds."""
     minutes = raw_seconds_of(cell)
-    return None if minutes is None else 60.0 * minutes
+    return None if minutes is None or minutes >= NO_VALUE else 60.0 * minutes
 
 
 def moment_of(cell: str) -> float | None:

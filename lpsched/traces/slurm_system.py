@@ -24,6 +24,7 @@ MOST_BYTES: Final = 64 * 2**20
 SINFO: Final[tuple[str, ...]] = ("nodelist", "cpus", "gres", "partition", "state")
 SINFO_COMMAND: Final = "sinfo -N -o '%N|%c|%G|%P|%t'"
 NEEDED: Final = f"the output of 'scontrol show node' or of {SINFO_COMMAND}"
+FUTURE: Final = ("future", "futr")  # as scontrol and as sinfo write it
 UNUSABLE: Final = ("down", "drain", "fail", "maint", "power", "inval")
 _BLOCK: Final = re.compile(r"^\s*NodeName=", re.MULTILINE)
 _PAIR: Final = re.compile(r"(?:^|\s)(\w+)=(\S*)")
@@ -80,7 +81,7 @@ def read_system(path: Path | str) -> SlurmSystem:
         before = nodes.get(node.name)
         partitions = node.partitions | (before.partitions if before else frozenset())
         nodes[node.name] = SlurmNode(node.name, node.cpus, node.gpus, partitions, node.state)
-    usable = tuple(node for node in nodes.values() if node.partitions and not node.state.lower().startswith("future"))
+    usable = tuple(node for node in nodes.values() if node.partitions and not node.state.lower().startswith(FUTURE))
     if not usable:
         raise one_issue(path, "no node in a partition", NEEDED, "check what kind of file it is")
     return SlurmSystem(usable)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["node", "core", "gpu"]
 AUTO: Final = "auto"
+SLACK: Final = 2.0  # seconds by which jobs on a node may overlap
 MOST_VISITS: Final = 50_000_000  # nodes of jobs that are looked at
 
 
@@ -27,7 +28,7 @@ MOST_VISITS: Final = 50_000_000  # nodes of jobs that are looked at
 #     beside    jobs that ran on a node while another job did: their lists of nodes and their times overlap
 #     part      jobs with fewer CPUs than their nodes have, where the nodes are known: others may run on the rest
 #     above     more nodes in use at one time than there are, where their number is known
-# A job that ends in the second in which another starts is not beside it.
+# A job that ends in the second in which another starts, or seconds after it, is not beside it: clocks differ.
 @dataclass(frozen=True, slots=True)
 class Allocations:
     """What jobs that ran held, one entry each: `nodes` and `cpus` are 0 where they are not known."""
@@ -47,14 +48,13 @@ class Sharing:
     jobs: int
     beside: int = 0
     part: int = 0
-    peak_nodes: int = 0
-    nodes: int | None = None  # that there are
+    above: tuple[str, int, int] | None = None  # a cluster, its nodes in use at one time, and those that there are
     joined: tuple[tuple[str, ...], ...] = ()  # partitions that have nodes in common
 
     @property
     def is_shared(self) -> bool:
         """Whether there is a sign of it."""
-        return bool(self.beside or self.part) or (self.nodes is not None and self.peak_nodes > self.nodes)
+        return bool(self.beside or self.part or self.above)
 
     def sentence(self) -> str:
         """Return the first sign in words."""
@@ -62,13 +62,13 @@ class Sharing:
             return f"{self.beside:,} of {self.jobs:,} jobs ran on a node while another job did"
         if self.part:
             return f"{self.part:,} of {self.jobs:,} jobs had fewer CPUs than their nodes have"
-        return f"{self.peak_nodes:,} nodes were in use at one time, of {self.nodes:,}"
+        assert self.above is not None, "there is a sign"
+        name, peak, nodes = self.above
+        return f"{peak:,} nodes of {name} were in use at one time, of {nodes:,}"
 
 
 def sharing_of(held: Allocations, system: SlurmSystem | None) -> Sharing:
     """Return the signs that jobs share nodes."""
-    known = ~np.isnan(held.starts)
-    peak = most_at_once(held.starts[known], held.seconds[known], held.nodes[known]) if known.any() else 0
     beside, seen = _overlaps(held)
     part = 0
     if system is not None and held.listed is not None:
@@ -78,16 +78,31 @@ def sharing_of(held: Allocations, system: SlurmSystem | None) -> Sharing:
             part += (
                 bool(own and names) and all(name in cpus for name in names) and own < sum(map(cpus.__getitem__, names))
             )
-    nodes = None if system is None else system.capacity("node")
     links = seen if system is None else [node.partitions.intersection(held.partitions) for node in system.nodes]
-    return Sharing(len(held.seconds), beside, part, peak, nodes, joined_groups(links))
+    joined = joined_groups(links)
+    above = None if system is None else _above(held, system, joined)
+    return Sharing(len(held.seconds), beside, part, above, joined)
+
+
+def _above(held: Allocations, system: SlurmSystem, joined: Iterable[tuple[str, ...]]) -> tuple[str, int, int] | None:
+    """Return the first cluster with more nodes in use at one time than it has: its name and both numbers."""
+    own = {name: group for group in joined for name in group}
+    partitions, known = np.array(held.partitions, dtype=object), ~np.isnan(held.starts)
+    for group in dict.fromkeys(own.get(name, (name,)) for name in held.partitions):
+        here = known & np.isin(partitions, group)
+        peak = most_at_once(held.starts[here], held.seconds[here], held.nodes[here])
+        nodes = system.capacity("node", group) or system.capacity("node")
+        if peak > nodes:
+            return "+".join(group), peak, nodes
+    return None
 
 
 def _overlaps(held: Allocations) -> tuple[int, list[frozenset[str]]]:
     """Return how many jobs ran beside another on a node, and the partitions of each node."""
     if held.listed is None:
         return 0, []
-    moments = np.concatenate((held.starts, held.starts + held.seconds))
+    lasting = np.maximum(held.seconds - SLACK, held.seconds / 2.0)
+    moments = np.concatenate((held.starts, held.starts + lasting))
     is_start = np.repeat((1, 0), len(held.starts))
     order = np.lexsort((is_start, moments))  # at one moment, first what ends
     order = order[~np.isnan(moments[order])]

@@ -33,5 +33,5 @@ def test_the_policies_for_clusters_are_in_their_table():
         r"^\| `([a-z-]+)` \| [^|]* \| [^|]*\|$", PAGE.partition("## Policies for clusters")[2], flags=re.MULTILINE
     )
     rows = re.findall(r"^\| [^|]* \| III\.[DE] \| `([a-z-]+)` \| [^|]* \|$", PAGE, flags=re.MULTILINE)
-    assert textbook == ["fcfs", "easy", "conservative"]
+    assert textbook == ["fcfs", "sjf", "easy", "conservative"]
     assert sorted([*textbook, *rows]) == sorted(CLUSTER_POLICIES.built_in)

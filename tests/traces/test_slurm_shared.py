@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
@@ -244,7 +244,12 @@ def test_other_signs_of_shared_nodes_are_few_cpus_and_more_nodes_than_there_are(
     rows = "".join(f"{n}|gpu|COMPLETED|0|0|9|1|4|\n" for n in range(7))
     (tmp_path / "b.txt").write_text(header + rows)
     _, account = clusters_of_slurm("log", read_sacct(tmp_path / "b.txt"), size=SlurmSize(system=system))
-    assert any("7 nodes were in use at one time, of 6" in fact for fact in account.facts)
+    assert any("7 nodes of gpu were in use at one time, of 2" in fact for fact in account.facts)
+    # Of each cluster, not of all: three of two nodes are more than there are, though the system has six.
+    (tmp_path / "c.txt").write_text(header + rows[: 3 * len("0|gpu|COMPLETED|0|0|9|1|4|\n")])
+    clusters, account = clusters_of_slurm("log", read_sacct(tmp_path / "c.txt"), size=SlurmSize(system=system))
+    assert clusters.unit == "core"
+    assert any("3 nodes of gpu were in use at one time, of 2" in fact for fact in account.facts)
 
 
 def test_a_number_without_its_unit_is_asked_for_where_nodes_are_shared(log):
@@ -383,6 +388,7 @@ names = st.text("ab |\n", max_size=8)
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(names, min_size=1, max_size=6))
+@example(["|||\n"])  # the first line alone has as many cells as a row, and no state
 def test_odd_names_never_change_other_cells(tmp_path_factory, written):
     path = tmp_path_factory.mktemp("names") / "a.txt"
     path.write_text(STAR + "".join(f"{n}|{name}|COMPLETED|{n}0|{n}\n" for n, name in enumerate(written, start=1)))
@@ -425,10 +431,47 @@ def test_jobs_of_json_that_make_no_sense_are_left_out_one_by_one(tmp_path):
     log = read_sacct(path)
     assert sum(log.skipped.values()) == 3
     assert log.issues[0].location == "jobs[3]"
+    assert set(log.skipped) == {"JobID that cannot be read"}
     assert slurm_jobs(log, SlurmChoice(states=None), "log")[2].read == 22
     (tmp_path / "b.json").write_text('{"nodes": []}')
     with pytest.raises(InstanceError, match='no list called "jobs"'):
         read_sacct(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize("elapsed", ["abc", True, -5, 10.25, 1e30, 4_294_967_295])
+def test_a_run_time_of_json_that_cannot_be_read_is_counted_as_such(tmp_path, elapsed):
+    whole = json.loads((DATA / "sacct_shared_2205.json").read_text())
+    whole["jobs"][0]["time"]["elapsed"] = elapsed
+    whole["jobs"][1]["time"]["elapsed"] = str(whole["jobs"][1]["time"]["elapsed"])  # digits can be
+    (tmp_path / "a.json").write_text(json.dumps(whole))
+    assert read_sacct(tmp_path / "a.json").skipped == {"ElapsedRaw that cannot be read": 1}
+
+
+@pytest.mark.parametrize("rest", ["", "]", "] }\n{}", '], "meta": {"a": }}', "]} garbage", ']}{"jobs": []}'])
+def test_json_must_be_one_whole_document(tmp_path, rest):
+    job = json.dumps(json.loads((DATA / "sacct_shared_2205.json").read_text())["jobs"][0])
+    (tmp_path / "a.json").write_text(f'{{"jobs": [{job}{rest}')
+    with pytest.raises(InstanceError, match="broken JSON"):
+        read_sacct(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("JobID;State;ElapsedRaw", r"names between which stands ','.*--delimiter"),
+        ("JobIDRaw,State,ElapsedRaw", r"a header with JobID.*--format"),
+        ("State,ElapsedRaw", "without --noheader"),
+    ],
+)
+def test_a_header_that_cannot_be_read_says_why(tmp_path, header, said):
+    (tmp_path / "a.txt").write_text(f"{header}\n")
+    with pytest.raises(InstanceError, match=said):
+        read_sacct(tmp_path / "a.txt", delimiter=",")
+
+
+def test_nodes_to_come_do_not_count(tmp_path):
+    (tmp_path / "nodes.txt").write_text("g1|64|gpu:4|gpu|idle\ng2|64|gpu:4|gpu|futr\ng3|64|gpu:4|gpu|FUTURE\n")
+    assert read_system(tmp_path / "nodes.txt").capacity("node") == 1
 
 
 # Lists of nodes and who is beside whom, against plain loops
@@ -474,7 +517,8 @@ def test_who_ran_beside_whom_is_what_pairs_say(written):
     beside = set()
     for a, b in combinations(range(len(written)), 2):
         (s, t, on), (u, v, at) = written[a], written[b]
-        if t and v and s < u + v and u < s + t and on & at:
+        first, second = (max(each - 2, each / 2) for each in (t, v))  # up to 2 seconds do not count
+        if t and v and s < u + second and u < s + first and on & at:
             beside |= {a, b}
     assert sharing_of(held, None).beside == len(beside)
 

@@ -146,10 +146,75 @@ def test_a_job_that_ran_twice_is_two_and_a_step_alone_is_none(of_text):
     jobs, _, account = slurm_jobs(log, SlurmChoice(machines_by="all"), "log")
     assert jobs.joules.tolist() == [300]
     assert account.left_out == {"state NODE_FAIL": 1}
-    assert account.notes == {
-        "steps without their job's line: left out": 1,
-        "jobs without AllocNodes and NNodes: each counts as one node": 1,
-    }
+    assert account.notes == {"jobs without AllocNodes and NNodes: each counts as one node": 1}
+    assert "1 step without the line of the job: left out" in account.facts
+
+
+def test_a_run_that_is_listed_twice_is_one(of_text):
+    # Two exports in one file: job 7 ran still in the first, 8 is the same in both, 9 ran twice.
+    log = of_text(
+        "JobID|State|Submit|Start|ElapsedRaw|AllocNodes|ConsumedEnergyRaw\n"
+        "7|RUNNING|0|10|5|1|\n8|COMPLETED|0|20|30|2|\n8.0|COMPLETED|||30||500\n"
+        "9|PREEMPTED|0|40|7|1|\n9|COMPLETED|0|50|8|1|\n"
+        "JobID|State|Submit|Start|ElapsedRaw|AllocNodes|ConsumedEnergyRaw\n"
+        "7|COMPLETED|0|10|90|1|\n8|COMPLETED|0|20|30|2|\n8.0|COMPLETED|||30||500\n"
+    )
+    jobs, _, account = slurm_jobs(log, SlurmChoice(states=None), "log")
+    assert jobs.number.tolist() == [7, 8, 9, 9]
+    assert jobs.run_seconds.tolist() == [90, 30, 7, 8]
+    assert jobs.joules[1] == 500
+    assert (account.read, account.left_out) == (6, {"the same run (JobID and Start) as in a later line": 2})
+
+
+def test_states_that_are_not_known_have_not_ended(of_text):
+    states = ("COMPLETED", "OUT_OF_ME+", "R", "PD", "", "FOO", "CANCELLED by 7")
+    rows = "".join(f"{n}|{state}|0|10|5|1\n" for n, state in enumerate(states))
+    log = of_text("JobID|State|Submit|Start|ElapsedRaw|AllocNodes\n" + rows)
+    assert log.skipped == {"State that cannot be read": 1}
+    jobs, _, account = slurm_jobs(log, SlurmChoice(states=None), "log")
+    assert jobs.number.tolist() == [0, 1, 6]
+    assert account.left_out == {"state FOO": 1, "state PD": 1, "state R": 1}
+
+
+def test_jobs_without_a_submit_time_are_left_out_one_by_one(of_text):
+    header = "JobID|Partition|State|Submit|Start|ElapsedRaw|AllocNodes\n"
+    clusters, account = clusters_of_slurm(
+        "log", of_text(header + "1|p|COMPLETED|0|0|5|1\n2|q|COMPLETED|Unknown|3|5|1\n")
+    )
+    assert list(clusters.arriving.job_numbers) == [1]
+    assert account.left_out == {"no submit time": 1}
+    assert [each.name for each in clusters.clusters] == ["p"]
+
+
+def test_most_at_once_counts_jobs_that_are_too_wide(of_text):
+    rows = "".join(f"{n}|p|COMPLETED|0|0|5|{8 if n == 3 else 1}\n" for n in range(4))
+    log = of_text("JobID|Partition|State|Submit|Start|ElapsedRaw|AllocNodes\n" + rows)
+    _, account = clusters_of_slurm("log", log, counts={"p": 4})
+    assert account.left_out == {"wider than the system it ran on": 1}
+    had = "p has 4 nodes, and jobs of the log had up to 11 at one time"
+    assert account.warnings == [f"{had}: the log's own schedule does not fit"]
+
+
+def test_of_few_jobs_without_cpus_the_others_are_counted_in_cores(of_text):
+    header = "JobID|State|Submit|Start|ElapsedRaw|AllocNodes|AllocCPUS|NodeList\n"
+    rows = [f"{n}|COMPLETED|0|0|50|1|{4 if n else ''}|n1\n" for n in range(20)]
+    clusters, account = clusters_of_slurm("log", of_text(header + "".join(rows)))
+    assert (clusters.unit, account.left_out) == ("core", {"no CPUs": 1})
+    clusters, account = clusters_of_slurm("log", of_text(header + "".join(rows[:9])))
+    assert clusters.unit == "node"
+    assert "since the CPUs of 1 of 9 jobs are not known (AllocCPUS)" in account.warnings[0]
+
+
+def test_steps_alone_are_no_log(of_text):
+    with pytest.raises(InstanceError, match=r"2 lines of steps alone, expected lines of jobs"):
+        slurm_jobs(of_text("JobID|State|ElapsedRaw\n6.0|COMPLETED|5\n6.1|COMPLETED|5\n"), SlurmChoice(), "log")
+
+
+def test_run_times_that_slurm_does_not_know_cannot_be_read(of_text):
+    log = of_text(
+        "JobID|State|ElapsedRaw\n1|COMPLETED|5\n2|COMPLETED|4294967295\n3|COMPLETED|4294967294\n4|COMPLETED|9\n5|COMPLETED|9\n"
+    )
+    assert log.skipped == {"ElapsedRaw that cannot be read": 2}
 
 
 def test_names_with_commas_do_not_make_two_types_one(of_text):
