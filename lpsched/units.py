@@ -275,11 +275,29 @@ def paired(value: float, bound: float, *, upper: bool, write: Writer = plain_tex
     ('2 h 58 min 59 s', '2 h 58 min 50 s')
     """
     finer = finer_by(value, bound, upper=upper, write=write)
-    texts = write(value, finer=finer), write(bound, upper=upper, finer=finer)
     if are_equal(value, bound):
-        return texts[1], texts[1]
-    first, second = aligned(*texts)
+        limit = write(bound, upper=upper, finer=finer)
+        return limit, limit
+    return beside(value, bound, upper=upper, finer=finer, write=write)
+
+
+def beside(value: float, bound: float, *, upper: bool, finer: int, write: Writer = plain_text) -> tuple[str, str]:
+    """Write a measured value and its bound with equally many decimals; zeros at the end of the value are its own.
+
+    >>> beside(1075.5, 706.83, upper=False, finer=0), beside(10.205, 6.3241, upper=False, finer=0)
+    (('1,075.5', '706.8'), ('10.205', '6.324'))
+    """
+    text, limit = write(value, finer=finer), write(bound, upper=upper, finer=finer)
+    missing = _decimals(limit) - _decimals(text)
+    if missing > 0:
+        text = write(value, finer=finer + missing)
+    first, second = aligned(text, limit)
     return first, second
+
+
+def _decimals(text: str) -> int:
+    figures = text.partition(" ")[0]
+    return 0 if "e" in figures else len(figures.partition(".")[2])
 
 
 def finer_by(value: float, bound: float, *, upper: bool, write: Writer = plain_text, gap: float = LEAST_GAP) -> int:

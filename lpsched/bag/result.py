@@ -18,8 +18,8 @@ from lpsched.model.results import JsonObject, frame_of, json_of, optimal_words, 
 from lpsched.units import (
     LEAST_GAP,
     ROUNDING,
-    aligned,
     are_equal,
+    beside,
     bound_text,
     counted,
     duration,
@@ -550,8 +550,7 @@ def _beside(bound: float, value: float | None, gap: float | None, write: Writer)
     if are_equal(value, bound):
         return paired(value, bound, upper=False, write=write)[::-1]
     finer = finer_by(value, bound, upper=False, write=write, gap=max(gap or 0.0, LEAST_GAP))
-    first, second = aligned(write(bound, upper=False, finer=finer), write(value, finer=finer))
-    return first, second
+    return beside(value, bound, upper=False, finer=finer, write=write)[::-1]
 
 
 def relative_excess(vertex: Point, point: Point) -> float | None:
