@@ -213,7 +213,7 @@ def simulate(
         ),
     ] = None,
     bound: Annotated[
-        bool, typer.Option("--bound", help="Prove an upper bound on the utility of any schedule of the day.")
+        bool, typer.Option("--bound", help="Prove how much utility any schedule can earn at most, or what waiting costs at least.")
     ] = False,
     offline: Annotated[
         bool,

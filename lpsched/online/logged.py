@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class GivenStarts:
     """The schedule, and the tasks that start later than given."""
 
     schedule: ClustersSchedule
+    mean_wait: float  # with the starts as given
     moved: int
     most_seconds: float
 
@@ -40,7 +42,8 @@ class GivenStarts:
             return None
         starts = f"{counted(self.moved, 'start')} of the log {'is' if self.moved == 1 else 'are'} moved"
         later = duration(self.most_seconds)
-        return f"{AS_LOGGED}: {starts} to when enough nodes are free, by at most {later}: more ran at once than fits."
+        why = f"by at most {later}: more ran at once than fits; the log's own mean wait is {duration(self.mean_wait)}"
+        return f"{AS_LOGGED}: {starts} to when enough nodes are free, {why}."
 
 
 def logged_schedule(clusters: Clusters) -> GivenStarts:
@@ -69,7 +72,8 @@ def on_nodes(clusters: Clusters, starts: Sequence[float], columns: Sequence[int]
             placed.append(PlacedOnNodes(task, cluster.name, nodes, start, clusters.p_state(columns[task])))
             moved += start > starts[task]
             most = max(most, start - starts[task])
-    return GivenStarts(ClustersSchedule(tuple(placed)), moved, most)
+    waits = (start - arrival for start, arrival in zip(starts, clusters.arriving.arrival_seconds, strict=True))
+    return GivenStarts(ClustersSchedule(tuple(placed)), math.fsum(waits) / clusters.tasks, moved, most)
 
 
 def _only_column(clusters: Clusters, kind: int) -> int:

@@ -210,3 +210,4 @@ class SystemRecord:
     places: tuple[PlaceRecord, ...]
     task_types: tuple[str, ...]
     epoch: str | None = None  # the date and time of second 0
+    has_own_numbers: bool = True  # no two tasks have the same number elsewhere

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 WEAK = 0.5  # of the least cost: a bound below that is called weak
 MOST_GROUPS = 20  # clusters, task types or sizes in a table
-NO_WAIT = (
-    "No-wait reference: each task starts on arrival where it is fastest, as if machines were unlimited; not a bound."
-)
+NO_WAIT = "No-wait reference: each task starts on arrival where it is fastest, as if machines were unlimited;"
 
 
 def clusters_validation_tables(result: ClustersValidation) -> list[ConsoleRenderable]:
@@ -171,12 +169,12 @@ def weak_bound(result: Simulation) -> list[str]:
     proved = share_text(max(shares))
     rest = "the rest of the gap may be the bound's, not the schedulers'"
     narrow = "" if any(each.kind == OFFLINE for each in result.policies) else "; --offline may narrow it"
-    return [f"The bound is weak here, {proved} of the least cost: {rest}{narrow}."]
+    return [f"The bound is weak here, {proved} of the least cost found: {rest}{narrow}."]
 
 
 def notes(result: Simulation) -> list[str]:
     """Return what the rows and columns mean."""
-    words = [NO_WAIT]
+    words = [f"{NO_WAIT} {'no schedule costs less' if result.judged is Judged.WAITING else 'not a bound'}."]
     if result.bound is not None:
         words.append("Gap: |bound - value| / |bound|; the bound holds for every schedule.")
     if any(each.kind == OFFLINE for each in result.policies):

@@ -91,7 +91,14 @@ def export_schedule(
         sentences = "".join(f"\n  {each.sentence}" for each in account.violations[:MOST_LISTED])
         raise InvalidScheduleError(f"this is not a schedule of {instance.name}:{sentences}")
     epoch = None if isinstance(instance, Day) else instance.epoch
-    system = schedules.SystemRecord(instance.name, places, tuple(each.name for each in instance.task_types), epoch)
+    jobs = instance.arriving.job_numbers if isinstance(instance.arriving, ParallelTasks) else None
+    system = schedules.SystemRecord(
+        instance.name,
+        places,
+        tuple(each.name for each in instance.task_types),
+        epoch,
+        has_own_numbers=jobs is None or len(set(jobs)) == len(jobs),
+    )
     write_tasks(system, task_records(instance, schedule, account), path)
 
 
@@ -174,7 +181,7 @@ def _write_parquet(
 # A schedule as a log in the Standard Workload Format. Clusters are partitions and task types executables, both numbered
 # from 1 and named in the header. The allocated processors are the cores of the nodes that a task took, the requested
 # ones what it asked for. A dropped task is cancelled: status 5, no wait, no run time. A job's number is the one that it
-# has elsewhere, else the task's plus 1.
+# has elsewhere, if no two have the same (runs of a requeued job have), else the task's plus 1.
 #
 # Times are whole seconds, as the format wants them: arrival, start and end are each rounded to the nearest second, and
 # wait and run time are the differences. Rounding keeps the order of moments: what does not overlap before does not
@@ -193,6 +200,7 @@ def _lines(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]
         f"MaxProcs: {sum(place.nodes * place.cores_per_node for place in system.places)}",
         f"MaxPartitions: {len(system.places)}",
         *_unix_start(system.epoch),
+        *([] if system.has_own_numbers else ["Note: jobs are numbered from 1, since some had the same number"]),
         *(f"Partition: {number} {place.name}" for number, place in enumerate(system.places, 1)),
         *(f"Note: executable {number} is {name}" for number, name in enumerate(system.task_types, 1)),
     ]
@@ -204,7 +212,7 @@ def _lines(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]
 
 def _known_fields(system: schedules.SystemRecord, each: schedules.TaskRecord) -> dict[str, str]:
     known = {
-        "job": str(each.task + 1 if each.job is None else each.job),
+        "job": str(each.task + 1 if each.job is None or not system.has_own_numbers else each.job),
         "submit_seconds": str(whole_second(each.arrival_seconds)),
         "requested_processors": str(each.cores),
         "executable": str(each.type_number + 1),
@@ -244,7 +252,8 @@ def _unix_start(epoch: str | None) -> list[str]:
 # Batsim's `_jobs.csv`: one line per job, with the columns and the order of its documentation.
 #
 # Resources are all nodes of all clusters, numbered from 0: those of the first cluster first. A task that was dropped is
-# REJECTED and has no times. A job's identifier is its number elsewhere, else that of the task. Energy is empty where
+# REJECTED and has no times. A job's identifier is its number elsewhere, if
+# no two have the same, else that of the task. Energy is empty where
 # it is not known, `metadata` always.
 # Source: Batsim's documentation, "Jobs" among the outputs, and "Interval set".
 BATSIM_COLUMNS: Final = (
@@ -259,7 +268,7 @@ REJECTED: Final = "REJECTED"
 def _batsim_rows(system: schedules.SystemRecord, tasks: Iterable[schedules.TaskRecord]) -> Iterator[tuple[Any, ...]]:
     before = [0, *accumulate(place.nodes for place in system.places)]
     for each in tasks:
-        job = each.task if each.job is None else each.job
+        job = each.task if each.job is None or not system.has_own_numbers else each.job
         own = (job, system.name, system.task_types[each.type_number], each.arrival_seconds)
         ran = each.ran
         if ran is None:

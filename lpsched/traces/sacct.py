@@ -216,11 +216,11 @@ class _Rows:
             number, text = given[n]
             cells = split_cells(text, self.separator)
             broken = self._broken(cells)
-            if broken is None:
+            if broken is None and cells_of.state_of(cells[self.state]) in STATES:
                 lines.append((number, text))
                 n += 1
                 continue
-            joined, used = self._repaired_from(given, n)
+            joined, used = self._repaired_from(given, n)  # what looks like a row may be the begin of one
             if joined is not None:
                 lines.append((number, text))
                 rejoined[number] = joined
@@ -228,6 +228,9 @@ class _Rows:
                 n += used
                 continue
             n += 1
+            if broken is None:
+                lines.append((number, text))
+                continue
             if self._goes_on(cells) and lines:  # the last column is a name, and this line the rest of it
                 before = lines[-1][0]
                 row = rejoined.get(before) or split_cells(lines[-1][1], self.separator)

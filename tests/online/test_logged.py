@@ -55,6 +55,9 @@ def test_a_task_that_finds_no_nodes_starts_when_they_are_free():
     assert (found.moved, found.most_seconds) == (1, 6.0)
     assert "1 start of the log is moved" in found.note
     assert "6 s" in found.note
+    assert found.note.endswith("the log's own mean wait is 2 s.")  # of 0, 3 and 3 s
+    headline = simulate(clusters, ["easy"]).headline()
+    assert headline.startswith("As logged, with starts moved to fit: mean wait 4 s,")  # 0, 9 and 3 s
 
 
 def test_random_logs_that_fit_are_kept_as_they_are():

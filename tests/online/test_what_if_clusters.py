@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import statistics
 
 import pytest
@@ -46,10 +47,33 @@ def test_more_nodes_shorten_waits():
     assert found.best_changes_by is not None
     assert found.bound is not None
     low, high = found.best_changes_by  # least possible: 180 s, then 60 s
-    assert low <= -120.0 <= high
+    assert low <= -120.0 <= high <= 0.0  # more nodes never cost more
     assert found.bound.before <= 180.0
     assert found.bound.after <= 60.0
     assert [str(each) for each in found.changes] == ["c0 from 2 to 4 nodes"]
+    (sentence,) = found.notes()
+    assert re.fullmatch(r"The least possible cost per task changes by -\S+ to -?\S+ \(proved\)\.", sentence)
+    per_task = [float(each) for each in re.findall(r"-?[\d.]*\d", sentence)]
+    assert per_task == pytest.approx([low / 3, high / 3], rel=1e-3)
+    fewer = what_if_clusters(clusters_of([(0, 0, 60, 2)] * 3, (4,)), {"c0": "-2"}).best_changes_by
+    assert fewer is not None
+    assert 0.0 <= fewer[0] <= 120.0 <= fewer[1]
+
+
+@pytest.mark.parametrize(
+    ("measure", "weight", "changes", "same"),
+    [
+        ("seconds", "cores", {"speed": 2}, True),
+        ("seconds", "core-seconds", {"speed": 2}, False),
+        ("slowdown", "task", {"speed": 2}, False),
+        ("slowdown", "task", {"c0": "+2"}, True),
+    ],
+)
+def test_a_wait_may_cost_something_else_where_runs_are_shorter(measure, weight, changes, same):
+    three = clusters_of([(0, 0, 60, 2)] * 3, waiting={"measure": measure, "weight": weight})
+    found = what_if_clusters(three, changes, bound=False)
+    assert found.same_costs == same
+    assert any("another cost" in note for note in found.notes()) != same
 
 
 def test_faster_nodes_shorten_runs_and_requests():
@@ -115,7 +139,7 @@ def test_trials_are_paired():
         ({"speed": True}, "True"),
         ({"scheduler": 3}, "the name of a policy"),
         ({"scheduler": "nothing-like-it"}, "one of"),
-        ({"c0": 1}, "2 cores"),
+        ({"c0": 1}, "changes.c0: got a system with 2 cores for task type 'c0', which no cluster can run"),
     ],
 )
 def test_what_cannot_be_is_an_error(changes, words):

@@ -389,6 +389,7 @@ names = st.text("ab |\n", max_size=8)
 @settings(max_examples=300, deadline=None)
 @given(st.lists(names, min_size=1, max_size=6))
 @example(["|||\n"])  # the first line alone has as many cells as a row, and no state
+@example(["|a||\n"])  # or one that is none
 def test_odd_names_never_change_other_cells(tmp_path_factory, written):
     path = tmp_path_factory.mktemp("names") / "a.txt"
     path.write_text(STAR + "".join(f"{n}|{name}|COMPLETED|{n}0|{n}\n" for n, name in enumerate(written, start=1)))

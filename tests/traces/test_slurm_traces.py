@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
+from lpsched.online.logged import logged_schedule
+from lpsched.traces.export import export_schedule
 from lpsched.traces.slurm import Energy, SlurmChoice, bag_of_slurm, clusters_of_slurm, label_of, read_sacct, slurm_jobs
 
 DATA = Path(__file__).parent.parent / "data"
@@ -270,3 +272,20 @@ def test_labels_can_be_printed():
     assert label_of("x" * 300) == "x" * 80 + "..."
     assert label_of("  ") == "unknown"
     assert label_of("tab\there").isprintable()
+
+
+def test_runs_of_one_job_have_numbers_of_their_own_in_swf(of_text, tmp_path):
+    log = of_text(
+        "JobID|State|Submit|Start|ElapsedRaw|AllocNodes\n"
+        "9|PREEMPTED|0|4|7|1\n9|COMPLETED|0|50|8|1\n12|COMPLETED|1|60|8|1\n"
+    )
+    clusters, _ = clusters_of_slurm("log", log)
+    schedule = logged_schedule(clusters).schedule
+    for name in ("out.swf", "out.csv", "out_jobs.csv"):
+        export_schedule(clusters, schedule, tmp_path / name)
+    assert "Note: jobs are numbered from 1" in (tmp_path / "out.swf").read_text()
+    lines = [line for line in (tmp_path / "out.swf").read_text().splitlines() if not line.startswith(";")]
+    assert [line.split()[0] for line in lines] == ["1", "2", "3"]
+    for name, column, numbers in (("out.csv", 1, ["9", "9", "12"]), ("out_jobs.csv", 0, ["0", "1", "2"])):
+        rows = (tmp_path / name).read_text().splitlines()[1:]
+        assert [row.split(",")[column] for row in rows] == numbers

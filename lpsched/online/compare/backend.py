@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 STEPS: Final = 72  # of traces: 20 minutes each where the period is a day; one without an end is drawn to the last end
 DRAW: Final = "lpsched.generate.day:another_day"  # by name: generators know instances, not the reverse
+OFFLINE_FROM: Final = ("sjf", "easy")  # policies whose schedules the offline one begins with
 Instance = TypeVar("Instance", Day, Clusters)
 Options = TypeVar("Options", SimulationOptions, ClusterOptions)
 SomePolicy = TypeVar("SomePolicy", Policy, ClusterPolicy)
@@ -339,10 +340,13 @@ class ClusterBackend(SimulationBackend[Clusters, ClusterOptions, ClusterPolicy, 
         return 0.0 - costs  # no cost is 0, not -0
 
     def offline(self, prices: ArrivalPrices, cancel: CancelToken) -> ClustersSchedule:
-        """Return the best schedule found with all tasks known, also from that of the policy `sjf`."""
-        rng, options = np.random.default_rng(0), ClusterOptions(every_seconds=None)
-        run = simulate_clusters(self.instance, cluster_policy("sjf"), rng, options, cancel=cancel)
-        return offline_schedule(self.instance, prices, start=run.schedule if run.is_whole else None, cancel=cancel)
+        """Return the best schedule found with all tasks known, also from those of some policies."""
+        schedules, options = [], ClusterOptions(every_seconds=None)
+        for name in OFFLINE_FROM:
+            rng = np.random.default_rng(0)
+            run = simulate_clusters(self.instance, cluster_policy(name), rng, options, cancel=cancel)
+            schedules += [run.schedule] if run.is_whole else []
+        return offline_schedule(self.instance, prices, schedules=schedules, cancel=cancel)
 
     def _account(self, schedule: ClustersSchedule) -> ClustersAccount:
         return ClustersAccount(self.instance, schedule)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.errors import InstanceError, nearest
+from lpsched.errors import InputIssue, InstanceError, nearest
 from lpsched.model.changes import change_error, read_amount
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import estimate_of, provenance_of
@@ -120,10 +120,11 @@ def what_if_clusters(  # noqa: PLR0913 - options are keyword-only
         changes=made,
         policies=tuple(_compared(systems, [(a.policies[n], b.policies[n]) for a, b in both]) for n in range(entries)),
         bound=_bound_change(both),
-        best_changes_by=((0.0, 0.0) if not made else _best_changes_by(both)) if trials == 1 and bound else None,
+        best_changes_by=_best_changes_by(systems, both) if trials == 1 and bound else None,
         trials=trials,
         tasks=clusters.tasks,
         judged=befores[0].judged,
+        same_costs=_same_costs(*systems),
         provenance=provenance_of(clusters, "simulation"),
     )
 
@@ -173,7 +174,14 @@ def _changed(clusters: Clusters, changes: Mapping[str, float | str]) -> tuple[Cl
     try:
         return clusters.model_copy(update=update), tuple(made)
     except InstanceError as error:
-        raise InstanceError("", tuple(replace(each, path=("changes", *each.path)) for each in error.issues)) from None
+        found, names = error.issues[0].got, [name for name in changes if name != SCHEDULER]
+        issue = InputIssue(
+            ("changes", ", ".join(names)),
+            f"a system with {found}",
+            "one on which every task can run",
+            "keep more nodes",
+        )
+        raise InstanceError("", (issue,)) from None
 
 
 def _target(name: str, clusters: Sequence[str]) -> tuple[str, list[int]]:
@@ -291,8 +299,21 @@ def _bound_change(both: Sequence[tuple[Simulation, Simulation]]) -> Quantity | N
     return Quantity("bound", before + 0.0, after + 0.0, after - before, half)
 
 
-def _best_changes_by(both: Sequence[tuple[Simulation, Simulation]]) -> tuple[float, float] | None:
-    """Return between what the change of the best possible lies: the best lies between the best value and the bound."""
+def _same_costs(now: Clusters, then: Clusters) -> bool:
+    """Return whether a wait has the same cost in both systems: that of a task may depend on its shortest run."""
+    if now.waiting is None or (now.waiting.measure == "seconds" and now.waiting.weight != "core-seconds"):
+        return True
+    return all(now.fastest_seconds(kind) == then.fastest_seconds(kind) for kind in now.kinds)
+
+
+# The best possible lies between the best value found and the bound, before and after: so its change lies between their
+# differences. Where nodes are only added, every schedule stays one, and the best possible cannot become worse; where
+# they are only taken away, it cannot become better. That holds without an energy constraint, and if costs are the same.
+def _best_changes_by(
+    systems: tuple[Clusters, Clusters], both: Sequence[tuple[Simulation, Simulation]]
+) -> tuple[float, float] | None:
+    """Return between what the change of the best possible lies."""
+    now, then = systems
     (before, after), *_ = both
     values = [None if each.best is None else each.best.mean("utility") for each in (before, after)]
     if before.bound is None or after.bound is None or values[0] is None or values[1] is None:
@@ -301,5 +322,11 @@ def _best_changes_by(both: Sequence[tuple[Simulation, Simulation]]) -> tuple[flo
         Fraction(values[1].mean) - Fraction(before.bound.mean),
         Fraction(after.bound.mean) - Fraction(values[0].mean),
     )
+    grows = [b.nodes - a.nodes for a, b in zip(now.clusters, then.clusters, strict=True)]
+    if now.seconds == then.seconds and not any(grows):
+        return 0.0, 0.0
+    if now.seconds == then.seconds and now.period.energy_constraint_joules is None and _same_costs(now, then):
+        low, high = ends
+        ends = (max(low, Fraction(0)) if min(grows) >= 0 else low, min(high, Fraction(0)) if max(grows) <= 0 else high)
     ends = ends if before.judged is not Judged.WAITING else (-ends[1], -ends[0])
     return rounded_down(ends[0]), rounded_up(ends[1])

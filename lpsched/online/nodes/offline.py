@@ -16,6 +16,8 @@ from lpsched.online.logged import on_nodes
 from lpsched.online.nodes.backfilling import Steps, add, step_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.cancellation import CancelToken
     from lpsched.model.table import Floats, Integers
     from lpsched.online.bound.offers import ArrivalPrices
@@ -29,10 +31,13 @@ if TYPE_CHECKING:
 #     cost by area     the slope of a task's cost over its node-seconds, the largest first: Smith's rule
 #     cost by length   the same over its seconds
 #     prices           when a task would best start at the prices of the bound
-#     a schedule       by its starts: that of the policy `sjf`
+#     a schedule       by its starts: those of the policies `sjf` and `easy`
 # and then, from the best of them, orders in which some tasks are moved at random, a fixed number of rounds. An order is
-# kept if it costs less. Of several clusters a task takes the one where it can start first, of equals that with
-# the smallest area; in each the P-state in which it runs shortest.
+# kept if it costs less. Of several clusters a task takes the one where it can start first or, tried as well, end first,
+# of equals that with the smallest area; or the one that it has in the schedule. In each it has the P-state in which it
+# runs shortest. By the starts and on the clusters of a schedule, no task starts later than there: tasks that come
+# before it in the order end no later. So what is found costs no more than the schedules that it begins with.
+BY_START, BY_END = 0, 1  # how a task chooses its cluster
 ROUNDS: Final = 1_000
 MOST_PLACED: Final = 2_000_000  # tasks in all rounds
 MOVED: Final = 0.01  # share of the tasks that are moved in a round at most
@@ -66,8 +71,8 @@ def fit_from(steps: Steps, nodes: int, seconds: float, time: float) -> float:
 
 
 @compiled
-def list_scheduled(tasks: NodeTasks, order: Integers) -> tuple[Floats, Integers]:
-    """Return the start and the cluster of each task."""
+def list_scheduled(tasks: NodeTasks, order: Integers, given: Integers, rule: int) -> tuple[Floats, Integers]:
+    """Return the start and the cluster of each task: the given one or, of -1, where it can start, or end, first."""
     count, clusters = len(order), len(tasks.nodes)
     room, steps = 2 * count + 3, []
     for m in range(clusters):
@@ -77,12 +82,13 @@ def list_scheduled(tasks: NodeTasks, order: Integers) -> tuple[Floats, Integers]
         k, best, soonest, least = tasks.kind[n], -1, math.inf, math.inf
         for m in range(clusters):
             need, seconds = tasks.need[k, m], tasks.seconds[k, m]
-            if need <= tasks.nodes[m]:
+            if need <= tasks.nodes[m] and given[n] in (-1, m):
                 start, area = fit_from(steps[m], need, seconds, tasks.arrivals[n]), need * seconds
-                if start < soonest or (start == soonest and area < least):
-                    best, soonest, least = m, start, area
-        starts[n], where[n] = soonest, best
-        add(steps[best], soonest, soonest + tasks.seconds[k, best], -tasks.need[k, best])
+                when = start + seconds if rule == BY_END else start
+                if when < soonest or (when == soonest and area < least):
+                    best, soonest, least, starts[n] = m, when, area, start
+        where[n] = best
+        add(steps[best], starts[n], starts[n] + tasks.seconds[k, best], -tasks.need[k, best])
     return starts, where
 
 
@@ -90,30 +96,36 @@ def offline_schedule(
     clusters: Clusters,
     prices: ArrivalPrices,
     *,
-    start: ClustersSchedule | None = None,
+    schedules: Sequence[ClustersSchedule] = (),
     cancel: CancelToken | None = None,
 ) -> ClustersSchedule:
-    """Return the best schedule found with all tasks known, from some orders, and from that of a schedule; all run."""
+    """Return the best schedule found with all tasks known, no worse than the given ones; all tasks run."""
     search = _Search(clusters)
-    for order in search.first_orders(prices):
-        search.attempt(order)
-    if start is not None:
-        search.attempt(np.array([each.task for each in sorted(start.placed, key=lambda each: each.start_seconds)]))
+    anywhere, places = np.full(clusters.tasks, -1), {each.name: m for m, each in enumerate(clusters.clusters)}
+    starts = [(order, anywhere) for order in search.first_orders(prices)]
+    for schedule in schedules:
+        placed = sorted(schedule.placed, key=lambda each: each.start_seconds)
+        order, where = np.array([each.task for each in placed]), anywhere.copy()
+        where[order] = [places[each.cluster] for each in placed]
+        starts += [(order, anywhere), (order, where)]
+    for order, where in starts:
+        for rule in (BY_START, BY_END) if len(places) > 1 else (BY_START,):
+            search.attempt(order, where, rule)
     rng = np.random.default_rng(0)
-    places, count = np.arange(clusters.tasks, dtype=float), clusters.tasks
+    ranks, count = np.arange(clusters.tasks, dtype=float), clusters.tasks
     most = max(FEW, round(MOVED * count))
     for _ in range(min(ROUNDS, MOST_PLACED // count)):
         if cancel is not None and cancel.expired():
             break
-        drawn, moved = places.copy(), rng.integers(0, count, rng.integers(1, most + 1))
+        drawn, moved = ranks.copy(), rng.integers(0, count, rng.integers(1, most + 1))
         drawn[moved] += rng.normal(0.0, max(FEW, SPREAD * count), len(moved))
-        search.attempt(search.order[np.argsort(drawn, kind="stable")])
+        search.attempt(search.order[np.argsort(drawn, kind="stable")], search.given, search.rule)
     columns = search.columns[search.tasks.kind, search.where]
     return on_nodes(clusters, search.starts.tolist(), columns.tolist()).schedule
 
 
 class _Search:
-    """The best schedule so far, and the order that made it."""
+    """The best schedule so far, and what made it: the order, and how clusters are chosen."""
 
     def __init__(self, clusters: Clusters) -> None:
         arrays, waiting = cluster_arrays(clusters), clusters.waiting
@@ -131,6 +143,7 @@ class _Search:
             waiting.segments(clusters.fastest_seconds(kind) or 0.0, cores=kind.cores) for kind in clusters.kinds
         ]
         self.cost, self.order = math.inf, np.arange(clusters.tasks)
+        self.given, self.rule = np.full(clusters.tasks, -1), BY_START
         self.starts, self.where = self.tasks.arrivals, np.zeros(clusters.tasks, dtype=np.int64)
 
     def first_orders(self, prices: ArrivalPrices) -> list[Integers]:
@@ -142,12 +155,13 @@ class _Search:
         best = Looker(self._offers, prices.edges).best(prices)
         return [np.argsort(key, kind="stable") for key in (-slope / area, -slope / shortest, best.start)]
 
-    def attempt(self, order: Integers) -> None:
+    def attempt(self, order: Integers, given: Integers, rule: int) -> None:
         """Schedule tasks in an order, and keep it if it costs less."""
-        starts, where = list_scheduled(self.tasks, order)
+        starts, where = list_scheduled(self.tasks, order, given, rule)
         cost = self._cost(starts)
         if cost < self.cost:
-            self.cost, self.order, self.starts, self.where = cost, order, starts, where
+            self.cost, self.starts, self.where = cost, starts, where
+            self.order, self.given, self.rule = order, given, rule
 
     def _cost(self, starts: Floats) -> float:
         total = 0.0

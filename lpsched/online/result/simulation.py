@@ -131,7 +131,10 @@ class Simulation:
 
     @property
     def naive_bound(self) -> Estimate | None:
-        """The no-wait reference: the utility if each task started on arrival where it is fastest; not a bound."""
+        """The no-wait reference: the utility if each task started on arrival where it is fastest.
+
+        Of utilities it is not a bound; where waiting has a cost, minus that cost, it is one.
+        """
         return mean_of(trial.naive for trial in self.trials)
 
     @property
@@ -174,7 +177,8 @@ class Simulation:
         what = "cost" if self.judged is Judged.WAITING else "utility"
         words = [f"{what} {shown(logged.mean(what), digits=4)}"]
         words += [f"gap {shown_share(gap, upper=True)}" for gap in [logged.mean("gap")] if gap is not None]
-        return f"As logged: mean wait {shown_time(logged.mean('wait_seconds.mean'))}, {', '.join(words)}. {best}"
+        whence = "As logged" if logged.note is None else "As logged, with starts moved to fit"
+        return f"{whence}: mean wait {shown_time(logged.mean('wait_seconds.mean'))}, {', '.join(words)}. {best}"
 
     def _best_words(self) -> str:
         best = self.best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.model.results import JsonObject, brief, json_of
@@ -102,6 +103,8 @@ class ClustersWhatIf:
         How many draws of tasks there were.
     tasks
         How many tasks arrive.
+    same_costs
+        Whether a wait costs the same before and after, which slowdowns and core-seconds of faster runs do not.
     """
 
     changes: tuple[SystemChange, ...]
@@ -111,6 +114,7 @@ class ClustersWhatIf:
     trials: int
     tasks: int
     judged: Judged
+    same_costs: bool  # a wait costs the same before and after: no task runs faster than it could
     provenance: Provenance
     __repr__ = brief
 
@@ -119,7 +123,7 @@ class ClustersWhatIf:
         least, most = self.best_changes_by or (None, None)
         return self.provenance.header(FORMAT) | json_of(
             self,
-            "judged_by changes policies bound best_changes_by_at_least best_changes_by_at_most trials tasks",
+            "judged_by changes policies bound best_changes_by_at_least best_changes_by_at_most trials tasks same_costs",
             judged_by="waiting" if self.judged is Judged.WAITING else "utility",
             best_changes_by_at_least=least,
             best_changes_by_at_most=most,
@@ -154,8 +158,11 @@ class ClustersWhatIf:
             of = f"the differences of {self.trials} trials" if self.trials > 1 else "batch means of 20 batches of tasks"
             words.append(f"±: 95 % confidence interval of the change, by {of}; the same tasks and seeds in both.")
         if self.best_changes_by is not None:
-            what = "least possible cost" if self.judged is Judged.WAITING else "most possible utility"
-            low, high = self.best_changes_by
+            costs = self.judged is Judged.WAITING
+            what, share = ("least possible cost per task", self.tasks) if costs else ("most possible utility", 1)
+            low, high = (Fraction(each) / share for each in self.best_changes_by)
             ends = f"changes by {bound_text(low, upper=False)} to {bound_text(high, upper=True)} (proved)"
             words.append(f"The {what} {ends if self.changes else 'is the same: so is the system'}.")
+        if not self.same_costs:
+            words.append("The same wait has another cost after the change: it depends on how long tasks run.")
         return words

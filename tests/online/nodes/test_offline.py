@@ -10,7 +10,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.offline import NodeTasks, list_scheduled, offline_schedule
+from lpsched.online.nodes.offline import BY_END, BY_START, NodeTasks, list_scheduled, offline_schedule
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import ClustersAccount
 from tests.parallel import Task, simple_clusters
@@ -53,7 +53,7 @@ def test_list_scheduling_places_each_task_at_its_earliest_time(seed):
         jobs, order = random_jobs(rng, count, nodes), rng.permutation(count)
         arrivals, need, run = (np.array(each) for each in zip(*jobs, strict=True))
         tasks = NodeTasks(np.arange(count), arrivals, need[:, np.newaxis], run[:, np.newaxis], np.array([nodes]))
-        starts, where = list_scheduled(tasks, order)
+        starts, where = list_scheduled(tasks, order, np.full(count, -1), BY_START)
         assert starts.tolist() == second_by_second(jobs, order.tolist(), nodes)
         assert not where.any()
 
@@ -95,9 +95,44 @@ def test_tasks_take_the_cluster_where_they_can_start_first():
     # Kind 0 needs one node of either; kind 1 would need two of the first cluster, which has one.
     need, seconds = np.array([[1, 1], [2, 1]]), np.array([[5.0, 5.0], [3.0, 3.0]])
     tasks = NodeTasks(np.array([0, 0, 1]), np.zeros(3), need, seconds, np.array([1, 1]))
-    starts, where = list_scheduled(tasks, np.arange(3))
+    starts, where = list_scheduled(tasks, np.arange(3), np.full(3, -1), BY_START)
     assert starts.tolist() == [0.0, 0.0, 5.0]
     assert where.tolist() == [0, 1, 1]
+    starts, where = list_scheduled(tasks, np.arange(3), np.array([0, 0, -1]), BY_START)  # given for two of them
+    assert starts.tolist() == [0.0, 5.0, 0.0]
+    assert where.tolist() == [0, 0, 1]
+
+
+def test_or_where_they_can_end_first():
+    tasks = NodeTasks(np.zeros(2, dtype=int), np.zeros(2), np.array([[1, 1]]), np.array([[2.0, 9.0]]), np.array([1, 1]))
+    starts, where = list_scheduled(tasks, np.arange(2), np.full(2, -1), BY_END)
+    assert starts.tolist() == [0.0, 2.0]
+    assert where.tolist() == [0, 0]
+    assert list_scheduled(tasks, np.arange(2), np.full(2, -1), BY_START)[1].tolist() == [0, 1]
+
+
+def several(rng, count):
+    """Return clusters of different speeds and sizes, some of which some tasks cannot use."""
+    sizes = rng.integers(1, 5, int(rng.integers(2, 4))).tolist()
+    seconds = [
+        [float(s) if rng.random() < 0.75 else None for s in rng.choice([0.5, 1, 3], len(sizes))] for _ in range(3)
+    ]
+    for row in seconds:
+        row[int(np.argmax(sizes))] = 1.0  # all can run on the largest
+    tasks = [
+        Task(float(a), int(rng.integers(1, max(sizes) + 1)), None, int(rng.integers(3)), float(r), float(r))
+        for a, r in zip(np.sort(rng.integers(0, 2 * count, count)), rng.integers(1, 20, count), strict=True)
+    ]
+    return simple_clusters(seconds, sizes, tasks, waiting=WaitingCost("seconds"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_on_clusters_of_other_speeds_it_is_no_worse_either(seed):
+    for each in range(3):
+        clusters = several(np.random.default_rng((seed, each)), 25)
+        result = simulate(clusters, ["sjf", "easy"], bound=True, offline=True)
+        sjf, easy, offline = (entry.mean("cost").mean for entry in result.policies)
+        assert offline <= min(sjf, easy)
 
 
 def test_clusters_with_utilities_have_none():
