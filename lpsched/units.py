@@ -286,18 +286,18 @@ def beside(value: float, bound: float, *, upper: bool, finer: int, write: Writer
 
     >>> beside(1075.5, 706.83, upper=False, finer=0), beside(10.205, 6.3241, upper=False, finer=0)
     (('1,075.5', '706.8'), ('10.205', '6.324'))
+    >>> beside(1.199999984, 1.20001, upper=True, finer=2), beside(5_402_700.0, 36_360.0, upper=False, finer=0)
+    (('1.20000', '1.20001'), ('5,402,700', '36,360'))
     """
-    text, limit = write(value, finer=finer), write(bound, upper=upper, finer=finer)
-    missing = _decimals(limit) - _decimals(text)
-    if missing > 0:
-        text = write(value, finer=finer + missing)
+    limit = write(bound, upper=upper, finer=finer)
+    figures, _, unit = limit.partition(" ")
+    within = 0.5 * (1.0 + ROUNDING) * SIZES.get(unit, 1) / 10.0 ** len(figures.partition(".")[2])
+    texts = (write(value, finer=finer + more) for more in range(DIGITS))
+    text = next(texts)
+    if "." in figures and "e" not in figures:
+        text = next((each for each in (text, *texts) if abs(meant(each) - value) <= within), text)
     first, second = aligned(text, limit)
     return first, second
-
-
-def _decimals(text: str) -> int:
-    figures = text.partition(" ")[0]
-    return 0 if "e" in figures else len(figures.partition(".")[2])
 
 
 def finer_by(value: float, bound: float, *, upper: bool, write: Writer = plain_text, gap: float = LEAST_GAP) -> int:

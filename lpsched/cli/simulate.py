@@ -213,7 +213,7 @@ def simulate(
         ),
     ] = None,
     bound: Annotated[
-        bool, typer.Option("--bound", help="Prove how much utility any schedule can earn at most, or what waiting costs at least.")
+        bool, typer.Option("--bound", help="Prove what any schedule earns at most, or what waiting costs at least.")
     ] = False,
     offline: Annotated[
         bool,
