@@ -179,7 +179,7 @@ def _changed(clusters: Clusters, changes: Mapping[str, float | str]) -> tuple[Cl
             ("changes", ", ".join(names)),
             f"a system with {found}",
             "one on which every task can run",
-            "keep more nodes",
+            "keep more of it",
         )
         raise InstanceError("", (issue,)) from None
 
