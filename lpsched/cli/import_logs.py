@@ -309,7 +309,7 @@ def import_slurm(
     Examples
     --------
     lpsched import slurm tests/data/sacct_shared.txt -o log.yaml
-    lpsched import slurm tests/data/sacct_with_steps.txt --to bag --fill -o bag.yaml
+    lpsched import slurm tests/data/sacct_shared.txt --to bag --fill -o bag.yaml
     """
     from lpsched.traces.slurm import (
         COMPLETED,
