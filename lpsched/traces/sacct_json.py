@@ -158,8 +158,10 @@ def _number(found: object) -> int | None:
 def _cell(found: object) -> str:
     """Return a number as a cell: empty where it is not set, as it stands where it cannot be read."""
     number = _number(found)
-    inner = found.get("number") if isinstance(found, dict) and found.get("set", True) is True else found
-    return _text(inner if number is None else number)
+    if isinstance(found, dict):
+        is_set = found.get("set", True) is True and found.get("infinite") is not True
+        found = found.get("number") if is_set else None
+    return _text(found if number is None else number)
 
 
 def _dict(found: object) -> dict[str, Any]:

@@ -190,11 +190,11 @@ def _those(rows: Sequence[_Row], which: NDArray[np.bool_]) -> list[_Row]:
 def _has_ended(state: str) -> bool:
     """Return whether a state, perhaps cut short, is a known one of jobs that have ended.
 
-    >>> _has_ended("OUT_OF_ME"), _has_ended("RUNNING"), _has_ended("PD"), _has_ended("UNKNOWN")
-    (True, False, False, False)
+    >>> _has_ended("OUT_OF_ME"), _has_ended("RUNNING"), _has_ended("RUNNIN"), _has_ended("PD"), _has_ended("UNKNOWN")
+    (True, False, False, False, False)
     """
-    known = len(state) >= SHORTEST_STATE and any(each.startswith(state) for each in STATES)
-    return known and state not in STILL_GOING
+    meant = {each for each in STATES if each.startswith(state)} if len(state) >= SHORTEST_STATE else set()
+    return bool(meant) and meant.isdisjoint(STILL_GOING)
 
 
 def _job_rows(log: SacctLog) -> tuple[list[_Row], int, int]:

@@ -444,8 +444,12 @@ def test_a_run_time_of_json_that_cannot_be_read_is_counted_as_such(tmp_path, ela
     whole = json.loads((DATA / "sacct_shared_2205.json").read_text())
     whole["jobs"][0]["time"]["elapsed"] = elapsed
     whole["jobs"][1]["time"]["elapsed"] = str(whole["jobs"][1]["time"]["elapsed"])  # digits can be
+    whole["jobs"][2]["time"]["elapsed"] = {"set": True, "infinite": True, "number": 0}  # says nothing
     (tmp_path / "a.json").write_text(json.dumps(whole))
-    assert read_sacct(tmp_path / "a.json").skipped == {"ElapsedRaw that cannot be read": 1}
+    log = read_sacct(tmp_path / "a.json")
+    assert log.skipped == {"ElapsedRaw that cannot be read": 1}
+    second = next(line for line in log.read() if line.number == 2)
+    assert second.values["seconds"] is None
 
 
 @pytest.mark.parametrize("rest", ["", "]", "] }\n{}", '], "meta": {"a": }}', "]} garbage", ']}{"jobs": []}'])
