@@ -466,7 +466,7 @@ def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     >>> bag = Bag("b", (cpu, old), (TaskType(name="render", count=4),), Table.of([[3.0, 30.0]]))
     >>> with_machines(bag, {"cpu": 5, "old": 0}).machine_types
     (MachineType(name='cpu', count=5, idle_watts=0.0, wear_per_busy_hour=0.0, purchase_price=0.0, \
-mean_hours_to_failure=None, p_states=None),)
+mean_hours_to_failure=None, p_states=None, site=None, may_be_off=False, switch_on_cost=0.0),)
     """
     known = [machine.name for machine in bag.machine_types]
     issues = [

@@ -26,6 +26,7 @@ from lpsched.model.fields import (
     Several,
     Watts,
     WithPStates,
+    check_yes,
 )
 from lpsched.model.problems import MOST_ADVISED, repeats
 from lpsched.model.table import Table, labels_differ
@@ -41,6 +42,9 @@ class MachineType(WithPStates, Part):
     purchase_price: Money = 0.0
     mean_hours_to_failure: Hours | None = None
     p_states: PStates | None = None
+    site: Name | None = None  # one of the sites of a bag that has several
+    may_be_off: Annotated[bool, check_yes] = False  # when idle, over a horizon of hours
+    switch_on_cost: Money = 0.0  # each time that it is switched on
 
 
 class TaskType(Part):
