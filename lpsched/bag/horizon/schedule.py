@@ -14,13 +14,12 @@ from lpsched.model.answers import AnswerPart, AnyName, AnyWhole
 from lpsched.model.fields import Amount, Several
 from lpsched.units import counted
 
-
 Moment = Annotated[float, Amount("seconds from the start of the horizon")]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRun(AnswerPart):
-    """Some tasks of one type, one after the other without a pause, from a start on; seconds from the horizon's start."""
+    """Some tasks of one type without a pause between them; seconds count from the start of the horizon."""
 
     _KEYS: ClassVar[str] = "start_seconds task_type count p_state?"
 
