@@ -17,7 +17,14 @@ WEIGHTS = (Weights(), Weights(0.0, 1.0), Weights(1.0, 0.5), Weights(optional=Tru
 
 
 def drawn(
-    rng: random.Random, *, types: int = 2, machines: int = 2, most_tasks: int = 3, slot_count: int = 3, sites: int = 2
+    rng: random.Random,
+    *,
+    types: int = 2,
+    machines: int = 2,
+    most_tasks: int = 3,
+    most_seconds: int = 4,
+    slot_count: int = 3,
+    sites: int = 2,
 ) -> tuple[Bag, Slots]:
     """Return a bag and its slots, with caps, demand charges, switching and all else at random."""
     kinds = tuple(
@@ -35,7 +42,7 @@ def drawn(
     tasks = tuple(TaskType(f"t{i}", rng.randint(1, most_tasks)) for i in range(types))
     columns = sum(len(kind.p_states or "1") for kind in kinds)
     cells = [[rng.random() < 0.85 or c == 0 for c in range(columns)] for _ in tasks]
-    seconds = Table.of([[float(rng.randint(1, 4)) if there else None for there in row] for row in cells])
+    seconds = Table.of([[float(rng.randint(1, most_seconds)) if there else None for there in row] for row in cells])
     watts = Table.of([[float(rng.randint(0, 6)) if there else None for there in row] for row in cells])
     per_task = {task.name: float(rng.randint(0, 30)) for task in tasks if rng.random() < 0.9}
     bag = Bag("tiny", kinds, tasks, seconds, watts, prices=Prices(per_task=per_task))
