@@ -72,6 +72,7 @@ def timelines(bag: Bag, slots: Slots, j: int) -> list[Timeline]:
 
 def drawn_by(bag: Bag, slots: Slots, j: int, seconds: Seconds) -> tuple[float, ...]:
     joules = [0.0] * slots.count
+    assert bag.watts is not None
     for at, (i, c, _) in enumerate(seconds):
         if (i, c) == IDLE:
             joules[slot_of(slots, at)] += bag.machine_types[j].idle_watts
@@ -107,7 +108,7 @@ def value_of(bag: Bag, slots: Slots, weights: Weights, chosen: tuple[Timeline, .
                 return None
             kwh = joules * Fraction(site.pue) / 3_600_000
             money += kwh * Fraction(site.tariff[h])
-            grams += kwh * Fraction(site.carbon[h])
+            grams += kwh * Fraction((site.carbon or ())[h])
             highest = max(highest, joules / length * Fraction(site.pue) / 1000)
         money += highest * Fraction(site.demand_charge)
     if weights.optional:

@@ -163,6 +163,7 @@ def test_the_envelope_of_a_week_is_that_of_all_pairs():
     bag, slots = big(rng, 6, 12, 100)
     values = HorizonMultipliers(tuple(rng.uniform(0, 40) for _ in bag.task_types))
     earned = Fraction(0)
+    assert bag.watts is not None
     for j, machine in enumerate(bag.machine_types):
         for h in range(slots.count):
             c = Fraction(slots.sites[0].tariff[h]) / 3_600_000
