@@ -129,6 +129,7 @@ def test_a_task_that_does_not_fit_has_no_plan():
     assert prove_runs(one_type(), short, Weights(optional=True), values) == 2 * 3 * 2
 
 
+@pytest.mark.rotate(20)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shadow_prices_of_the_lp_prove_its_optimum_and_others_no_more(seed):
     rng = random.Random(seed)  # noqa: S311

@@ -135,6 +135,16 @@ def test_rows_that_overlap_by_rounding_move_later_and_others_stay(tmp_path):
     assert [each.code for each in found] == ["overlap"]
 
 
+def test_rows_come_in_any_order(tmp_path):
+    path = write_csv(tmp_path / "p.csv", "a,gpu,1,,9.0", "b,gpu,1,,0.9", "b,gpu,1,,0.0")
+    assert read_plan_rows(BAG, path).groups[0].runs == (TimedRun(0.0, "b", 2), TimedRun(9.0, "a", 1))
+
+
+def test_machines_of_groups_of_a_type_are_numbered_on():
+    groups = tuple(PlanGroup("cpu", count, (TimedRun(at, "b", 1, "high"),)) for count, at in ((1, 0.0), (2, 5.0)))
+    assert [(row.machine, row.start_seconds) for row in plan_rows(BAG, Plan(groups))] == [(1, 0.0), (2, 5.0), (3, 5.0)]
+
+
 def test_rows_need_starts_and_machines_that_exist(tmp_path):
     path = write_csv(tmp_path / "p.csv", "b,cpu,1,high,", "b,cpu,5,high,0.0", "b,cpu,1,high,-3")
     with pytest.raises(InstanceError) as caught:
@@ -147,7 +157,7 @@ def test_rows_need_starts_and_machines_that_exist(tmp_path):
 
 
 def test_unknown_names_in_rows_are_left_to_the_verifier(tmp_path):
-    path = write_csv(tmp_path / "p.csv", "c,cpu,1,high,0.0", "c,cpu,1,high,1.0", "a,tpu,1,,0.0")
+    path = write_csv(tmp_path / "p.csv", "c,cpu,1,high,0.0", "c,cpu,1,high,0.0", "a,tpu,1,,0.0")
     found = verify_plan(BAG, SLOTS, read_plan_rows(BAG, path), optional=True)
     assert {each.code for each in found} == {"unknown-task-type", "unknown-machine-type"}
 
