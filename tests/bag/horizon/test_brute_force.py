@@ -217,7 +217,7 @@ def test_the_verifier_integrates_as_second_by_second(seed):
 def test_the_cases_are_of_many_kinds():
     cases = [case(seed) for seed in range(CASES)]
     assert sum(each.best is not None for each in cases) > CASES / 2
-    assert sum(value is None for each in cases for _, value in each.plans) > 10  # caps matter
+    assert sum(any(value is None for _, value in each.plans) for each in cases) > 10  # caps matter
     assert any(min(site.tariff) < 0 for each in cases for site in each.slots.sites)
     assert any(len(each.slots.sites) == 2 for each in cases)
     assert any(kind.may_be_off and kind.switch_on_cost for each in cases for kind in each.bag.machine_types)

@@ -53,7 +53,7 @@ def drawn(
 
 
 def site(rng: random.Random, name: str, count: int, types: int) -> SiteSlots:
-    cap = tuple(float(rng.randint(4, 12)) for _ in range(count)) if rng.random() < 0.4 else None
+    cap = tuple(float(rng.randint(3, 9)) for _ in range(count)) if rng.random() < 0.5 else None
     return SiteSlots(
         name,
         tuple(PER_JOULE * rng.randint(-2, 4) for _ in range(count)),
