@@ -43,6 +43,8 @@ ANSWERS: Final = {  # formats of files made for an instance, and what makes an o
     "clusters-schedule": "online.files:clusters_schedule_of",
     "day-certificate": "online.files:day_certificate_of",
     "clusters-certificate": "online.files:day_certificate_of",
+    "plan": "bag.horizon.files:plan_of",
+    "horizon-certificate": "bag.horizon.files:horizon_certificate_of",
 }
 WRITERS: Final = {  # classes of such objects, what writes one, and whether it takes the instance
     "Schedule": ("bag.files:write_schedule", True),
@@ -54,6 +56,8 @@ WRITERS: Final = {  # classes of such objects, what writes one, and whether it t
     "ClustersCertificate": ("online.files:write_day_certificate", False),
     "DaySchedule": ("online.files:write_arriving_schedule", True),
     "ClustersSchedule": ("online.files:write_arriving_schedule", True),
+    "HorizonPlan": ("bag.horizon.files:write_plan", True),
+    "HorizonCertificate": ("bag.horizon.files:write_horizon_certificate", False),
 }
 
 

@@ -54,8 +54,9 @@ EXCEPTIONS = {  # a log of a schedule is written only if it is valid, with the t
     ("traces.export", "online.verify.day"),
 }
 CHECKERS = ("verify", "certificate")
+INNER = ("horizon",)  # folders of a slice that have checkers of their own
 CHECKED_BY = {  # all that a verifier or a certificate checker may use of its slice
-    "bag": {"model", "parts", "schedule"},
+    "bag": {"model", "parts", "schedule", "horizon.slots", "horizon.schedule"},
     "facility": {"model", "parts"},
     "online": {"day", "clusters", "parts", "utility", "schedule"},
 }
@@ -96,19 +97,25 @@ def is_allowed(source: str, target: str) -> bool:
     return to in MAY_IMPORT[part]
 
 
-def is_checker(source: str) -> bool:
+def checker_of(source: str) -> list[str]:
+    """Return the place of the verifier or certificate checker that a module is of; nothing if it is of none."""
     words = source.split(".")
-    return words[0] in SLICES and words[1] in CHECKERS and words[-1] != "files"
+    depth = 3 if len(words) > 2 and words[1] in INNER else 2
+    is_one = words[0] in SLICES and words[depth - 1 : depth] and words[depth - 1] in CHECKERS and words[-1] != "files"
+    return words[:depth] if is_one else []
+
+
+def is_checker(source: str) -> bool:
+    return bool(checker_of(source))
 
 
 def may_check_with(source: str, target: str) -> bool:
     """Tell whether a verifier or a certificate checker may use a module: its like, models, and broken rules."""
-    part, which = source.split(".")[:2]
-    words = target.split(".")
+    own, words = checker_of(source), target.split(".")
     return (
         target in MODELS_OF_CHECKS | {"errors"}
-        or words[:2] == [part, which]
-        or (words[0] == part and ".".join(words[1:]) in CHECKED_BY[part])
+        or words[: len(own)] == own
+        or (words[0] == own[0] and ".".join(words[1:]) in CHECKED_BY[own[0]])
     )
 
 
@@ -122,7 +129,7 @@ def broken_rules(path: Path) -> list[str]:
             broken.append(f"{source} may not import {target}")
         if is_checker(source) and is_ours and not may_check_with(source, target):
             broken.append(f"{source} checks, and may not import {target}")
-        if "certificate" in source.split(".")[:2] and target.split(".")[0] in {"numpy", "highspy", "scipy"}:
+        if "certificate" in checker_of(source) and target.split(".")[0] in {"numpy", "highspy", "scipy"}:
             broken.append(f"{source} may not import {target}")
     return broken
 
@@ -148,10 +155,21 @@ def test_the_table_forbids_what_it_should(source, target):
     assert not is_allowed(source, target)
 
 
-@pytest.mark.parametrize("target", ["bag.relaxation", "bag.arrays", "lp.program", "bag.problem", "units"])
+@pytest.mark.parametrize("target", ["bag.relaxation", "bag.arrays", "lp.program", "bag.problem", "units", "bag.cost"])
 def test_checkers_use_nothing_of_what_they_check(target):
     assert not may_check_with("bag.verify", target)
     assert not may_check_with("bag.certificate.bounds", target)
+    assert not may_check_with("bag.horizon.verify", target)
+    assert not may_check_with("bag.horizon.certificate", target)
+
+
+def test_the_checkers_of_horizons_are_checkers_and_share_nothing():
+    assert is_checker("bag.horizon.verify")
+    assert is_checker("bag.horizon.certificate")
+    assert not is_checker("bag.horizon.slots")
+    assert not may_check_with("bag.horizon.verify", "bag.horizon.certificate")
+    assert not may_check_with("bag.horizon.certificate", "bag.verify")
+    assert may_check_with("bag.horizon.certificate", "bag.horizon.slots")
 
 
 def test_the_table_covers_every_part():

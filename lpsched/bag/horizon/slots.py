@@ -19,7 +19,7 @@ class SiteSlots:
     name: str
     tariff: tuple[float, ...]  # money per kWh at the meter; may be negative
     carbon: tuple[float, ...] | None = None  # grams of CO2 per kWh at the meter
-    cap_watts: tuple[float, ...] | None = None  # at most so many watts on average over each slot
+    cap_watts: tuple[float, ...] | None = None  # the most watts on average over each slot
     pue: float = 1.0  # watts at the meter for each watt at the machines
     cap_pue: float = 1.0  # watts where the cap is measured, for each watt at the machines: the PUE, or 1
     demand_charge: float = 0.0  # money per kW at the meter of the slot with the highest average power
