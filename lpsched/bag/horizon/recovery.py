@@ -1,118 +1,339 @@
-"""From prices to a plan: timelines of machines, combined by a program, fixed group by group, and exchanged."""
+"""From prices to a plan: timelines of machines, combined by a program, fixed in groups, then exchanged.
+
+    lambda_p   machines that follow timeline p, which costs k_p and runs t_ip tasks of type i on machine type j(p)
+
+    min  sum_p k_p lambda_p + sum_i z_i u_i    s.t.    sum_p t_ip lambda_p + u_i = n_i,    sum_{p of j} lambda_p <= m_j
+
+with a price z_i, a little above the task value, for tasks u_i that are left for later; caps add a row for each slot.
+Timelines are generated at the program's task values. Then a **dive**: whole machines of the program's solution are
+fixed, timelines that the remaining tasks suffice for are generated, and so on until no machine or no task is left.
+Tasks that are left go into gaps, where they cost least. At last **exchanges**: the timelines of a few machines are taken
+away and made anew from their tasks; what is cheaper is kept. A few dozen groups describe thousands of machines.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.horizon.relaxation import Prices, full_costs, run_costs
-from lpsched.bag.horizon.timelines import Batches, Grid, batches_of, grid_of, longest_path
-from lpsched.lp.program import Columns, LpBuilder
+from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
+from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
+from lpsched.bag.schedule import run_of
+from lpsched.cancellation import CancelToken
+from lpsched.errors import NotFoundError
+from lpsched.lp.program import Columns, LpBuilder, LpStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.bag.horizon.arrays import HorizonArrays
+    from lpsched.bag.model import Bag
     from lpsched.lp.program import Solver
-    from lpsched.model.table import Floats, Integers, Mask
+    from lpsched.model.table import Floats, Mask
 
-NEAR: Final = 0.05
-ROUNDS: Final = 6
+NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
+LATER: Final = 0.04  # by which a task that is left for later costs more than its value
+ROUNDS: Final = 150  # of generating timelines for the whole program
+DIVE_ROUNDS: Final = 6  # of generating timelines between two fixings
+CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
+MIXED: Final = 0.3
+RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
+PER_STEP: Final = 1.5e-9  # counted seconds of a batch at a grid point
+PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
+PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
+MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
+HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
+SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timeline:
-    """What one machine of type j runs: batches by their numbers, and the grid points at which they begin."""
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A plan as groups of machines with the same timeline, and whether the clock cut the search short."""
 
-    j: int
-    begins: Integers
-    batches: Integers
-    counts: Floats  # T
-    cost: float  # above that of a machine that runs nothing
+    groups: tuple[tuple[int, Timeline], ...]
+    maker: TimelineMaker
 
 
-class Workshop:
-    """Makes timelines of the machines of a bag."""
+@dataclass(slots=True)
+class _State:
+    """What is fixed, and what is left: tasks of each type, machines of each type, joules of each site and slot."""
 
-    def __init__(self, arrays: HorizonArrays, prices: Prices) -> None:
-        self.arrays, self.grid = arrays, grid_of(arrays)
-        kept = near_best(arrays, prices)
-        costs = arrays.joule_costs
-        self.batches = [batches_of(arrays, self.grid, j, kept, costs[j]) for j in range(len(arrays.machine_counts))]
-        self.types = len(arrays.task_counts)
-        self.everywhere = self.grid.points - np.arange(self.grid.points)
-        self.work = 0
+    tasks: Floats
+    machines: Floats
+    headroom: Floats | None
+    groups: list[tuple[int, Timeline]]
 
-    def best(self, j: int, values: Floats, limit: Floats | None = None, given: Timeline | None = None) -> Timeline:
-        """Return the best timeline at these task values, of at most `limit` tasks; or what to add to a given one."""
-        own = self.batches[j]
-        left = None if limit is None else limit.copy()
-        blocked = np.zeros(self.grid.points, dtype=bool)
-        if given is not None:
-            self._block(blocked, own, given.begins, given.batches)
-        begins: list[Integers] = [] if given is None else [given.begins]
-        chosen: list[Integers] = [] if given is None else [given.batches]
-        usable = np.ones(len(own.tasks), dtype=bool)
-        for _ in range(ROUNDS if limit is not None else 1):
-            if left is not None:
-                usable = own.counts <= left[own.tasks]
-            kept = np.flatnonzero(usable)
-            if not len(kept):
+    def most(self, timeline: Timeline, site: int) -> int:
+        """Return how many machines can follow a timeline."""
+        most = self.machines[timeline.j]
+        used = timeline.tasks > 0
+        if used.any():
+            most = min(most, (self.tasks[used] / timeline.tasks[used]).min())
+        if self.headroom is not None and (drawn := timeline.joules > 0).any():
+            most = min(most, (self.headroom[site][drawn] / timeline.joules[drawn]).min())
+        return int(most + 1e-9)
+
+    def fix(self, count: int, timeline: Timeline, site: int) -> None:
+        """Let some machines follow a timeline."""
+        self.groups.append((count, timeline))
+        self.tasks -= count * timeline.tasks
+        self.machines[timeline.j] -= count
+        if self.headroom is not None:
+            self.headroom[site] -= count * timeline.joules
+
+
+class _Recovery:
+    """One recovery: what does not change while it goes on."""
+
+    def __init__(self, arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken) -> None:
+        self.arrays, self.prices, self.solver, self.cancel = arrays, prices, solver, cancel
+        found = run_costs(arrays, prices)
+        self.values = found.least(len(arrays.task_counts))
+        self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
+        self.sizes = np.abs(self.values) + 0.05 * np.abs(self.values).mean() + 1e-12 * arrays.usual_cost
+        self.maker = TimelineMaker(arrays, near_best(arrays, prices))
+        self.counted = 0
+        self.pool: list[Timeline] = []
+
+    def power(self, prices: Floats | None, j: int) -> Floats | None:
+        """Return the prices of power of a machine type's site, if there are any."""
+        return None if prices is None else prices[self.arrays.site_of[j]]
+
+    def count(self, seconds: float = 0.0) -> None:
+        """Count the work since the last call."""
+        self.cancel.count((self.maker.steps - self.counted) * PER_STEP + seconds)
+        self.counted = self.maker.steps
+
+    def combine(self, state: _State) -> tuple[Floats, Floats, Floats, Floats | None, float]:
+        """Solve the program: machines of each timeline, task values, values of machines, prices of power, the value."""
+        arrays, pool = self.arrays, self.pool
+        types, machines = len(arrays.task_counts), len(arrays.machine_counts)
+        limited = state.headroom is not None
+        unit = float((state.tasks @ self.sizes) or 1.0) / 1e4
+        counts = np.maximum(state.tasks, 1.0)
+        lp = LpBuilder("timelines")
+        later = lp.variables("later", upper=(state.tasks > 0).astype(float))
+        lp.objective([(later, state.tasks * (self.values + LATER * self.sizes) / unit)])
+        needed = (state.tasks > 0).astype(float)
+        lp.between_each([f"tasks[{i}]" for i in range(types)], [(np.arange(types), later, 1.0)], needed, needed)
+        lp.at_most_each([f"machines[{j}]" for j in range(machines)], [], np.maximum(state.machines, 0.0))
+        scale = np.ones(0)
+        if state.headroom is not None:
+            scale = np.maximum(np.where(np.isfinite(arrays.caps), arrays.caps, 1.0) * arrays.lengths, 1.0).ravel()
+            rows = [f"power[{row}]" for row in range(len(scale))]
+            lp.at_most_each(rows, [], np.maximum(state.headroom.ravel() / scale, 0.0))
+        cells = [self._column(timeline, counts, scale if limited else None) for timeline in pool]
+        costs = np.array([timeline.cost for timeline in pool]) / unit
+        upper = np.array([arrays.machine_counts[timeline.j] for timeline in pool])
+        solution = self.solver.solve(lp.build().with_columns(Columns.of(costs.tolist(), upper, cells)))
+        self.count(PER_PROGRAM)
+        if solution.status is not LpStatus.OPTIMAL:
+            raise NotFoundError("no plan was found: the program of timelines has no solution")
+        y = solution.multipliers
+        power = None
+        if limited:
+            power = np.maximum(-y[types + machines :] * unit / scale, 0.0).reshape(arrays.caps.shape)
+        values = np.where(state.tasks > 0, y[:types] * unit / counts, self.values)
+        return solution.values[types:], values, -y[types : types + machines] * unit, power, solution.value * unit
+
+    def _column(self, timeline: Timeline, counts: Floats, scale: Floats | None) -> dict[int, float]:
+        used = np.flatnonzero(timeline.tasks)
+        cells = dict(zip(used.tolist(), (timeline.tasks[used] / counts[used]).tolist(), strict=True))
+        cells[len(counts) + timeline.j] = 1.0
+        if scale is not None:
+            first = self.arrays.site_of[timeline.j] * len(self.arrays.lengths)
+            for h in np.flatnonzero(timeline.joules).tolist():
+                row = int(first + h)
+                cells[len(counts) + len(self.arrays.machine_counts) + row] = timeline.joules[h] / scale[row]
+        return cells
+
+    def generate(self, state: _State) -> Floats:
+        """Generate timelines for the whole program until it is nearly solved; return task values."""
+        machines = range(len(self.arrays.machine_counts))
+        start = None if self.prices.power_prices.max(initial=0.0) == 0 else self.prices.power_prices
+        for share in (1.0, 1.05, 0.95):
+            self.pool += [self.maker.best(j, share * self.values, power=self.power(start, j)) for j in machines]
+        centre, best = self.values, -np.inf
+        for _ in range(ROUNDS):
+            _, values, wages, power, value = self.combine(state)
+            fresh = 0
+            for share in (MIXED, 1.0):
+                asked = centre + share * (values - centre)
+                bound = float(state.tasks @ asked)
+                if power is not None and state.headroom is not None:
+                    bound -= float((power * np.where(np.isfinite(state.headroom), state.headroom, 0.0)).sum())
+                for j in machines:
+                    found = self.maker.best(j, asked, power=self.power(power, j))
+                    paid = self._paid(found, power)
+                    bound -= state.machines[j] * max(float(asked @ found.tasks) - found.cost - paid, 0.0)
+                    if float(values @ found.tasks) - found.cost - paid > wages[j] + 1e-9 * abs(value):
+                        self.pool.append(found)
+                        fresh += 1
+                if bound > best:
+                    best, centre = bound, asked
+                if fresh:
+                    break
+            self.count()
+            if not fresh or value - best <= CLOSE * abs(value) or self.cancel.expired():
                 break
-            room = self.everywhere if not blocked.any() else _room(blocked)
-            gains = (values[own.tasks] * own.counts)[kept]
-            self.work += 1
-            _, at, which = longest_path(own.costs[:, kept] if len(kept) < len(usable) else own.costs, own.spans[kept], gains, room)
-            which = kept[which]
-            if not len(at):
+        return centre
+
+    def _paid(self, timeline: Timeline, power: Floats | None) -> float:
+        return 0.0 if power is None else float(power[self.arrays.site_of[timeline.j]] @ timeline.joules)
+
+    def dive(self, state: _State) -> None:
+        """Fix whole machines, largest shares first, and generate timelines for the rest."""
+        sites = self.arrays.site_of
+        while state.machines.sum() >= 1 and state.tasks.any():
+            shares, values, wages, power, value = self.combine(state)
+            for _ in range(DIVE_ROUNDS):
+                fresh = 0
+                for j in np.flatnonzero(state.machines >= 1).tolist():
+                    room = None if state.headroom is None else state.headroom[sites[j]]
+                    found = self.maker.best(j, values, limit=state.tasks, power=self.power(power, j), headroom=room)
+                    earned = float(values @ found.tasks) - found.cost - self._paid(found, power)
+                    if earned > wages[j] + 1e-7 * abs(value) / max(state.machines.sum(), 1.0):
+                        self.pool.append(found)
+                        fresh += 1
+                self.count()
+                if not fresh:
+                    break
+                shares, values, wages, power, value = self.combine(state)
+            if not self._fix(state, shares):
                 break
-            cut = False
-            if left is not None:
-                earned = (values[own.tasks[which]] * own.counts[which] - own.costs[at, which]) / own.counts[which]
-                fits = np.zeros(len(at), dtype=bool)
-                for place in np.argsort(-earned, kind="stable").tolist():
-                    i, count = own.tasks[which[place]], own.counts[which[place]]
-                    if left[i] >= count:
-                        left[i] -= count
-                        fits[place] = True
-                    else:
-                        cut = True
-                at, which = at[fits], which[fits]
-            begins.append(at)
-            chosen.append(which)
-            self._block(blocked, own, at, which)
-            if not cut:
+            self.pool = [each for each in self.pool if state.most(each, sites[each.j])]
+            if self.cancel.expired():
                 break
-        if not begins:
-            return self.timeline(j, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        at, which = np.concatenate(begins), np.concatenate(chosen)
-        order = np.argsort(at, kind="stable")
-        return self.timeline(j, at[order], which[order])
 
-    def timeline(self, j: int, begins: Integers, batches: Integers) -> Timeline:
-        own = self.batches[j]
-        counts = np.bincount(own.tasks[batches], weights=own.counts[batches], minlength=self.types).astype(float)
-        return Timeline(j, begins, batches, counts, float(own.costs[begins, batches].sum()))
+    def _fix(self, state: _State, shares: Floats) -> bool:
+        """Fix the whole parts of shares; where there are none, one machine of the largest."""
+        sites, fixed, pool = self.arrays.site_of, False, self.pool
+        order = [k for k in np.argsort(-shares, kind="stable").tolist() if shares[k] > 1e-6 and pool[k].tasks.any()]
+        for k in order:
+            count = min(int(shares[k] + 1e-6), state.most(pool[k], sites[pool[k].j]))
+            if count >= 1:
+                state.fix(count, pool[k], sites[pool[k].j])
+                fixed = True
+        if fixed:
+            return True
+        for k in order:
+            if state.most(pool[k], sites[pool[k].j]):
+                state.fix(1, pool[k], sites[pool[k].j])
+                return True
+        return False
 
-    def _block(self, blocked: Mask, own: Batches, begins: Integers, batches: Integers) -> None:
-        for begin, span in zip(begins.tolist(), own.spans[batches].tolist(), strict=True):
-            blocked[begin : begin + span] = True
+    def insert(self, singles: list[Timeline], state: _State, among: Sequence[int]) -> list[Timeline]:
+        """Return timelines with tasks that are left in their gaps, where they cost least; `state` is updated."""
+        singles, sites = list(singles), self.arrays.site_of
+        for rise in RISES:
+            values = self.values + rise * self.sizes
+            while state.tasks.any():
+                most, best = 0.0, None
+                for k in among:
+                    own = singles[k]
+                    room = None if state.headroom is None else state.headroom[sites[own.j]]
+                    made = self.maker.best(own.j, values, limit=state.tasks, given=own, headroom=room)
+                    earned = float(values @ (made.tasks - own.tasks)) - (made.cost - own.cost)
+                    if made.tasks.sum() > own.tasks.sum() and earned > most:
+                        most, best = earned, (k, made)
+                if best is None:
+                    break
+                k, made = best
+                state.tasks -= made.tasks - singles[k].tasks
+                if state.headroom is not None:
+                    state.headroom[sites[made.j]] -= made.joules - singles[k].joules
+                singles[k] = made
+                self.count()
+            if not state.tasks.any():
+                break
+        return singles
+
+    def exchange(self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator) -> list[Timeline]:
+        """Return timelines that cost less: a few are made anew from their tasks, again and again."""
+        sites, cost = self.arrays.site_of, sum(each.cost for each in singles)
+        while not self.cancel.expired() and singles:
+            taken = rng.choice(len(singles), size=min(int(rng.integers(1, MOST_TAKEN + 1)), len(singles)), replace=False)
+            helpers = rng.choice(len(singles), size=min(HELPERS, len(singles)), replace=False)
+            asked = values + rng.random() * 0.1 * self.sizes
+            asked = asked + 0.03 * rng.standard_normal(len(values)) * self.sizes
+            room = None if state.headroom is None else state.headroom.copy()
+            trial, own = list(singles), _State(np.zeros(len(values)), state.machines, room, [])
+            for k in taken.tolist():
+                own.tasks += singles[k].tasks
+                if own.headroom is not None:
+                    own.headroom[sites[singles[k].j]] += singles[k].joules
+            for k in taken.tolist():
+                j = singles[k].j
+                free = None if own.headroom is None else own.headroom[sites[j]]
+                trial[k] = self.maker.best(j, asked, limit=own.tasks, headroom=free)
+                own.tasks -= trial[k].tasks
+                if own.headroom is not None:
+                    own.headroom[sites[j]] -= trial[k].joules
+            if own.tasks.any():
+                trial = self.insert(trial, own, list(dict.fromkeys([*taken.tolist(), *helpers.tolist()])))
+            self.count(PER_EXCHANGE)
+            changed = sum(each.cost for each in trial)
+            if not own.tasks.any() and changed < cost - 1e-12 * abs(cost):
+                singles, cost = trial, changed
+                state.headroom = own.headroom
+        return singles
 
 
-def _room(blocked: Mask) -> Integers:
-    """Return how many free steps there are from each point on."""
-    points = len(blocked)
-    following = np.where(blocked, np.arange(points), points)
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    return following - np.arange(points)
+def recover(  # noqa: PLR0913 - options are keyword-only
+    arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken, *, work: float, seed: int = 0
+) -> Recovered:
+    """Return groups of machines with their timelines; `work` are counted seconds of the search.
+
+    Raises
+    ------
+    NotFoundError
+        If some tasks found no place.
+    """
+    budget = cancel.share(work)
+    recovery = _Recovery(arrays, prices, solver, budget)
+    headroom = None
+    if arrays.has_limits:
+        floor = arrays.floor_watts[:, np.newaxis]
+        headroom = (arrays.caps - floor) * arrays.lengths
+    state = _State(arrays.task_counts.copy(), arrays.machine_counts.copy(), headroom, [])
+    values = recovery.generate(state)
+    recovery.dive(state)
+    singles = [timeline for _, timeline in state.groups]
+    groups = [(count - 1, timeline) for count, timeline in state.groups if count > 1]
+    for j, left in enumerate(state.machines.tolist()):
+        singles += [recovery.maker.empty(j)] * int(min(left, SPARE))
+    singles = recovery.insert(singles, state, range(len(singles)))
+    while state.tasks.any() and (groups or (state.machines >= 1).any()):  # more machines of large groups, one by one
+        singles, groups = _split(singles, groups, state, recovery.maker)
+        before = state.tasks.sum()
+        singles = recovery.insert(singles, state, range(len(singles)))
+        if state.tasks.sum() == before and not groups:
+            break
+    if state.tasks.any():
+        raise NotFoundError(f"no plan was found: {int(state.tasks.sum()):,} tasks have no place in the horizon")
+    singles = recovery.exchange(singles, state, values, np.random.default_rng(seed))
+    alike = groups + [(1, timeline) for timeline in singles]
+    return Recovered(tuple(each for each in alike if each[0]), recovery.maker)
+
+
+def _split(
+    singles: list[Timeline], groups: list[tuple[int, Timeline]], state: _State, maker: TimelineMaker
+) -> tuple[list[Timeline], list[tuple[int, Timeline]]]:
+    """Return one more machine of each group, and of each type without tasks, as single ones."""
+    singles = singles + [timeline for _, timeline in groups]
+    return singles, [(count - 1, timeline) for count, timeline in groups if count > 1]
 
 
 def near_best(arrays: HorizonArrays, prices: Prices) -> Mask:
     """Return the pairs whose cheapest run is nearly the cheapest of its task type."""
     found = run_costs(arrays, prices)
     least = found.least(len(arrays.task_counts))[found.tasks]
-    typical = np.abs(least) + np.abs(arrays.joule_costs).mean() * arrays.seconds[found.tasks, found.modes] * arrays.watts[found.tasks, found.modes]
-    near = found.costs.min(axis=1) <= least + NEAR * typical
+    joules = arrays.seconds[found.tasks, found.modes] * arrays.watts[found.tasks, found.modes]
+    size = np.abs(least) + np.abs(full_costs(arrays, prices)).mean() * joules
+    near = found.costs.min(axis=1) <= least + NEAR * size
     kept = np.zeros(arrays.can_run.shape, dtype=bool)
     kept[found.tasks[near], found.modes[near]] = True
     return kept
