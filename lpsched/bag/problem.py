@@ -59,6 +59,10 @@ def build_problem(bag: Bag, terms: Terms, solver: Solver) -> Problem:
 def missing_data(bag: Bag, objective: str) -> tuple[InputIssue, ...]:
     """Return the issues of a bag that lacks what this objective needs."""
     prices, issues = bag.prices, []
+    if bag.sites and objective != "makespan":
+        found, needed = f"{len(bag.sites)} of them", f"none: {objective} counts with one PUE and one price"
+        do = "plan over a horizon (--horizon), or drop the sites"
+        issues.append(InputIssue(("sites",), found, needed, do))
     if bag.watts is None:
         power = "the watts of every pair that can run"
         if objective in ("energy", "front"):
