@@ -173,10 +173,8 @@ class SeriesBuilder:
             times.append(int(seconds))
         if zoneless:
             found = f"{quote(str(stamps[zoneless[0]]))}, without an offset"
-            more = f"; {len(zoneless):,} such in all" if len(zoneless) > 1 else ""
-            do = (
-                f"give time_zone (such as Europe/Berlin), write Z or an offset, or end the column's name in (UTC){more}"
-            )
+            found += f"; {len(zoneless):,} such in all" if len(zoneless) > 1 else ""
+            do = "give time_zone (such as Europe/Berlin), write Z or an offset, or end the column's name in (UTC)"
             self._add(zoneless[0], 0, found, "a time whose zone is known", do)
         return times
 
