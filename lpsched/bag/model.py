@@ -118,6 +118,7 @@ class Bag(Instance):
         machines: object,
         prices: Prices | Mapping[str, Any] = NO_PRICES,
         site: Site | Mapping[str, Any] = PLAIN_SITE,
+        sites: Sequence[NamedSite | Mapping[str, Any]] = (),
         name: str = "bag",
     ) -> Bag:
         """Return a bag of NumPy arrays, or whatever NumPy reads as one.
@@ -145,6 +146,7 @@ class Bag(Instance):
                 "watts": None if watts is None else table_from(watts, "watts"),
                 "prices": prices,
                 "site": site,
+                "sites": sites,
             }
         )
 
@@ -158,6 +160,7 @@ class Bag(Instance):
         machines: object,
         prices: Prices | Mapping[str, Any] = NO_PRICES,
         site: Site | Mapping[str, Any] = PLAIN_SITE,
+        sites: Sequence[NamedSite | Mapping[str, Any]] = (),
         name: str = "bag",
     ) -> Bag:
         """Return a bag of frames of pandas or polars.
@@ -180,7 +183,8 @@ class Bag(Instance):
             for key, frame in (("seconds", seconds), ("watts", watts))
             if frame is not None
         }
-        return cls(name, tuple(kinds), tuple(types), **tables, prices=_type(Prices, prices), site=_type(Site, site))
+        given: dict[str, Any] = {"prices": _type(Prices, prices), "site": site, "sites": sites}
+        return cls(name, tuple(kinds), tuple(types), **tables | given)
 
     @property
     def tasks(self) -> int:
@@ -239,8 +243,8 @@ class Bag(Instance):
 
     def remarks(self) -> tuple[str, ...]:
         """Return warnings about what is legal but unusual, in sentences."""
-        given = [self.site.tariff, *(site.tariff for site in self.sites)]
-        tariffs = (high_price(tariff, TARIFF, self.prices.currency) for tariff in given)
+        given = [("", self.site.tariff), *((site.name, site.tariff) for site in self.sites)]
+        tariffs = (high_price(tariff, TARIFF, self.prices.currency, name) for name, tariff in given)
         remarks = [*filter(None, tariffs)]
         if self.watts is None:
             return tuple(remarks)

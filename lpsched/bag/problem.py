@@ -79,6 +79,8 @@ def missing_data(bag: Bag, objective: str) -> tuple[InputIssue, ...]:
             issues.append(InputIssue(("prices", "per_bag"), "none", "what a bag sells for", do))
         if prices.electricity_per_kwh is None:
             do = "add it; write 0 if you do not pay for it"
+            if bag.site.tariff is not None:
+                do = "add what it costs at all times, or plan over a horizon (--horizon)"
             issues.append(InputIssue(("prices", "electricity_per_kwh"), "none", "what a kWh costs", do))
     return tuple(issues)
 

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lpsched.errors import InputIssue, InstanceError
+from lpsched.errors import InputIssue, InstanceError, quote
 from lpsched.model.fields import LARGEST, Amount, Checked, Message, describe, little_endian
 
 if TYPE_CHECKING:
@@ -226,14 +226,15 @@ POWER_CAP: Final = SeriesKind(
 KINDS: Final = {kind.key: kind for kind in (TARIFF, CARBON, POWER_CAP)}
 
 
-def high_price(series: float | Series | None, kind: SeriesKind, currency: str) -> str:
+def high_price(series: float | Series | None, kind: SeriesKind, currency: str, site: str = "") -> str:
     """Return a warning about prices that are usual for other units; '' if there is none."""
     values = series.values if isinstance(series, Series) else (series or 0.0,)
     highest = max(values, key=abs)
     if not kind.is_money or abs(highest) <= HIGH_PRICE:
         return ""
     when = f" at {moment_text(series.times[values.index(highest)])}" if isinstance(series, Series) else ""
-    return f"the tariff is {highest:g} {currency} per kWh{when}; is the unit right?"
+    whose = f" of {quote(site)}" if site else ""
+    return f"the tariff{whose} is {highest:g} {currency} per kWh{when}; is the unit right?"
 
 
 # Fields: a number or a series, and a time zone.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -12,13 +13,14 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import NamedSite, Site
 from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError, LpschedWarning
+from lpsched.io.templates import template
 from lpsched.model.series import Series
 from tests.support import SOUND, sound
 
 START = 1719792000  # 2024-07-01T00:00Z
 SHORT = Series((START, START + 3600), START + 7200, (0.1, -1 / 3))
 LONG = Series(tuple(START + 900 * n for n in range(300)), START + 900 * 300, tuple(n / 70 for n in range(300)))
-GAPS = Series((*LONG.times, LONG.end + 5000), LONG.end + 5001, (*LONG.values, 9.0))
+GAPS = Series((*LONG.times, LONG.end + 5000), LONG.end + 5001, tuple(n / 70 for n in range(301)))
 
 
 def with_sites(**changes):
@@ -131,11 +133,46 @@ def test_problems_of_series_come_with_all_others_and_with_their_lines(tmp_path):
     ]
 
 
+def test_what_the_template_shows_can_be_read(tmp_path):
+    keys = "tariff|carbon|power_cap|demand_charge_per_kw|time_zone|start"
+    shown = re.sub(rf"^  # ({keys}):", r"  \1:", template("bag"), flags=re.MULTILINE)
+    (tmp_path / "carbon.csv").write_text("time,g_per_kwh\n2024-07-01T00:00Z,5\n2024-07-01T01:00Z,4\n")
+    (tmp_path / "one.yaml").write_text(shown)
+    site = read_bag(tmp_path / "one.yaml").site
+    assert all(getattr(site, key) for key in keys.split("|"))
+    several = re.sub(r"^(# (?=  - |sites:))", "", template("bag"), flags=re.MULTILINE).replace("pue: 1.3 ", "pue: 1.0 ")
+    several = several.replace("idle_watts: 45", "site: north").replace("idle_watts: 60", "site: north")
+    (tmp_path / "north.csv").write_text("time,usd_per_kwh\n2024-07-01T00:00Z,5\n2024-07-01T01:00Z,4\n")
+    (tmp_path / "several.yaml").write_text(several)
+    assert read_bag(tmp_path / "several.yaml").sites[0].moving_cost("render") == 0.02
+
+
 def test_a_high_tariff_gives_a_warning(tmp_path):
     write_bag(Bag.model_validate(with_site(tariff=11)), tmp_path / "bag.yaml")
     with pytest.warns(LpschedWarning, match="11 USD per kWh; is the unit right"):
         read_bag(tmp_path / "bag.yaml")
     assert Bag.model_validate(with_site(tariff=-10)).remarks() == ()
+    (sentence,) = (
+        Bag.model_validate(with_sites(site=None, watts=None) | {"prices": {"currency": "EUR"}})
+        .model_copy(update={"sites": (NamedSite("north", tariff=-11), NamedSite("south"))})
+        .remarks()
+    )
+    assert "the tariff of 'north' is -11 EUR" in sentence
+
+
+def test_frames_and_arrays_take_sites_and_series():
+    machines = [{"name": "cpu", "count": 1, "site": "north"}]
+    tariff = SHORT.as_dict("usd_per_kwh")
+    bag = Bag.from_arrays([[1.0]], tasks=[1], machines=machines, sites=[{"name": "north", "tariff": tariff}])
+    assert bag.sites[0].tariff == SHORT
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"cpu": [1.0]}, index=["a"])
+    assert Bag.from_frames(frame, tasks={"a": 1}, machines={"cpu": 1}, site={"tariff": tariff}).site.tariff == SHORT
+
+
+def test_a_tariff_over_time_is_no_price_of_a_kwh():
+    with pytest.raises(InstanceError, match="--horizon"):
+        solve(Bag.model_validate(sound(prices={"per_bag": 1}, site={"tariff": SHORT})))
 
 
 def test_parts_take_series_and_reject_what_is_out_of_range():

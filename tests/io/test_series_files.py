@@ -7,7 +7,6 @@ import time
 import warnings
 from datetime import UTC, datetime, timedelta
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -181,6 +180,7 @@ def test_what_is_written_is_read_again(tmp_path):
 
 
 def test_a_series_of_pandas_needs_a_unit_and_a_zone():
+    pd = pytest.importorskip("pandas")
     index = pd.date_range("2024-07-01", periods=2, freq="h")
     plain, zoned = pd.Series([31, -2], index), pd.Series([31, -2], index.tz_localize("UTC"))
     assert series_from(zoned, "tariff", unit="usd_per_mwh") == DAY

@@ -254,10 +254,13 @@ def _require_idle_power(bag: Bag, slots: Slots) -> None:
             h = site.cap_watts.index(cap)
             when = moment_text(slots.start + slots.edges[h]) if slots.start is not None else duration(slots.edges[h])
             where = f"of {quote(site.name)} " if bag.sites else ""
+            taken = float(least * Fraction(site.cap_pue))
+            texts = power_text(cap), power_text(taken)
+            texts = (f"{cap!r} W", f"{taken!r} W") if texts[0] == texts[1] else texts
             raise InfeasibleError(
-                f"{bag.name}: the power cap {where}is {power_text(cap)} in the slot from {when} on, but its "
-                f"{counted(machines, 'machine')} that must stay on take {power_text(float(least) * site.cap_pue)} when "
-                "idle; raise the cap, or let machines be off (may_be_off: true)"
+                f"{bag.name}: the power cap {where}is {texts[0]} in the slot from {when} on, but the "
+                f"{counted(machines, 'machine')} that must stay on there take at least {texts[1]}; raise the cap, "
+                "or let machines be off when idle (may_be_off: true)"
             )
 
 

@@ -69,10 +69,12 @@ def test_values_are_those_of_the_series_at_every_moment():
     tariff, cap = hourly(0.1, 0.1, 0.3, 0.2), hourly(500.0, 400.0, 400.0, 300.0, 600.0, step=2700)
     slots = slots_of(bag_of(site={"tariff": tariff, "power_cap": cap}), horizon=2 * HOUR + 0.5, start=JULY + 1)
     assert slots.horizon == 2 * HOUR + 0.5
+    caps = slots.sites[0].cap_watts
+    assert caps is not None
     for h, (edge, end) in enumerate(zip(slots.edges, slots.edges[1:], strict=False)):
         for moment in (edge, (edge + end) / 2):
             assert slots.sites[0].tariff[h] == tariff.value_at(JULY + 1 + moment)
-            assert slots.sites[0].cap_watts[h] == cap.value_at(JULY + 1 + moment)
+            assert caps[h] == cap.value_at(JULY + 1 + moment)
 
 
 def test_equal_neighbours_are_joined_only_if_everything_is_equal():
@@ -159,6 +161,11 @@ def test_a_cap_below_the_idle_power_of_machines_that_stay_on_is_infeasible():
     assert slots_of(bag_of(site=site | {"power_cap": 0.15}), horizon=HOUR).sites[0].cap_watts == (150.0,)
     off = {"name": "cpu", "count": 2, "idle_watts": 50, "may_be_off": True}
     assert slots_of(bag_of([off], site=site | {"power_cap": 0}), horizon=HOUR).sites[0].cap_watts == (0.0,)
+
+
+def test_numbers_that_look_alike_are_written_out():
+    with pytest.raises(InfeasibleError, match=r"99\.999999 W .* 100\.0 W"):
+        slots_of(bag_of(site={"tariff": 1, "power_cap": hourly(99.999999)}), horizon=60, start=JULY)
 
 
 def test_a_cap_counts_the_machines_of_its_own_site():
