@@ -100,6 +100,13 @@ def test_the_hash_covers_series_and_sites():
     moved = Series((START + 1, START + 3600), START + 7200, SHORT.values)
     bags += [Bag.model_validate(with_site(tariff=each)) for each in (SHORT, moved)]
     assert len({bag.content_hash for bag in bags}) == len(bags)
+    sites = with_sites()["sites"]
+    others = [
+        [sites[0] | {"carbon": 301}, sites[1]],
+        [sites[0], sites[1] | {"power_cap": SHORT.window(START, START + 9)}],
+    ]
+    several = [Bag.model_validate(with_sites(sites=each)).content_hash for each in (sites, *others)]
+    assert len(set(several)) == 3
     spelled = sound(site={"pue": 1.5, "tariff": None, "demand_charge_per_kw": 0}, sites=[])
     assert Bag.model_validate(spelled).content_hash == Bag.model_validate(SOUND).content_hash
 

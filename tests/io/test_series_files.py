@@ -7,8 +7,6 @@ import time
 import warnings
 from datetime import UTC, datetime, timedelta
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, LpschedWarning
@@ -32,6 +30,10 @@ def problems(path, kind="tariff", **options):
     with pytest.raises(InstanceError) as caught:
         read_series(path, kind, **options)
     return [str(each) for each in caught.value.issues]
+
+
+def arrow():
+    return pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "P.CSV"])
@@ -119,6 +121,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "a directory" in problems((tmp_path / "d.csv").mkdir() or tmp_path / "d.csv")[0]
     (tmp_path / "b.csv.gz").write_bytes(b"\x1f\x8bxx")
     assert "broken gzip" in problems(tmp_path / "b.csv.gz")[0]
+    arrow()
     (tmp_path / "b.parquet").write_bytes(b"PAR1")
     assert "a broken file" in problems(tmp_path / "b.parquet")[0]
 
@@ -128,27 +131,28 @@ def test_a_huge_file_is_rejected(tmp_path, monkeypatch):
     assert read_series(written(tmp_path), "tariff") == DAY
     rows = [f"2024-07-01T0{h}:00Z,1" for h in range(3)]
     assert "3 values, expected at most 2" in problems(written(tmp_path, rows=rows))[0]
+    pa, pq = arrow()
     frame = pa.table({"time": [JULY] * 3, "usd_per_kwh": [1.0] * 3})
     pq.write_table(frame, tmp_path / "h.parquet")
     assert "3 values, expected at most 2" in problems(tmp_path / "h.parquet")[0]
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        pa.array([JULY, JULY + timedelta(hours=1)], pa.timestamp("ns", "UTC")),
-        pa.array([JULY, JULY + timedelta(hours=1)], pa.timestamp("s", "Europe/Berlin")),
-        pa.array(["2024-07-01T00:00Z", "2024-07-01T01:00Z"]),
-    ],
-    ids=["nanoseconds", "berlin", "texts"],
-)
-def test_parquet_gives_the_same(tmp_path, times):
-    table = pa.table({"zone": ["a", "b"], "time": times, "usd_per_kwh": [0.031, -0.002]})
+@pytest.mark.parametrize("kind", ["nanoseconds", "berlin", "texts"])
+def test_parquet_gives_the_same(tmp_path, kind):
+    pa, pq = arrow()
+    hours = [JULY, JULY + timedelta(hours=1)]
+    times = {
+        "nanoseconds": pa.array(hours, pa.timestamp("ns", "UTC")),
+        "berlin": pa.array(hours, pa.timestamp("s", "Europe/Berlin")),
+        "texts": pa.array(["2024-07-01T00:00Z", "2024-07-01T01:00Z"]),
+    }
+    table = pa.table({"zone": ["a", "b"], "time": times[kind], "usd_per_kwh": [0.031, -0.002]})
     pq.write_table(table, tmp_path / "p.parquet")
     assert read_series(tmp_path / "p.parquet", "tariff") == DAY
 
 
 def test_parquet_without_zone_needs_one_and_null_is_no_value(tmp_path):
+    pa, pq = arrow()
     naive = [each.replace(tzinfo=None) for each in (JULY, JULY + timedelta(hours=1))]
     pq.write_table(pa.table({"time": naive, "usd_per_kwh": [0.031, -0.002]}), tmp_path / "p.parquet")
     assert "without an offset" in problems(tmp_path / "p.parquet")[0]
