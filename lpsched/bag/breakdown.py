@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.bag.cost import exact_cost_model, has_price
+from lpsched.bag.cost import exact_cost_model, has_price, has_rate
 from lpsched.bag.verify import Tables
 from lpsched.model.fields import FrozenDict
 from lpsched.model.violation import UNIT, Violation
@@ -132,12 +132,12 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
         for machine in bag.machine_types:
             joules += (machine.count * seconds - busy_seconds[machine.name]) * Fraction(machine.idle_watts)
     per_hour, per_bag = _money(bag, seconds, joules, busy_seconds)
-    costs, has_rate = exact_cost_model(bag), bag.prices.electricity_per_kwh is not None
+    costs, is_known = exact_cost_model(bag), has_rate(bag)
     drawn = costs.idle_watts if seconds is None or joules is None else joules / seconds
     return Breakdown(
         per_hour,
         per_bag,
-        float(SECONDS_PER_HOUR * costs.fixed_rate(costs.idle_watts)) if has_rate else None,
+        float(SECONDS_PER_HOUR * costs.fixed_rate(costs.idle_watts)) if is_known else None,
         None if bag.watts is None else float(drawn),
         FrozenDict(
             (
@@ -147,7 +147,7 @@ def breakdown(bag: Bag, schedule: Schedule) -> Breakdown:
                     used[machine.name],
                     0.0 if seconds is None else float(busy_seconds[machine.name] / (machine.count * seconds)),
                     tasks[machine.name],
-                    float(SECONDS_PER_HOUR * costs.own_rate(machine)) if has_rate else None,
+                    float(SECONDS_PER_HOUR * costs.own_rate(machine)) if is_known else None,
                 ),
             )
             for machine in bag.machine_types
@@ -164,13 +164,12 @@ def _money(
     """Return the money per hour, and per bag if it runs: up to the makespan in seconds."""
     costs, machines, none = exact_cost_model(bag), bag.machine_types, Fraction(0)
     lost = sum((costs.depreciation(each, each.count) for each in machines), none)  # per hour
-    has_rate = bag.prices.electricity_per_kwh is not None
     if seconds is None or joules is None:
-        idle = SECONDS_PER_HOUR * costs.energy_price * costs.idle_watts if has_rate else None
+        idle = SECONDS_PER_HOUR * costs.energy_price * costs.idle_watts if has_rate(bag) else None
         return _split((none if has_price(bag) else None, idle, none, lost, none), Fraction(1)), None
     worn = sum((costs.wear(each) * busy_seconds[each.name] for each in machines), none)
     # Where energy has a price, and how much is taken is not known, neither is what it costs.
-    known = has_rate and (bag.watts is not None or not costs.energy_price)
+    known = has_rate(bag) and (bag.watts is not None or not costs.energy_price)
     hours = seconds / SECONDS_PER_HOUR
     per_bag = (
         costs.revenue if has_price(bag) else None,

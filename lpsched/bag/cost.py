@@ -148,6 +148,11 @@ def has_price(bag: Bag) -> bool:
     return bag.prices.per_bag is not None or bool(bag.prices.per_task)
 
 
+def has_rate(bag: Bag) -> bool:
+    """Return whether electricity has a price, and one for all machines."""
+    return bag.prices.electricity_per_kwh is not None and not bag.sites
+
+
 def profit_per_hour(
     costs: CostModel[Any], seconds: Amount, joules: Amount | None, busy: Iterable[Amount]
 ) -> Amount | None:
@@ -156,8 +161,7 @@ def profit_per_hour(
     The costs are exact for fractions, in doubles for arrays. `seconds` is the makespan, `joules` `None` if the bag has
     no watts; `busy` has for each machine type the seconds that all its machines work.
     """
-    prices = costs.bag.prices
-    if not has_price(costs.bag) or prices.electricity_per_kwh is None or (joules is None and costs.energy_price):
+    if not has_price(costs.bag) or not has_rate(costs.bag) or (joules is None and costs.energy_price):
         return None
     machines = costs.bag.machine_types
     left = costs.income if joules is None else costs.income - costs.energy_price * joules

@@ -28,8 +28,17 @@ from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow, expan
 from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputError, quote
 from lpsched.io.content import load_arrow, one_issue, whole_file, write_files
 from lpsched.io.documents import read_document
-from lpsched.io.instance_files import TableForm, instance_of, table_files, usual_form, write_document, written_tables
+from lpsched.io.instance_files import (
+    Contents,
+    TableForm,
+    instance_of,
+    table_files,
+    usual_form,
+    write_document,
+    written_tables,
+)
 from lpsched.io.rows import SUFFIXES, read_pieces
+from lpsched.io.series_files import series_csv
 from lpsched.model.answers import (
     Answer,
     AnyName,
@@ -45,23 +54,27 @@ from lpsched.model.base import Part
 from lpsched.model.fields import SMALLEST, Amount, Several, column_numbers
 from lpsched.model.kinds import format_of
 from lpsched.model.results import json_of, plain
+from lpsched.model.series import KINDS, Series
 from lpsched.model.table import Axes
 
 if TYPE_CHECKING:
+    from lpsched.bag.parts import NamedSite, Site
     from lpsched.io.documents import Document
 
 
 read_bag: Final = Bag.from_file
+FEW_VALUES: Final = 200  # up to here a series is written inside the bag's file
 
 
 def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
     """Write a bag, without loss; return the files written, the bag's own last.
 
     `form` is how to write the tables: by name or as a matrix inside the file, or in sidecar files. If not given, by
-    name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
+    name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`. A series of more than 200 values is written
+    into a `.csv` beside the bag.
     """
     path, form = Path(path), form if form is not None else usual_form(bag.seconds)
-    contents = table_files(bag.tables, Axes(bag.task_types, bag.machine_types), path, form)
+    contents = table_files(bag.tables, Axes(bag.task_types, bag.machine_types), path, form) | _series_files(bag, path)
     return write_document(path, contents, lambda files: as_dict(bag, form, files))
 
 
@@ -72,15 +85,42 @@ def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] |
     raw["task_types"] = [_dumped(task) for task in bag.task_types]
     axes = Axes(bag.task_types, bag.machine_types)
     raw |= written_tables(bag.tables, axes, form, files or {})
-    for key, part in (("prices", bag.prices), ("site", bag.site)):
-        if fields := _dumped(part):
-            raw[key] = fields
+    if fields := _dumped(bag.prices):
+        raw["prices"] = fields
+    if fields := _dumped_site(bag, bag.site, "site", files or {}):
+        raw["site"] = fields
+    if bag.sites:
+        raw["sites"] = [_dumped_site(bag, site, f"sites.{s}", files or {}) for s, site in enumerate(bag.sites)]
     return raw
 
 
 def _dumped(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic parts
     fields: dict[str, Any] = part.model_dump(exclude_defaults=True)
     return fields | ({"p_states": list(fields["p_states"])} if "p_states" in fields else {})
+
+
+def _dumped_site(bag: Bag, site: Site | NamedSite, place: str, files: dict[str, str]) -> dict[str, Any]:
+    """Return the keys of a site; a series is a mapping, of its values or with the name of its file."""
+    fields = _dumped(site)
+    for key, kind in KINDS.items():
+        if isinstance(series := getattr(site, key), Series):
+            file = files.get(f"{place}.{key}")
+            inside = series.as_dict(kind.own_unit(bag.prices.currency))
+            fields[key] = {"file": file} | series.not_in_rows() if file is not None else inside
+    return fields
+
+
+def _series_files(bag: Bag, path: Path) -> Contents:
+    """Return the files of long series beside the bag file at `path`."""
+    contents: Contents = {}
+    for place, site in (("site", bag.site), *((f"sites.{s}", site) for s, site in enumerate(bag.sites))):
+        for key, kind in KINDS.items():
+            series = getattr(site, key)
+            if isinstance(series, Series) and len(series.values) > FEW_VALUES:
+                name = f"{path.name}.{place.replace('sites.', 'site-')}.{key}.csv".replace(".site.", ".")
+                content = series_csv(series, kind.own_unit(bag.prices.currency))
+                contents[path.with_name(name)] = content, (f"{place}.{key}",)
+    return contents
 
 
 # Schedule files: compact, as JSON or YAML; groups of machines and what each of them runs.

@@ -20,7 +20,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import Field, field_serializer
 from pydantic_core import PydanticCustomError
 
-from lpsched.bag.parts import NO_PRICES, PLAIN_SITE, RULES, MachineType, MachineTypes, Prices, Site, TaskType, TaskTypes
+from lpsched.bag.parts import (
+    MOST_SITES,
+    NO_PRICES,
+    PLAIN_SITE,
+    RULES,
+    MachineType,
+    MachineTypes,
+    NamedSite,
+    NamedSites,
+    Prices,
+    Site,
+    TaskType,
+    TaskTypes,
+)
 from lpsched.errors import InputIssue, InstanceError, quote
 from lpsched.model.base import Entries, Instance, Part, Rule
 from lpsched.model.fields import (
@@ -37,6 +50,8 @@ from lpsched.model.fields import (
     little_endian,
     numbered,
 )
+from lpsched.model.series import KINDS, TARIFF, Series, high_price
+from lpsched.model.series_reader import OverTime
 from lpsched.model.table import Cells, Table, rows_of
 
 if TYPE_CHECKING:
@@ -82,9 +97,12 @@ class Bag(Instance):
     seconds: Annotated[Table, Cells(check_seconds)] = Field(description="a table of seconds")
     watts: Annotated[Table | None, Cells(check_watts)] = None
     prices: Prices = NO_PRICES
-    site: Site = PLAIN_SITE
+    site: Annotated[Site, OverTime()] = PLAIN_SITE
     seconds_cov: Annotated[Table | None, Cells(check_cov)] = None  # how far single tasks scatter around the means
     watts_cov: Annotated[Table | None, Cells(check_cov)] = None
+    sites: Annotated[NamedSites, OverTime(Entries("site", least=0, most=MOST_SITES, stand_in={}))] = Field(
+        default=(), description="a list of sites"
+    )
 
     @field_serializer(*TABLES)
     def _as_rows(self, table: Table | None) -> list[list[Any]] | None:
@@ -100,6 +118,7 @@ class Bag(Instance):
         machines: object,
         prices: Prices | Mapping[str, Any] = NO_PRICES,
         site: Site | Mapping[str, Any] = PLAIN_SITE,
+        sites: Sequence[NamedSite | Mapping[str, Any]] = (),
         name: str = "bag",
     ) -> Bag:
         """Return a bag of NumPy arrays, or whatever NumPy reads as one.
@@ -127,6 +146,7 @@ class Bag(Instance):
                 "watts": None if watts is None else table_from(watts, "watts"),
                 "prices": prices,
                 "site": site,
+                "sites": sites,
             }
         )
 
@@ -140,6 +160,7 @@ class Bag(Instance):
         machines: object,
         prices: Prices | Mapping[str, Any] = NO_PRICES,
         site: Site | Mapping[str, Any] = PLAIN_SITE,
+        sites: Sequence[NamedSite | Mapping[str, Any]] = (),
         name: str = "bag",
     ) -> Bag:
         """Return a bag of frames of pandas or polars.
@@ -157,12 +178,13 @@ class Bag(Instance):
         kinds = [_type(MachineType, each) for each in types_from(machines, "machines", "machine")]
         types = [_type(TaskType, each) for each in types_from(tasks, "tasks", "task")]
         rows, columns = [each.name for each in types], [label for each in kinds for label in each.columns]
-        tables = {
+        tables: dict[str, Any] = {
             key: table_from(aligned(frame, key, rows, columns), key)
             for key, frame in (("seconds", seconds), ("watts", watts))
             if frame is not None
         }
-        return cls(name, tuple(kinds), tuple(types), **tables, prices=_type(Prices, prices), site=_type(Site, site))
+        given: dict[str, Any] = {"prices": _type(Prices, prices), "site": site, "sites": sites}
+        return cls(name, tuple(kinds), tuple(types), **tables | given)
 
     @property
     def tasks(self) -> int:
@@ -204,8 +226,10 @@ class Bag(Instance):
             "machine_types": [machine.model_dump(exclude_defaults=True) for machine in self.machine_types],
             "task_types": [task.model_dump(exclude_defaults=True) for task in self.task_types],
             "prices": self.prices.model_dump(exclude_defaults=True),
-            "site": self.site.model_dump(exclude_defaults=True),
+            "site": _said(self.site),
         }
+        if self.sites:
+            said["sites"] = [_said(site) for site in self.sites]
         digest = hashlib.sha256(FORMAT.encode())
         digest.update(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
         for table in (self.seconds, self.watts):
@@ -219,9 +243,11 @@ class Bag(Instance):
 
     def remarks(self) -> tuple[str, ...]:
         """Return warnings about what is legal but unusual, in sentences."""
+        given = [("", self.site.tariff), *((site.name, site.tariff) for site in self.sites)]
+        tariffs = (high_price(tariff, TARIFF, self.prices.currency, name) for name, tariff in given)
+        remarks = [*filter(None, tariffs)]
         if self.watts is None:
-            return ()
-        remarks = []
+            return tuple(remarks)
         whole = not self.watts.absent()
         for column, (j, _) in enumerate(self.modes):
             idle = self.machine_types[j].idle_watts
@@ -261,7 +287,8 @@ class Bag(Instance):
         rows = list(zip(*self.tables.values(), strict=True))
         per_task = self.prices.per_task
         tasks = _alike(
-            (*map(tuple, row), per_task.get(task.name)) for task, row in zip(self.task_types, rows, strict=True)
+            (*map(tuple, row), per_task.get(task.name), *(site.moving_cost(task.name) for site in self.sites))
+            for task, row in zip(self.task_types, rows, strict=True)
         )
         columns = list(zip(*(zip(*rows[i], strict=True) for i in tasks), strict=True))
         of_machine: dict[int, list[int]] = {}
@@ -278,9 +305,28 @@ class Bag(Instance):
                 "machine_types": tuple(_joined(self.machine_types, members) for members in machines.values()),
                 "task_types": tuple(_joined(self.task_types, members) for members in tasks.values()),
                 "prices": self.prices.model_copy(update={"per_task": FrozenDict(prices)}),
+                "sites": sites_of(self, list(tasks)),
             }
             | self.tables_of(list(tasks), kept)
         )
+
+
+def _said(site: Site | NamedSite) -> dict[str, Any]:
+    """Return what a site says, for a hash: its series by their digests."""
+    series = {key: value.digest for key in KINDS if isinstance(value := getattr(site, key), Series)}
+    return site.model_dump(exclude_defaults=True, exclude=set(series)) | series
+
+
+def sites_of(bag: Bag, tasks: Iterable[int]) -> NamedSites:
+    """Return the sites of a bag that has only some of its task types: without what it costs to move the others."""
+    names = {bag.task_types[i].name for i in tasks}
+    sites = []
+    for site in bag.sites:
+        cost = site.moving_cost_per_task
+        if isinstance(cost, dict):
+            cost = FrozenDict({name: money for name, money in cost.items() if name in names})
+        sites.append(site.model_copy(update={"moving_cost_per_task": cost}))
+    return tuple(sites)
 
 
 def _type(kind: type[AnyPart], given: Any) -> AnyPart:  # noqa: ANN401 - such a part, or a mapping with its fields

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import islice
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from lpsched.errors import MOST_ISSUES, InputIssue, Place, nearest, quote
 from lpsched.model.base import Part, Rule
@@ -16,6 +18,7 @@ from lpsched.model.fields import (
     Count,
     FrozenDict,
     Hours,
+    Moment,
     Money,
     Name,
     OneOf,
@@ -26,10 +29,23 @@ from lpsched.model.fields import (
     Several,
     Watts,
     WithPStates,
+    check_money,
     check_yes,
+    describe,
+    rejection,
 )
-from lpsched.model.problems import MOST_ADVISED, repeats
+from lpsched.model.problems import MOST_ADVISED, problems, repeats
+from lpsched.model.series import CARBON, POWER_CAP, TARIFF, Series, Varying, check_zone
 from lpsched.model.table import Table, labels_differ
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+
+Side = Annotated[Literal["facility", "it"], OneOf(("facility", "it"), "say on which side of the PUE the cap is")]
+Tariff = Annotated[float | Series, Varying(TARIFF)]  # money per kWh at the meter
+Carbon = Annotated[float | Series, Varying(CARBON)]  # grams of CO2 per kWh
+PowerCap = Annotated[float | Series, Varying(POWER_CAP)]  # a number is in kW, a series in watts
+TimeZone = Annotated[str, check_zone]
 
 
 class MachineType(WithPStates, Part):
@@ -67,18 +83,79 @@ class Prices(Part):
 
 
 class Site(Part):
-    """The building: its power usage effectiveness, its average-power cap, its service agreement."""
+    """The building: its power usage effectiveness, caps, service agreement, and what electricity is there over time."""
 
     pue: Ratio = 1.0
     average_power_cap_watts: PositiveWatts | None = None
-    cap_measured_at: Annotated[
-        Literal["facility", "it"], OneOf(("facility", "it"), "say on which side of the PUE the cap is")
-    ] = "facility"
+    cap_measured_at: Side = "facility"
     deadline_seconds: Seconds | None = None
+    tariff: Tariff | None = None
+    carbon: Carbon | None = None
+    power_cap: PowerCap | None = None
+    demand_charge_per_kw: Money = 0.0  # of the slot with the highest average power
+    time_zone: TimeZone | None = None  # of times without an offset
+    start: Moment | None = None  # of the horizon
+
+
+class _CostByTaskType:
+    """Metadata of money for each task: one number, or one for each task type that has any."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return what Pydantic checks, and how it writes a mapping: as a plain one."""
+        plain = core_schema.plain_serializer_function_ser_schema(
+            lambda cost: dict(cost) if isinstance(cost, dict) else cost
+        )
+        return core_schema.no_info_plain_validator_function(self._valid, serialization=plain)
+
+    def _valid(self, raw: object) -> float | FrozenDict[str, float]:
+        if not isinstance(raw, Mapping):
+            if isinstance(raw, int | float):
+                return check_money(raw)
+            raise rejection(describe(raw), "money: a number, or a mapping from task types to numbers", "correct it")
+        found, wrong = {}, []
+        for name, cost in raw.items():
+            try:
+                found[str(name)] = check_money(cost)
+            except PydanticCustomError as error:
+                why = error.context or {}
+                wrong.append(((str(name),), why["got"], why["expected"], why["hint"]))
+        if wrong:
+            raise problems(wrong[:MOST_ISSUES])
+        return FrozenDict(found)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of both forms."""
+        number = {"type": "number", "minimum": check_money.least, "maximum": check_money.most}
+        return {"anyOf": [number, {"type": "object", "additionalProperties": number}]}
+
+
+class NamedSite(Part):
+    """One of several sites: what electricity is there, and what it costs to move tasks to it."""
+
+    name: Name
+    pue: Ratio = 1.0
+    tariff: Tariff | None = None
+    carbon: Carbon | None = None
+    power_cap: PowerCap | None = None
+    cap_measured_at: Side = "facility"
+    demand_charge_per_kw: Money = 0.0
+    time_zone: TimeZone | None = None
+    moving_cost_per_task: Annotated[float | FrozenDict[str, float], _CostByTaskType()] = 0.0
+
+    def moving_cost(self, task_type: str) -> float:
+        """Return the money for each task of a type that runs here."""
+        cost = self.moving_cost_per_task
+        return cost.get(task_type, 0.0) if isinstance(cost, dict) else cost
 
 
 MachineTypes = tuple[MachineType, ...]
 TaskTypes = tuple[TaskType, ...]
+NamedSites = tuple[NamedSite, ...]
+MOST_SITES: Final = 1_000
+OF_SITES: Final = (  # keys of `site` that a bag with several sites has in these
+    *("pue", "average_power_cap_watts", "cap_measured_at", "tariff", "carbon", "power_cap"),
+    *("demand_charge_per_kw", "time_zone"),
+)
 NO_PRICES: Final = Prices()
 PLAIN_SITE: Final = Site()
 
@@ -175,6 +252,59 @@ def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[InputI
         yield InputIssue(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
 
 
+def switched_on_where_it_may_be_off(machine_types: MachineTypes) -> Iterator[InputIssue]:
+    """Check that what costs money when it is switched on can be off."""
+    for j, machine in enumerate(machine_types):
+        if machine.switch_on_cost > 0 and not machine.may_be_off:
+            found = f"{machine.switch_on_cost:g} for {quote(machine.name)}, which is always on"
+            do = "add may_be_off: true, or drop switch_on_cost"
+            yield InputIssue(("machine_types", j, "switch_on_cost"), found, "machines that may be off", do)
+
+
+def sites_have_names_of_their_own(sites: NamedSites) -> Iterator[InputIssue]:
+    """Check the names of sites."""
+    return repeats([each.name for each in sites], ("sites",), ("name",))
+
+
+def machine_types_are_at_sites(machine_types: MachineTypes, sites: NamedSites) -> Iterator[InputIssue]:
+    """Check that each machine type is at a site, if there are several."""
+    names = [each.name for each in sites]
+    for j, machine in enumerate(machine_types):
+        if machine.site is None and names:
+            needed = f"one of {', '.join(map(quote, names[:MOST_ADVISED]))}"
+            found = f"no site of {quote(machine.name)}"
+            yield InputIssue(("machine_types", j, "site"), found, needed, "say where these machines are")
+        elif machine.site is not None and machine.site not in names:
+            needed, do = "a name of the list sites", nearest(machine.site, names) or "correct or remove it"
+            yield InputIssue(("machine_types", j, "site"), f"no site {quote(machine.site)}", needed, do)
+
+
+def moved_tasks_exist(sites: NamedSites, task_types: TaskTypes) -> Iterator[InputIssue]:
+    """Check that moving costs are of task types that there are."""
+    names = [task.name for task in task_types]
+    for s, site in enumerate(sites):
+        costs = site.moving_cost_per_task
+        for number, unknown in enumerate(sorted(set(costs) - set(names)) if isinstance(costs, dict) else ()):
+            advice = nearest(unknown, names) if number < MOST_ADVISED else ""
+            path = ("sites", s, "moving_cost_per_task", unknown)
+            yield InputIssue(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
+
+
+def one_site_or_several(site: Site, sites: NamedSites) -> Iterator[InputIssue]:
+    """Check that what differs among sites is given for each of them."""
+    for key in OF_SITES if sites else ():
+        if getattr(site, key) != type(site).model_fields[key].default:
+            found = f"a value for all of {len(sites)} sites" if len(sites) > 1 else "a value beside sites"
+            do = "each site has its own power_cap" if key == "average_power_cap_watts" else "put it into the sites"
+            yield InputIssue(("site", key), found, "none, since the bag has sites", do)
+
+
+def horizons_start_on_a_second(site: Site) -> Iterator[InputIssue]:
+    """Check that the start of the horizon is a whole second."""
+    if site.start is not None and datetime.fromisoformat(site.start).microsecond:
+        yield InputIssue(("site", "start"), quote(site.start), "a whole second", "round it")
+
+
 RULES: Final[tuple[Rule, ...]] = (
     machine_types_differ,
     task_types_have_names_of_their_own,
@@ -186,4 +316,10 @@ RULES: Final[tuple[Rule, ...]] = (
     covs_are_complete,
     watts_that_scatter_are_there,
     priced_tasks_exist,
+    switched_on_where_it_may_be_off,
+    sites_have_names_of_their_own,
+    machine_types_are_at_sites,
+    moved_tasks_exist,
+    one_site_or_several,
+    horizons_start_on_a_second,
 )

@@ -59,6 +59,10 @@ def build_problem(bag: Bag, terms: Terms, solver: Solver) -> Problem:
 def missing_data(bag: Bag, objective: str) -> tuple[InputIssue, ...]:
     """Return the issues of a bag that lacks what this objective needs."""
     prices, issues = bag.prices, []
+    if bag.sites and objective != "makespan":
+        found, needed = f"{len(bag.sites)} of them", f"none: {objective} counts with one PUE and one price"
+        do = "plan over a horizon (--horizon), or drop the sites"
+        issues.append(InputIssue(("sites",), found, needed, do))
     if bag.watts is None:
         power = "the watts of every pair that can run"
         if objective in ("energy", "front"):
@@ -75,6 +79,8 @@ def missing_data(bag: Bag, objective: str) -> tuple[InputIssue, ...]:
             issues.append(InputIssue(("prices", "per_bag"), "none", "what a bag sells for", do))
         if prices.electricity_per_kwh is None:
             do = "add it; write 0 if you do not pay for it"
+            if bag.site.tariff is not None:
+                do = "add what it costs at all times, or plan over a horizon (--horizon)"
             issues.append(InputIssue(("prices", "electricity_per_kwh"), "none", "what a kWh costs", do))
     return tuple(issues)
 

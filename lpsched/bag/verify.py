@@ -249,8 +249,8 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
 def _profit(bag: Bag, done: tuple[Fraction, Fraction | None, Fraction] | None) -> float | None:
     """Return money per hour, rounded down, after the seconds, joules and money worn off; of nothing: of waiting."""
     prices = bag.prices
-    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None:
-        return None
+    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None or bag.sites:
+        return None  # several sites have no common price of a joule
     per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
     lost_per_hour = Fraction(0)
     for machine in bag.machine_types:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag
+from lpsched.bag.model import Bag, sites_of
 from lpsched.bag.parts import MachineType, Site, TaskType
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
@@ -366,5 +366,6 @@ def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
             "seconds": Table.of([bag.seconds.row(i) for i in drawn]),
             "watts": None if bag.watts is None else Table.of([bag.watts.row(i) for i in drawn]),
             "prices": bag.prices.model_copy(update={"per_task": per_task}),
+            "sites": sites_of(bag, drawn),
         }
     )

@@ -17,6 +17,7 @@ from lpsched.errors import InputIssue, InstanceError, LpschedWarning, OutputErro
 from lpsched.io.content import write_files
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, Document, read_document
 from lpsched.io.rows import Gatherer, gather_rows
+from lpsched.io.series_files import read_series_file
 from lpsched.io.tables import read_matrix_file, read_table_file, write_csv, write_npz, write_parquet
 from lpsched.model.base import Instance
 from lpsched.model.kinds import name_of
@@ -25,6 +26,8 @@ from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table, rows_o
 
 if TYPE_CHECKING:
     from lpsched.model.fields import Amount
+    from lpsched.model.series import Series
+    from lpsched.model.series_reader import SeriesTerms
 
 
 # What reading and writing have in common for all kinds of instances.
@@ -246,7 +249,7 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
 
 
 class Sidecars:
-    """Reads the tables, matrices and rows beside one file; `kind` is what that is, for messages."""
+    """Reads the tables, matrices, rows and series beside one file; `kind` is what that is, for messages."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self.folder, self.kind = path.parent, kind
@@ -262,6 +265,10 @@ class Sidecars:
     def rows(self, file: str, key: str, gatherer: Gatherer) -> None:
         """Gather the rows of a file."""
         gather_rows(self.inside(file, (key, "file"), f"file of {key}"), key, gatherer)
+
+    def series(self, file: str, terms: SeriesTerms, place: Place, **named: str | None) -> Series:
+        """Read a series; `named` says which columns hold it, and its unit."""
+        return read_series_file(self.inside(file, (*place, "file"), "series"), terms, place, **named)
 
     def inside(self, file: str, place: Place, word: str) -> Path:
         """Return the path of a file that is named at a place; `word` is what it holds, for messages."""

@@ -59,7 +59,7 @@ def test_the_gates_are_those_that_contributors_see_and_the_number_of_tests_is_no
 def test_the_yaml_of_the_file_reference_is_one_and_the_same_table(tmp_path):
     head = "format: lpsched-bag/1\nname: x\nmachine_types:\n  - {name: cpu, count: 2}\n"
     head += "  - {name: gpu, count: 1, p_states: [P0, P1]}\ntask_types:\n  - {name: render, count: 40}\n  - {name: zip, count: 5}\n"
-    blocks = PAGES["docs/reference/files.md"].blocks("yaml")
+    blocks = [block for block in PAGES["docs/reference/files.md"].blocks("yaml") if block.startswith("seconds")]
     hashes = set()
     for number, block in enumerate(blocks):
         path = tmp_path / f"{number}.yaml"
@@ -67,6 +67,17 @@ def test_the_yaml_of_the_file_reference_is_one_and_the_same_table(tmp_path):
         hashes.add(read_bag(path).content_hash)
     assert len(blocks) == 2
     assert len(hashes) == 1
+
+
+def test_the_sites_of_the_file_reference_can_be_read(tmp_path):
+    head = "format: lpsched-bag/1\nname: x\ntask_types: [{name: render, count: 4}]\nseconds: {render: {cpu: 1.0}}\n"
+    machines = "machine_types: [{name: cpu, count: 2}]\n"
+    one, several = [each for each in PAGES["docs/reference/files.md"].blocks("yaml") if not each.startswith("seconds")]
+    (tmp_path / "cap.csv").write_text("time,kw\n2024-07-01T00:00Z,5\n2024-07-01T01:00Z,4\n")
+    (tmp_path / "one.yaml").write_text(head + machines + one)
+    (tmp_path / "several.yaml").write_text(head + several)
+    assert read_bag(tmp_path / "one.yaml").site.carbon.usual_step == 3600
+    assert [site.pue for site in read_bag(tmp_path / "several.yaml").sites] == [1.1, 1.4]
 
 
 def test_every_data_set_is_named():

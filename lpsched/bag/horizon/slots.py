@@ -9,7 +9,25 @@ data, stated once for the program, the verifier and the certificate: no NumPy, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.bag.parts import NamedSite, Site
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, Place, quote
+from lpsched.model.fields import check_seconds, describe
+from lpsched.model.series import KINDS, LATEST, Series, moment_text, span_text
+from lpsched.units import KILO, counted, duration, power_text
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
+
+MOST_SLOTS: Final = 100_000
+PLAIN_NAME: Final = "site"  # of the one site of a bag that names none
+ADD_START: Final = "give it (--start), or write it into the bag (site.start)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +37,7 @@ class SiteSlots:
     name: str
     tariff: tuple[float, ...]  # money per kWh at the meter; may be negative
     carbon: tuple[float, ...] | None = None  # grams of CO2 per kWh at the meter
-    cap_watts: tuple[float, ...] | None = None  # the most watts on average over each slot
+    cap_watts: tuple[float, ...] | None = None  # the most watts, on average over each slot
     pue: float = 1.0  # watts at the meter for each watt at the machines
     cap_pue: float = 1.0  # watts where the cap is measured, for each watt at the machines: the PUE, or 1
     demand_charge: float = 0.0  # money per kW at the meter of the slot with the highest average power
@@ -56,3 +74,199 @@ class Weights:
     money: float = 1.0
     grams: float = 0.0
     optional: bool = False
+
+
+# From a bag to its slots.
+def slots_of(bag: Bag, *, horizon: float, start: int | None = None, need: Collection[str] = ("tariff",)) -> Slots:
+    """Return the slots of a bag from the start until `horizon` seconds later.
+
+    `need` says which of `tariff` and `carbon` every site must have. A tariff that is neither given nor needed is 0.
+    Neighbouring slots in which everything is the same are joined, unless power is averaged over each (a cap, a demand
+    charge).
+
+    Raises
+    ------
+    InstanceError
+        If something is missing, or a series does not cover the horizon.
+    InfeasibleError
+        If a power cap is below what machines take that must stay on.
+    """
+    if not (isinstance(horizon, int | float) and check_seconds.least <= horizon <= LATEST):
+        issue = InputIssue(("horizon",), describe(horizon), "seconds: a positive number", "correct it")
+        raise InstanceError("", (issue,))
+    placed = list(_placed(bag))
+    begin = _start(bag, placed, start)
+    issues = [*_missing(bag, placed, need), *_uncovered(placed, begin, horizon)]
+    if issues:
+        raise InstanceError(bag.name, tuple(issues))
+    moments = sorted({0, *_changes(placed, begin or 0, horizon)})
+    sites = [_site_slots(bag, site, begin or 0, moments) for _, site in placed]
+    if all(site.cap_watts is None and not site.demand_charge for site in sites):
+        moments, sites = _joined(moments, sites)
+    if len(moments) > MOST_SLOTS:
+        found, do = f"{len(moments):,} slots", "shorten the horizon, or use longer steps"
+        raise InstanceError(bag.name, (InputIssue(("horizon",), found, f"at most {MOST_SLOTS:,}", do),))
+    number = {site.name: s for s, site in enumerate(sites)}
+    site_of = tuple(number[machine.site or PLAIN_NAME] for machine in bag.machine_types)
+    slots = Slots((*map(float, moments), float(horizon)), tuple(sites), site_of, begin)
+    _require_idle_power(bag, slots)
+    return slots
+
+
+def with_series(
+    bag: Bag,
+    *,
+    tariff: float | Series | None = None,
+    carbon: float | Series | None = None,
+    power_cap: float | Series | None = None,
+) -> Bag:
+    """Return the bag with other numbers or series of its one site; a power cap that is a number is in kW."""
+    given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
+    update = {key: value for key, value in given.items() if value is not None}
+    if not update:
+        return bag
+    if bag.sites:
+        found = f"one for all of {counted(len(bag.sites), 'site')}"
+        issues = [InputIssue((key,), found, "one for each", "put them into the file (sites)") for key in update]
+        raise InstanceError("", tuple(issues))
+    fields = {key: getattr(bag.site, key) for key in Site.model_fields}
+    return bag.model_copy(update={"site": Site(**fields | update)})
+
+
+_Placed = list[tuple[Place, Site | NamedSite]]
+
+
+def _placed(bag: Bag) -> Iterator[tuple[Place, Site | NamedSite]]:
+    """Yield the sites, each with where it stands in a file."""
+    if not bag.sites:
+        yield ("site",), bag.site
+    for s, site in enumerate(bag.sites):
+        yield ("sites", s), site
+
+
+def _series(placed: _Placed) -> Iterator[tuple[Place, Series]]:
+    for place, site in placed:
+        for key in KINDS:
+            if isinstance(value := getattr(site, key), Series):
+                yield (*place, key), value
+
+
+def _start(bag: Bag, placed: _Placed, start: int | None) -> int | None:
+    """Return when the horizon begins, in seconds since 1970; `None` if nothing depends on it."""
+    if start is None and bag.site.start is not None:
+        return int(datetime.fromisoformat(bag.site.start).timestamp())
+    if start is not None and (isinstance(start, bool) or not isinstance(start, int)):
+        issue = InputIssue(("start",), describe(start), "whole seconds since 1970 UTC", "round it")
+        raise InstanceError("", (issue,))
+    given = [series for _, series in _series(placed)]
+    if start is None and given:
+        first, last = max(each.start for each in given), min(each.end for each in given)
+        which = "the series" if len(given) == 1 else "all series"
+        known = f"; {which} reach from {span_text(first, last)}" if first < last else ""
+        issue = InputIssue(("start",), "nothing", f"when the horizon begins{known}", ADD_START)
+        raise InstanceError(bag.name, (issue,))
+    return start
+
+
+def _missing(bag: Bag, placed: _Placed, need: Collection[str]) -> Iterator[InputIssue]:
+    """Return what is needed but neither given for a site nor for all."""
+    for place, site in placed:
+        if "tariff" in need and site.tariff is None and bag.prices.electricity_per_kwh is None:
+            do = "add it, a number or a series (--tariff), or prices.electricity_per_kwh"
+            yield InputIssue((*place, "tariff"), "nothing", "what a kWh costs", do)
+        if "carbon" in need and site.carbon is None:
+            do = "add it, a number of g/kWh or a series (--carbon)"
+            yield InputIssue((*place, "carbon"), "nothing", "the grams of CO2 of a kWh", do)
+
+
+def _uncovered(placed: _Placed, start: int | None, horizon: float) -> Iterator[InputIssue]:
+    """Return the series that do not cover the horizon."""
+    for place, series in _series(placed):
+        assert start is not None, "a series needs a start"
+        if start < series.start or start + horizon > series.end:
+            needed = f"values for the horizon, {span_text(start, math.ceil(start + horizon))}"
+            do = "change --start or --horizon, or extend the series"
+            yield InputIssue(place, f"values from {series.span}", needed, do)
+
+
+def _changes(placed: _Placed, start: int, horizon: float) -> Iterator[int]:
+    """Yield when any series has another value within the horizon, in seconds from the start."""
+    for _, series in _series(placed):
+        yield from (time - start for time in series.times if start < time < start + horizon)
+
+
+def _site_slots(bag: Bag, site: Site | NamedSite, start: int, moments: list[int]) -> SiteSlots:
+    default = bag.prices.electricity_per_kwh or 0.0
+    cap = _values(site.power_cap, start, moments, KILO)
+    name, moving = (site.name, site) if isinstance(site, NamedSite) else (PLAIN_NAME, None)
+    return SiteSlots(
+        name,
+        tariff=_values(default if site.tariff is None else site.tariff, start, moments) or (),
+        carbon=_values(site.carbon, start, moments),
+        cap_watts=cap,
+        pue=site.pue,
+        cap_pue=site.pue if site.cap_measured_at == "facility" else 1.0,
+        demand_charge=site.demand_charge_per_kw,
+        moving_costs=tuple(moving.moving_cost(task.name) for task in bag.task_types)
+        if moving is not None and moving.moving_cost_per_task
+        else (),
+    )
+
+
+def _values(given: float | Series | None, start: int, moments: list[int], unit: int = 1) -> tuple[float, ...] | None:
+    """Return the values from each moment on; a number counts in units of `unit`."""
+    if isinstance(given, Series):
+        values, at = [], 0
+        for moment in moments:
+            while at + 1 < len(given.times) and given.times[at + 1] <= start + moment:
+                at += 1
+            values.append(given.values[at])
+        return tuple(values)
+    return None if given is None else (given * unit,) * len(moments)
+
+
+def _joined(moments: list[int], sites: list[SiteSlots]) -> tuple[list[int], list[SiteSlots]]:
+    """Join each slot with the one before if everything is the same in both."""
+    columns: list[Any] = [values for site in sites for values in (site.tariff, site.carbon) if values is not None]
+    kept = [0, *(h for h in range(1, len(moments)) if any(values[h] != values[h - 1] for values in columns))]
+
+    def some(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(values[h] for h in kept)
+
+    return [moments[h] for h in kept], [
+        replace(site, tariff=some(site.tariff), carbon=None if site.carbon is None else some(site.carbon))
+        for site in sites
+    ]
+
+
+def _require_idle_power(bag: Bag, slots: Slots) -> None:
+    """Raise an error if a cap is below what machines take that must stay on, whatever they do."""
+    for s, site in enumerate(slots.sites):
+        if site.cap_watts is None:
+            continue
+        least, machines = Fraction(0), 0
+        for j, machine in enumerate(bag.machine_types):
+            if slots.site_of[j] == s and not machine.may_be_off:
+                least += machine.count * Fraction(_least_watts(bag, j))
+                machines += machine.count
+        cap = min(site.cap_watts)
+        if Fraction(cap) < least * Fraction(site.cap_pue):
+            h = site.cap_watts.index(cap)
+            when = moment_text(slots.start + slots.edges[h]) if slots.start is not None else duration(slots.edges[h])
+            where = f"of {quote(site.name)} " if bag.sites else ""
+            taken = float(least * Fraction(site.cap_pue))
+            texts = power_text(cap), power_text(taken)
+            texts = (f"{cap!r} W", f"{taken!r} W") if texts[0] == texts[1] else texts
+            raise InfeasibleError(
+                f"{bag.name}: the power cap {where}is {texts[0]} in the slot from {when} on, but the "
+                f"{counted(machines, 'machine')} that must stay on there take at least {texts[1]}; raise the cap, "
+                "or let machines be off when idle (may_be_off: true)"
+            )
+
+
+def _least_watts(bag: Bag, j: int) -> float:
+    """Return the watts of a machine that is on: idle, or below that where a task takes less."""
+    columns = [column for column, (other, _) in enumerate(bag.modes) if other == j]
+    rows = list(bag.watts) if bag.watts is not None else []
+    running = [watts for row in rows for column in columns if (watts := row[column]) is not None]
+    return min([bag.machine_types[j].idle_watts, *running])

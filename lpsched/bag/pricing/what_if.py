@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lpsched.bag.cost import cost_model, has_price
-from lpsched.bag.model import Bag, Terms, checked, with_machines
+from lpsched.bag.model import Bag, Terms, checked, sites_of, with_machines
 from lpsched.bag.pricing.result import Change, WhatIf
 from lpsched.bag.problem import build_problem, with_price
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, solve_problem
@@ -219,7 +219,8 @@ def _with_tasks(bag: Bag, counts: dict[str, int]) -> Bag:
     names, columns = {task.name for task in tasks}, list(range(len(bag.modes)))
     per_task = {name: price for name, price in bag.prices.per_task.items() if name in names}
     prices = bag.prices.model_copy(update={"per_task": FrozenDict(per_task)})
-    return bag.model_copy(update={"task_types": tasks, "prices": prices} | bag.tables_of(kept, columns))
+    update = {"task_types": tasks, "prices": prices, "sites": sites_of(bag, kept)}
+    return bag.model_copy(update=update | bag.tables_of(kept, columns))
 
 
 def _with_setting(bag: Bag, target: _Target, amount: Amount) -> Bag:
