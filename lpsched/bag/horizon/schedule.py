@@ -2,7 +2,7 @@
 
 A machine type that must stay on draws its idle watts whenever it runs nothing. One that may be off when idle
 (`may_be_off`) is on exactly while it runs tasks and during its `idle` spans, which pay where prices are negative or
-switching on costs something. Spans that touch are one: a machine is switched on once for each span that it is on.
+switching on costs something; they may overlap runs. A machine is switched on once for each span that it is on.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ WASTE: Final = 0.004  # of its steps that a batch may leave unused to be good en
 LONGEST: Final = 7200.0  # seconds of a batch of several tasks
 DYADIC: Final = 1024  # steps are multiples of a second divided by this: times on the grid are exact
 ROUNDS: Final = 6  # of filling a timeline with limited tasks
+CALL: Final = 300_000  # steps that a call takes beside its batches, roughly
+NO_BATCHES: Final = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +117,21 @@ def _sizes(seconds: float, grid: Grid) -> list[tuple[int, int]]:
 
 
 @compiled
-def longest_path(
-    costs: Floats, spans: Integers, gains: Floats, room: Integers, idle: Floats, switch_on: float
+def longest_path(  # noqa: PLR0913, PLR0917 - compiled
+    costs: Floats, spans: Integers, gains: Floats, kept: Integers, room: Integers, idle: Floats, switch_on: float
 ) -> tuple[Integers, Integers]:
-    """Return the batches of the timeline that earns most: where each begins, and which it is.
+    """Return the batches of the timeline that earns most, of those kept: where each begins, and which it is.
 
     `room` has the free steps from each point on, within which a batch must fit; `idle` what each step costs in which a
     machine is on and idle, if switching it on costs something.
     """
-    points, batches = costs.shape
+    points = len(costs)
     on, off = np.zeros(points + 1), np.zeros(points + 1)
     choice, starts = np.full(points, -1), np.zeros(points, dtype=np.bool_)
     for g in range(points - 1, -1, -1):
         most, which = on[g + 1] - idle[g] if switch_on else on[g + 1], -1
-        for b in range(batches if room[g] > 0 else 0):
+        for place in range(len(kept) if room[g] > 0 else 0):
+            b = kept[place]
             if spans[b] <= room[g]:
                 earned = gains[b] - costs[g, b] + on[g + spans[b]]
                 if earned > most:
@@ -185,7 +188,7 @@ class TimelineMaker:
 
     def empty(self, j: int) -> Timeline:
         """Return the timeline of a machine that runs nothing."""
-        return self.timeline(j, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        return self.timeline(j, NO_BATCHES, NO_BATCHES)
 
     def timeline(self, j: int, begins: Integers, batches: Integers) -> Timeline:
         """Return the timeline of some batches in the order of time."""
@@ -233,7 +236,7 @@ class TimelineMaker:
         """
         own, extra = self.batches[j], None if power is None else self._power_costs(j, power)
         left, joules = None if limit is None else limit.copy(), headroom
-        parts = [(self.empty(j).begins, self.empty(j).batches)] if given is None else [(given.begins, given.batches)]
+        parts = [(NO_BATCHES, NO_BATCHES)] if given is None else [(given.begins, given.batches)]
         for _ in range(1 if limit is None and headroom is None else ROUNDS):
             usable = np.ones(len(own.tasks), dtype=bool) if left is None else own.counts <= left[own.tasks]
             kept = np.flatnonzero(usable)
@@ -243,12 +246,9 @@ class TimelineMaker:
             costs = own.costs if extra is None else own.costs + extra
             if joules is not None:
                 costs = np.where(self._closed(own, joules), np.inf, costs)
-            if len(kept) < len(usable):
-                costs = costs[:, kept]
-            gains = (values[own.tasks] * own.counts)[kept]
-            self.steps += len(kept) * self.grid.points
-            begins, which = longest_path(costs, own.spans[kept], gains, room, self.idle[j], self.arrays.switch_on[j])
-            which = kept[which]
+            gains = values[own.tasks] * own.counts
+            self.steps += len(kept) * self.grid.points + CALL
+            begins, which = longest_path(costs, own.spans, gains, kept, room, self.idle[j], self.arrays.switch_on[j])
             fits = np.ones(len(begins), dtype=bool)
             if left is not None or joules is not None:
                 fits, left, joules = self._within(j, begins, which, values, left, joules)

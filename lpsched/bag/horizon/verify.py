@@ -2,8 +2,8 @@
 
 The cost model. A machine draws a_ijk watts while it runs a task and b_j watts while it is on and idle. One that must
 stay on (`may_be_off` false) is on during the whole horizon, also if it is in no group; one that may be off is on while
-it runs tasks and in its idle spans. It is switched on once for each of its longest spans of being on: spans that touch
-are one, and a span that begins at 0 counts too.
+it runs tasks and in its idle spans, which may overlap its runs: then it runs. It is switched on once for each of its
+longest spans of being on: spans that touch are one, and a span that begins at 0 counts too.
 
     kWh_sh    PUE_s * joules at the machines of site s in slot h / 3.6e6: electricity at the meter
     money     sum_sh kWh_sh tariff_sh  +  sum_s demand charge_s * (highest average kW at the meter of all slots)
@@ -212,11 +212,16 @@ class _Tally:
         spans = [span for run in group.runs if (span := self._run(j, run)) is not None]
         for span in spans:
             self.finished[span.task] += max(0, group.machines) * span.count
-        spans += self._idle_spans(j, group)
-        spans.sort(key=lambda span: (span.start, span.end))
-        self._check_times(name, spans)
+        idle_spans = self._idle_spans(j, group)
+        for each in (spans, idle_spans):
+            each.sort(key=lambda span: (span.start, span.end))
+            self._check_times(name, each)
         if len(self.found) > before:
             return
+        for span in idle_spans:
+            self._draw(j, span, group.machines)
+        for start, end in _common(spans, idle_spans):
+            self._draw(j, _Span(start, end, -self.idle_watts[j], IDLE), group.machines)
         may_be_off, idle = self.bag.machine_types[j].may_be_off, self.idle_watts[j]
         for span in spans:
             self._draw(j, span, group.machines)
@@ -227,9 +232,8 @@ class _Tally:
                 self.moved[place] = self.moved.get(place, 0) + group.machines * span.count
                 if not may_be_off and idle:
                     self._draw(j, _Span(span.start, span.end, -idle, IDLE), group.machines)
-        if may_be_off and spans:
-            begun = 1 + sum(after.start > span.end for span, after in pairwise(spans))
-            self.switched[j] += group.machines * begun
+        if may_be_off:
+            self.switched[j] += group.machines * _beginnings([*spans, *idle_spans])
 
     def _run(self, j: int, run: TimedRun) -> _Span | None:
         """Return when a run takes place; `None` if it breaks a rule by itself."""
@@ -376,6 +380,27 @@ class _Tally:
 
 def _weighed(series: tuple[float, ...], joules: tuple[Fraction, ...]) -> Fraction:
     return sum((Fraction(each) * drawn for each, drawn in zip(series, joules, strict=False)), Fraction(0))
+
+
+def _common(runs: list[_Span], idle: list[_Span]) -> Iterable[tuple[int, int]]:
+    """Yield when a machine runs during one of its idle spans; both are in the order of time, without overlaps."""
+    first = 0
+    for run in runs:
+        while first < len(idle) and idle[first].end <= run.start:
+            first += 1
+        at = first
+        while at < len(idle) and idle[at].start < run.end:
+            yield max(run.start, idle[at].start), min(run.end, idle[at].end)
+            at += 1
+
+
+def _beginnings(spans: list[_Span]) -> int:
+    """Return how many spans are left when those that touch or overlap are one."""
+    count, end = 0, -1
+    for span in sorted(spans, key=lambda span: span.start):
+        count += span.start > end
+        end = max(end, span.end)
+    return count
 
 
 def _highest(rises: dict[int, int]) -> int:

@@ -188,15 +188,26 @@ def test_numbers_that_make_no_sense(group, fields):
 @pytest.mark.parametrize(
     ("code", "idle"),
     [
-        ("overlap", IdleSpan(3.5, 6.0)),  # with the run before
-        ("overlap", IdleSpan(20.0, 23.0)),  # with the run after
-        ("overlap", IdleSpan(1.0, 2.0)),  # within a run
         ("before-horizon", IdleSpan(-1.0, 0.0)),
         ("after-horizon", IdleSpan(28.0, 31.0)),
     ],
 )
 def test_idle_spans_have_rules_too(code, idle):
     assert codes(changed(1, idle=(idle,))) == [code]
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        ((IdleSpan(3.5, 6.0),), (IdleSpan(4.0, 6.0),)),  # with the run before
+        ((IdleSpan(20.0, 23.0),), (IdleSpan(20.0, 22.0),)),  # with the run after
+        ((IdleSpan(1.0, 2.0),), ()),  # within a run
+        ((IdleSpan(1.0, 24.0),), (IdleSpan(4.0, 22.0),)),  # from one to the other
+    ],
+)
+def test_a_machine_that_runs_during_an_idle_span_runs(given, same):
+    left, right = (measure_plan(BAG, SLOTS, changed(1, idle=idle)) for idle in (given, same))
+    assert left == right
 
 
 def test_idle_spans_do_not_overlap_each_other():

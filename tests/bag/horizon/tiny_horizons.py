@@ -33,8 +33,8 @@ def drawn(
             rng.randint(1, 2) if machines > 2 else 1,
             float(rng.randint(0, 3)),
             wear_per_busy_hour=3600.0 * rng.choice([0, 0, 1]),
-            may_be_off=rng.random() < 0.6,
-            switch_on_cost=float(rng.choice([0, 0, 3, 8])),
+            may_be_off=(may_be_off := rng.random() < 0.6),
+            switch_on_cost=float(rng.choice([0, 0, 3, 8])) * may_be_off,
             p_states=("high", "low") if rng.random() < 0.2 else None,
         )
         for j in range(machines)
