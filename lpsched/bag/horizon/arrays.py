@@ -92,7 +92,10 @@ class HorizonArrays:
     def usual_cost(self) -> float:
         """What a task costs, roughly: solvers are given costs in which this is a usual number."""
         joules = np.where(self.can_run, self.seconds * self.watts, 0.0).mean()
-        spent = joules * np.abs(self.joule_costs).mean() + np.where(self.can_run, self.seconds, 0.0).mean() * self.wear.mean()
+        spent = (
+            joules * np.abs(self.joule_costs).mean()
+            + np.where(self.can_run, self.seconds, 0.0).mean() * self.wear.mean()
+        )
         return float(spent + self.moving.mean()) or 1.0
 
 

@@ -13,15 +13,13 @@ away and made anew from their tasks; what is cheaper is kept. A few dozen groups
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.horizon.relaxation import Prices, full_costs, run_costs
-from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
-from lpsched.bag.schedule import run_of
 from lpsched.cancellation import CancelToken
 from lpsched.errors import NotFoundError
 from lpsched.lp.program import Columns, LpBuilder, LpStatus
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.horizon.arrays import HorizonArrays
-    from lpsched.bag.model import Bag
     from lpsched.lp.program import Solver
     from lpsched.model.table import Floats, Mask
 
@@ -251,11 +248,15 @@ class _Recovery:
                 break
         return singles
 
-    def exchange(self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator) -> list[Timeline]:
+    def exchange(
+        self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator
+    ) -> list[Timeline]:
         """Return timelines that cost less: a few are made anew from their tasks, again and again."""
         sites, cost = self.arrays.site_of, sum(each.cost for each in singles)
         while not self.cancel.expired() and singles:
-            taken = rng.choice(len(singles), size=min(int(rng.integers(1, MOST_TAKEN + 1)), len(singles)), replace=False)
+            taken = rng.choice(
+                len(singles), size=min(int(rng.integers(1, MOST_TAKEN + 1)), len(singles)), replace=False
+            )
             helpers = rng.choice(len(singles), size=min(HELPERS, len(singles)), replace=False)
             asked = values + rng.random() * 0.1 * self.sizes
             asked = asked + 0.03 * rng.standard_normal(len(values)) * self.sizes
@@ -306,25 +307,14 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     for j, left in enumerate(state.machines.tolist()):
         singles += [recovery.maker.empty(j)] * int(min(left, SPARE))
     singles = recovery.insert(singles, state, range(len(singles)))
-    while state.tasks.any() and (groups or (state.machines >= 1).any()):  # more machines of large groups, one by one
-        singles, groups = _split(singles, groups, state, recovery.maker)
-        before = state.tasks.sum()
+    while state.tasks.any() and groups:  # one more machine of each group by itself
+        singles, groups = singles + [each for _, each in groups], [(n - 1, each) for n, each in groups if n > 1]
         singles = recovery.insert(singles, state, range(len(singles)))
-        if state.tasks.sum() == before and not groups:
-            break
     if state.tasks.any():
         raise NotFoundError(f"no plan was found: {int(state.tasks.sum()):,} tasks have no place in the horizon")
     singles = recovery.exchange(singles, state, values, np.random.default_rng(seed))
     alike = groups + [(1, timeline) for timeline in singles]
     return Recovered(tuple(each for each in alike if each[0]), recovery.maker)
-
-
-def _split(
-    singles: list[Timeline], groups: list[tuple[int, Timeline]], state: _State, maker: TimelineMaker
-) -> tuple[list[Timeline], list[tuple[int, Timeline]]]:
-    """Return one more machine of each group, and of each type without tasks, as single ones."""
-    singles = singles + [timeline for _, timeline in groups]
-    return singles, [(count - 1, timeline) for count, timeline in groups if count > 1]
 
 
 def near_best(arrays: HorizonArrays, prices: Prices) -> Mask:

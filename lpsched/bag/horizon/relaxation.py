@@ -30,11 +30,10 @@ import numpy as np
 
 from lpsched.bag.horizon.arrays import HorizonArrays, Integral
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.program import Columns, LpBuilder, LpStatus
+from lpsched.lp.program import Columns, LpBuilder
 
 if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
-    from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.table import Floats, Integers, Mask
 
@@ -288,7 +287,9 @@ class _WorkOracle:
             rows = sites * slots + np.arange(sites * slots).reshape(sites, slots)
             lp.at_most_each(names, [(rows, peak[:, np.newaxis], -1.0)], np.append(caps.ravel(), peaks.ravel()))
         free = np.zeros(arrays.caps.shape)
-        idle = best_choices(replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free))
+        idle = best_choices(
+            replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free)
+        )
         used = np.where((idle.pairs != OFF) & ~(arrays.switch_on > 0)[:, np.newaxis], arrays.lengths, 0.0)
         return lp.build().with_columns(self._columns(idle, used, np.zeros(len(self.owner))))
 
@@ -302,8 +303,8 @@ class _WorkOracle:
         cap, peak = power.reshape(2, *arrays.caps.shape) / (self.watts[:, np.newaxis] * arrays.lengths)
         return Prices(values, None, *valid_power_prices(arrays, cap, peak))
 
-    def price(self, multipliers: Floats) -> Priced[Floats]:
-        """Return what a machine of each type does best in each class; the label is its tasks in each mode, T x C."""
+    def price(self, multipliers: Floats) -> Priced[None]:
+        """Return what a machine of each type does best in each class."""
         arrays, prices = self.arrays, self.prices(multipliers)
         choices = best_choices(arrays, prices)
         earned = choices.rates * arrays.lengths
@@ -314,7 +315,7 @@ class _WorkOracle:
             used[j, ~on] = 0.0
             first[self.rows[j, 0] - len(arrays.task_counts)] = switches * arrays.switch_on[j]
         bound = work_bound_of(arrays, prices, choices.rates)
-        return Priced(self._columns(choices, used, first), self._labels(choices, used), bound)
+        return Priced(self._columns(choices, used, first), [None] * len(self.owner), bound)
 
     def _columns(self, choices: Choices, used: Floats, first: Floats) -> Columns:
         """Return one column for each row of machines: `used` seconds in each slot, M x H, and costs that come first."""
@@ -340,10 +341,9 @@ class _WorkOracle:
         owners, rows, values = (np.concatenate(each) for each in zip(*cells, strict=True))
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(self.owner)))))
-        return Columns(totals, np.ones(len(self.owner)), starts.astype(np.int32), rows[order].astype(np.int32), values[order])
-
-    def _labels(self, choices: Choices, used: Floats) -> list[Floats]:
-        return [used] * len(self.owner)
+        return Columns(
+            totals, np.ones(len(self.owner)), starts.astype(np.int32), rows[order].astype(np.int32), values[order]
+        )
 
 
 def most_watts(arrays: HorizonArrays) -> Floats:
@@ -384,7 +384,7 @@ def relax_work(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None
         over = arrays if wanted == CLASSES else _merged(arrays, classes)
         oracle = _WorkOracle(over, classes if wanted == CLASSES else np.arange(int(classes.max()) + 1))
         program = oracle.program()
-        generation = ColumnGeneration(solver, program, oracle, [np.zeros(0)] * len(program.costs), stage="relaxing")
+        generation = ColumnGeneration(solver, program, oracle, [None] * len(program.costs), stage="relaxing")
         start = np.zeros(len(program.row_names))
         start[: len(over.task_counts)] = over.task_counts * (penalties(over) if centre is None else centre)
         found = generation.run(gap=GAP if wanted == CLASSES else GAP * 100, cancel=cancel, centre=start)
@@ -428,7 +428,9 @@ def run_costs(arrays: HorizonArrays, prices: Prices) -> RunCosts:
     for j in np.unique(machine).tolist():
         own = machine == j
         energy, time = Integral(edges, costs[j]), Integral(edges, prices.machine_prices[j] + arrays.wear[j])
-        spent[own] = a[own] * (energy.at(ends[own]) - energy.at(starts[own])) + time.at(ends[own]) - time.at(starts[own])
+        spent[own] = (
+            a[own] * (energy.at(ends[own]) - energy.at(starts[own])) + time.at(ends[own]) - time.at(starts[own])
+        )
     spent += arrays.moving[i, machine][:, np.newaxis]
     return RunCosts(i, mode, starts, np.where(fits, spent, np.inf))
 
@@ -473,7 +475,13 @@ class _RunOracle:
             drawn = (arrays.idle_watts * arrays.machine_counts / self.watts[arrays.site_of])[:, np.newaxis]
             terms = [(peak_rows(sites, slots), peak[:, np.newaxis], -1.0)]
             for number, limited in enumerate(self.limited):
-                terms.append((number * sites * slots + site, idle, drawn * limited[arrays.site_of][:, np.newaxis] + 0 * self.seconds))
+                terms.append(
+                    (
+                        number * sites * slots + site,
+                        idle,
+                        drawn * limited[arrays.site_of][:, np.newaxis] + 0 * self.seconds,
+                    )
+                )
             lp.at_most_each(names, terms, limits)
         return lp.build()
 

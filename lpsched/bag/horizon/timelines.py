@@ -94,7 +94,9 @@ def batches_of(arrays: HorizonArrays, grid: Grid, j: int, kept: Mask) -> Batches
         costs[:size, number] = arrays.watts[i, mode] * spent + rest.at(ends) - at_rest[:size]
         costs[:size, number] += count * arrays.moving[i, j]
         if waste:  # the rest of the steps is idle
-            costs[:size, number] += waste * (energy.at(np.minimum(starts + span * grid.step, horizon)) - energy.at(ends))
+            costs[:size, number] += waste * (
+                energy.at(np.minimum(starts + span * grid.step, horizon)) - energy.at(ends)
+            )
     floor = 0.0 if arrays.may_be_off[j] else arrays.idle_watts[j]
     seconds = counts * arrays.seconds[tasks, modes]
     return Batches(tasks, modes, counts, spans, seconds, arrays.watts[tasks, modes] - floor, costs)
@@ -183,8 +185,10 @@ class TimelineMaker:
         self.power_matters = arrays.has_limits
         self.slot = np.searchsorted(arrays.edges, self.grid.times, side="right") - 1
         times = np.append(self.grid.times, self.grid.points * self.grid.step)
-        self.idle = [np.diff(Integral(arrays.edges, b * row).at(np.minimum(times, arrays.edges[-1])))
-                     for b, row in zip(arrays.idle_watts, arrays.joule_costs, strict=True)]
+        self.idle = [
+            np.diff(Integral(arrays.edges, b * row).at(np.minimum(times, arrays.edges[-1])))
+            for b, row in zip(arrays.idle_watts, arrays.joule_costs, strict=True)
+        ]
 
     def empty(self, j: int) -> Timeline:
         """Return the timeline of a machine that runs nothing."""
