@@ -45,7 +45,6 @@ MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
 HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
 SHARE: Final = 1e-6  # of a machine, that the solver counts as nothing
 PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the best peak that are tried in turn
-BELOW: Final = 1 - 1e-9  # of a cap: sums are rounded, and the verifier is exact
 DIVES: Final = 0.4  # of the work must be left for another dive
 SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
@@ -324,10 +323,12 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     enough: float = -np.inf,
     peaks: Floats | None = None,
+    below: float = 1.0,
 ) -> Recovered:
     """Return groups of machines with their timelines; `work` are counted seconds, `enough` ends the search before.
 
-    `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps.
+    `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps. `below` is
+    the share of caps to keep: sums are rounded here, and the verifier is exact.
 
     Raises
     ------
@@ -335,13 +336,13 @@ def recover(  # noqa: PLR0913 - options are keyword-only
         If some tasks found no place.
     """
     if peaks is not None and arrays.peak_costs.any():
-        return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough)
+        return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough, below=below)
     budget = cancel.share(work)
     recovery = _Recovery(arrays, prices, solver, budget)
     headroom = None
     if arrays.has_limits:
         floor = arrays.floor_watts[:, np.newaxis]
-        headroom = (arrays.caps * BELOW - floor) * arrays.lengths
+        headroom = (arrays.caps * below - floor) * arrays.lengths
     state = _State(arrays.task_counts.copy(), arrays.machine_counts.copy(), headroom, [])
     values = recovery.generate(state)
     idle = np.where(arrays.switch_on > 0, 0.0, arrays.idle_costs @ arrays.lengths)
@@ -379,16 +380,17 @@ def _below_peaks(  # noqa: PLR0913 - see `recover`
     work: float,
     seed: int,
     enough: float,
+    below: float,
 ) -> Recovered:
     """Recover a plan below peaks; where none is found, below higher ones."""
     charged = arrays.peak_costs > 0
     for rise in PEAKS:
         watts = np.where(charged, rise * np.maximum(peaks, arrays.floor_watts), np.inf)
         caps = np.minimum(arrays.caps, watts[:, np.newaxis])
-        below = replace(arrays, caps=caps, peak_costs=np.zeros(len(peaks)))
+        capped = replace(arrays, caps=caps, peak_costs=np.zeros(len(peaks)))
         paid = float(arrays.peak_costs @ np.where(charged, watts, 0.0))
         try:
-            return recover(below, prices, solver, cancel, work=work, seed=seed, enough=enough - paid)
+            return recover(capped, prices, solver, cancel, work=work, seed=seed, enough=enough - paid, below=below)
         except NotFoundError:
             if rise == PEAKS[-1]:
                 raise
