@@ -104,7 +104,7 @@ class PlanResult(JsonObject):
     status: Status
     value: float
     bound: float
-    gap: float | None  # relative to the value
+    gap: float | None  # relative to the bound
     gross_gap: float | None  # relative to all that is spent, where earnings of negative prices do not cancel it
     horizon_seconds: float
     start: int | None
