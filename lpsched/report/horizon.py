@@ -17,7 +17,7 @@ from lpsched.bag.horizon.result import mass_text
 from lpsched.model.series import LATEST, zone_named
 from lpsched.report.solution import ledger
 from lpsched.report.tables import MOST_ROWS, FoldingTable, fitted, table
-from lpsched.units import KILO, counted, duration, money_text, number, percent, upper_text
+from lpsched.units import KILO, NOISE, counted, duration, money_text, number, percent, upper_text
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -59,12 +59,17 @@ class Calendar:
         return f"{datetime.fromtimestamp(self.start + seconds, self.zone):%Y-%m-%d %H:%M}"
 
     def span(self, start: float, end: float) -> str:
-        """Write from when to when a slot lasts; with the zone's own letters, as an hour may occur twice."""
+        """Write from when to when a slot lasts; with the zone's own letters, as an hour may occur twice.
+
+        >>> Calendar(0, UTC, "UTC").span(0.0, 5400.0)
+        '1970-01-01 00:00 to 01:30 UTC'
+        """
         if self.start is None:
             return f"{self.text(start)} to {self.text(end)}"
         first, last = (datetime.fromtimestamp(self.start + each, self.zone) for each in (start, end))
         until = f"{last:%H:%M}" if last.date() == first.date() else f"{last:%Y-%m-%d %H:%M}"
-        return f"{first:%Y-%m-%d %H:%M} to {until} {last:%Z}"
+        changed = "" if f"{first:%Z}" == f"{last:%Z}" else f" {first:%Z}"
+        return f"{first:%Y-%m-%d %H:%M}{changed} to {until} {last:%Z}"
 
     @property
     def header(self) -> str:
@@ -132,8 +137,19 @@ def _costs(result: PlanResult) -> list[ConsoleRenderable]:
     if not rows:
         return []
     least = min(abs(amount) for _, amount in rows)  # the last of a ledger has three digits
-    texts = ledger([*(amount for _, amount in rows), least])[:-1]
+    texts = _trimmed(ledger([*(amount for _, amount in rows), least])[:-1])
     return [table(("", currency), [(row[0], text) for row, text in zip(rows, texts, strict=True)], numbers=(1,))]
+
+
+def _trimmed(texts: list[str]) -> list[str]:
+    """Return amounts without the decimals that are 0 in all of them.
+
+    >>> _trimmed(["0.1000", "0.2500"]), _trimmed(["3.000", "1.000"]), _trimmed(["10", "20"])
+    (['0.10', '0.25'], ['3', '1'], ['10', '20'])
+    """
+    while all("." in text and text[-1] in "0." for text in texts):
+        texts = [text[:-1] for text in texts]
+    return texts
 
 
 # Plans to compare with.
@@ -212,7 +228,8 @@ def _kilowatts(result: PlanResult) -> list[ConsoleRenderable]:
     capped = [row for row in result.slot_rows if row.kilowatt is not None]
     if not capped:
         return []
-    best = sorted((row for row in capped if row.kilowatt), key=lambda row: -(row.kilowatt or 0.0))[:MOST_SLOTS]
+    best = sorted(capped, key=lambda row: -(row.kilowatt or 0.0))[:MOST_SLOTS]
+    best = [row for row in best if (row.kilowatt or 0.0) > NOISE]
     if not best:
         return [Text(NO_KILOWATT)]
     calendar, money, several = calendar_of(result), result.bag.prices.currency, len(result.slots.sites) > 1

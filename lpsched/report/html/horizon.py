@@ -37,8 +37,8 @@ DRAWN: Final = "Task types are stacked in the order of the legend, from the one 
 CAPPED: Final = "The power cap holds for the average of each slot: at single moments power may be higher."
 WORTH: Final = "What more would be worth"
 CHECKED: Final = (
-    "The plan is verified and measured by exact sums, without any code that made it. The bound follows from "
-    "multipliers that a certificate holds; it is checked in exact arithmetic, without a solver, whoever made it."
+    "The plan is verified and measured by exact sums; no code is shared with the search that found it. The bound "
+    "follows from multipliers, which its certificate holds: it is checked in exact arithmetic, without a solver."
 )
 
 
