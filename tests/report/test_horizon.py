@@ -258,6 +258,12 @@ def test_texts_of_dates_name_a_new_day_month_and_year_once():
     assert date_texts(months) == ["Nov\n2024", "Dec\n", "Jan\n2025"]
 
 
+def slot_rows(site, edges, joules):
+    """Return the rows of a site's slots."""
+    for (start, end), tariff, own in zip(pairwise(edges), site.tariff, joules, strict=True):
+        yield SlotRow(site.name, start, end, tariff, None, float(own) / (end - start), None, None)
+
+
 def two_sites():
     """Return a bag of two sites, a plan by hand that straddles slots, and what the verifier measures of it."""
     machines = (MachineType("cpu", 3, 10.0, p_states=("fast", "slow")), MachineType("gpu", 2, 50.0, may_be_off=True))
@@ -281,21 +287,10 @@ def two_sites():
     )
     slots = Slots((0.0, 15.0, 75.0, 120.0), sites, (0, 1), START)
     measured = measure_plan(bag, slots, made)
-    lengths = np.diff(slots.edges)
-    rows = tuple(
-        SlotRow(
-            site.name,
-            *slots.edges[h : h + 2],
-            site.tariff[h],
-            None,
-            float(measured.joules[s][h]) / lengths[h],
-            None,
-            None,
-        )
-        for s, site in enumerate(sites)
-        for h in range(3)
-    )
-    return replace(by_hand(zone=None), bag=bag, plan=made, slots=slots, slot_rows=rows, horizon_seconds=120.0), measured
+    rows = [row for site, own in zip(sites, measured.joules, strict=True) for row in slot_rows(site, slots.edges, own)]
+    return replace(
+        by_hand(zone=None), bag=bag, plan=made, slots=slots, slot_rows=tuple(rows), horizon_seconds=120.0
+    ), measured
 
 
 def test_the_power_of_task_types_is_what_the_verifier_measures():
@@ -315,7 +310,8 @@ def test_each_site_has_a_row_of_panels_with_its_own_cap():
     assert first.get_title(loc="left").startswith("here: power at the machines")
     assert second.get_title(loc="left").startswith("there: power")
     (cap,) = [patch for patch in first.patches if patch.get_label() == "power cap"]
-    assert list(cap.get_data().values) == pytest.approx([400.0, 800.0, 400.0])  # at the machines
+    assert list(steps(first)[-1].values) == pytest.approx([400.0, 800.0, 400.0])  # at the machines
+    assert cap is first.patches[-1]
     assert cap.get_edgecolor() == pytest.approx([0xC1 / 255, 0x27 / 255, 0x2D / 255, 1.0])
     assert carbon.get_ylabel() == "carbon,\ng/kWh"
     assert tariff.get_ylim()[0] < 0.0 < tariff.get_ylim()[1]
@@ -340,8 +336,8 @@ def repeated(count, seconds):
     prices = tuple(float(h % 3) for h in range(count))
     edges = tuple(seconds * h for h in range(count + 1))
     slots = Slots(edges, (SiteSlots("site", prices),), (0,), START)
-    watts = site_watts(replace(result, slots=slots))[0].sum(axis=0)
-    rows = tuple(SlotRow("site", *edges[h : h + 2], prices[h], None, watts[h], None, None) for h in range(count))
+    (joules,) = measure_plan(result.bag, slots, result.plan).joules
+    rows = tuple(slot_rows(slots.sites[0], edges, joules))
     return replace(result, slots=slots, slot_rows=rows, horizon_seconds=edges[-1])
 
 
@@ -353,8 +349,8 @@ def test_many_slots_are_drawn_as_means_and_the_figure_says_so():
     assert "daily means" in plan_figure(repeated(24 * 50, HOUR)).axes[0].get_title(loc="left")
     assert plan_curves(repeated(1000, HOUR)).means == ""
     assert plan_curves(repeated(1001, 300.0)).means == "hourly means"
-    last = plan_curves(repeated(24 * 50 + 1, HOUR))  # the last step is an hour, at a price of 0
-    assert (len(last.edges) - 1, last.sites[0].tariff[-1]) == (51, 0.0)
+    last = plan_curves(repeated(24 * 50 + 2, HOUR))  # the last step is of two hours, at 0 and 1
+    assert (len(last.edges) - 1, last.sites[0].tariff[-1]) == (51, pytest.approx(0.5))
 
 
 def test_more_task_types_than_colours_are_one():
