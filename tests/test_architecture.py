@@ -42,7 +42,7 @@ MODELS = {
     "online": {"day", "clusters", "parts", "utility", "curves", "schedule"},
 }
 RESULTS = {
-    "bag": {"result", "breakdown", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
+    "bag": {"result", "breakdown", "certificate.claim", "compare.result", "pricing.result", "horizon.result"},
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},
 }
