@@ -38,7 +38,7 @@ DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
 MIXED: Final = 0.3
 RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
-PER_STEP: Final = 1.5e-9  # counted seconds of a batch at a grid point
+PER_STEP: Final = 4e-9  # counted seconds of a batch at a grid point
 PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
 PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
 MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
@@ -46,6 +46,8 @@ HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
 SHARE: Final = 1e-6  # of a machine, that the solver counts as nothing
 PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the best peak that are tried in turn
 DIVES: Final = 0.4  # of the work must be left for another dive
+MOST_OTHERS: Final = 300  # pairs that are kept beside the best, so that each task type has several machine types
+FEWEST: Final = 2
 SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 
@@ -399,12 +401,22 @@ def _below_peaks(  # noqa: PLR0913 - see `recover`
 
 
 def near_best(arrays: HorizonArrays, prices: Prices) -> Mask:
-    """Return the pairs whose cheapest run is nearly the cheapest of its task type."""
+    """Return the pairs whose cheapest run is nearly the cheapest of its task type, and some on other machines."""
     found = run_costs(arrays, prices)
     least = found.least(len(arrays.task_counts))[found.tasks]
     joules = arrays.seconds[found.tasks, found.modes] * arrays.watts[found.tasks, found.modes]
     size = np.abs(least) + np.abs(full_costs(arrays, prices)).mean() * joules
-    near = found.costs.min(axis=1) <= least + NEAR * size
+    cheapest = found.costs.min(axis=1)
+    near = cheapest <= least + NEAR * size
     kept = np.zeros(arrays.can_run.shape, dtype=bool)
     kept[found.tasks[near], found.modes[near]] = True
+    # Where the best machines are full, others take over: the best mode of each task type on its best machine types.
+    machines, types = len(arrays.machine_counts), len(arrays.task_counts)
+    on_machine = found.tasks * machines + arrays.machine_of[found.modes]
+    order = np.lexsort((cheapest, on_machine))
+    first = order[np.unique(on_machine[order], return_index=True)[1]]
+    ranked = first[np.lexsort((cheapest[first], found.tasks[first]))]
+    rank = np.arange(len(ranked)) - np.searchsorted(found.tasks[ranked], found.tasks[ranked])
+    others = ranked[rank < max(FEWEST, MOST_OTHERS // types)]
+    kept[found.tasks[others], found.modes[others]] = True
     return kept

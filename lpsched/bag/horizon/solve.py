@@ -32,7 +32,7 @@ from lpsched.bag.problem import proved_makespan
 from lpsched.bag.schedule import Schedule, numbered, run_of
 from lpsched.bag.solve import solve as solve_bag
 from lpsched.cancellation import CancelToken, timed
-from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.io.series_files import read_series, series_from
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict, describe
@@ -49,6 +49,10 @@ EFFORTS: Final = {"fast": 1.0, "auto": 5.0, "tight": 25.0}  # counted seconds of
 BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
+REASONS: Final = {
+    "over-power-cap": "it draws more than the power cap",
+    "after-horizon": "it takes longer than the horizon",
+}
 EARLIER: Final = 1e-3  # what the mean price rises by until the end of the horizon, so that tasks run early
 
 
@@ -318,7 +322,10 @@ def relax(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None = No
     work = relax_work(arrays, solver, cancel)
     if arrays.joule_costs.size > MOST_RUN_ROWS or arrays.switch_on.any():
         return replace(work, prices=replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices)))
-    return relax_runs(arrays, work, solver, cancel)
+    try:
+        return relax_runs(arrays, work, solver, cancel)
+    except SolverError:  # what the work relaxation proves is a bound, too
+        return replace(work, prices=replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices)))
 
 
 def multipliers_of(problem: HorizonProblem, arrays: HorizonArrays, prices: Prices) -> HorizonMultipliers:
@@ -480,7 +487,9 @@ def _baselines(
             other = _at_once(problem, solver) if name == AT_ONCE else _at_mean(problem, solver, cancel, seed)
             broken = verify_plan(problem.bag, problem.slots, other, optional=problem.weights.optional)
             if broken:
-                made.append(Baseline(name, BASELINES[name], None, None, reason=broken[0].sentence))
+                made.append(
+                    Baseline(name, BASELINES[name], None, None, reason=REASONS.get(broken[0].code, "not valid"))
+                )
                 continue
             measured = measure_plan(problem.bag, problem.slots, other)
             own = problem.value(measured)

@@ -157,6 +157,35 @@ def longest_path(  # noqa: PLR0913, PLR0917 - compiled
     return np.array(begins, dtype=np.int64), np.array(chosen, dtype=np.int64)
 
 
+@compiled
+def limited_costs(  # noqa: PLR0913, PLR0917 - compiled
+    costs: Floats,
+    watts: Floats,
+    ends: Integers,
+    within: Floats,
+    sums: Floats,
+    power: Floats,
+    spent: Floats,
+    short: Integers,
+    begins: Integers,
+) -> Floats:
+    """Return costs with a price of power, G x A, infinite where a batch meets a slot that is short of joules for it.
+
+    `sums` is the integral of the price `power` up to each slot, `spent` up to each grid point; `ends` and `within` say
+    where a batch ends, `begins` in which slot a grid point lies; `short` counts the slots that are short up to each.
+    """
+    points, batches = costs.shape
+    found = np.empty((points, batches))
+    for g in range(points):
+        for b in range(batches):
+            slot = ends[g, b]
+            if short[slot + 1, b] > short[begins[g], b]:
+                found[g, b] = np.inf
+            else:
+                found[g, b] = costs[g, b] + watts[b] * (sums[slot] + power[slot] * within[g, b] - spent[g])
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
     """What one machine of type j runs: batches by their numbers, and the grid points at which they begin."""
@@ -176,6 +205,7 @@ class TimelineMaker:
         self.arrays, self.grid = arrays, grid_of(arrays, points)
         self.batches = [batches_of(arrays, self.grid, j, kept) for j in range(len(arrays.machine_counts))]
         self.free = self.grid.points - np.arange(self.grid.points)
+        self.ends: dict[int, tuple[Integers, Floats]] = {}
         self.steps = 0  # counted: batches times grid points that were looked at
         self.power_matters = arrays.has_limits
         self.slot = np.searchsorted(arrays.edges, self.grid.times, side="right") - 1
@@ -235,7 +265,7 @@ class TimelineMaker:
         `limit` is how many tasks of each type there are, `power` (H) the price of a joule above its cost, `headroom`
         (H) the joules that are left in each slot.
         """
-        own, extra = self.batches[j], None if power is None else self._power_costs(j, power)
+        own = self.batches[j]
         left, joules = None if limit is None else limit.copy(), headroom
         parts = [(NO_BATCHES, NO_BATCHES)] if given is None else [(given.begins, given.batches)]
         for _ in range(1 if limit is None and headroom is None else ROUNDS):
@@ -244,9 +274,7 @@ class TimelineMaker:
             if not len(kept):
                 break
             room = self._room(j, parts)
-            costs = own.costs if extra is None else own.costs + extra
-            if joules is not None:
-                costs = np.where(self._closed(own, joules), np.inf, costs)
+            costs = own.costs if power is None and joules is None else self._limited_costs(j, power, joules)
             gains = values[own.tasks] * own.counts
             self.steps += len(kept) * self.grid.points + CALL
             begins, which = longest_path(costs, own.spans, gains, kept, room, self.idle[j], self.arrays.switch_on[j])
@@ -291,20 +319,24 @@ class TimelineMaker:
                 following[begin : begin + span] = np.arange(begin, begin + span)
         return np.minimum.accumulate(following[::-1])[::-1][:points] - np.arange(points)
 
-    def _closed(self, own: Batches, joules: Floats) -> Mask:
-        """Return, G x A, where a batch would meet a slot that has not enough joules left for it."""
-        lengths = self.arrays.lengths
-        needed = own.watts * np.minimum(own.seconds, lengths[:, np.newaxis])
-        short = np.zeros((len(lengths) + 1, len(own.tasks)))
-        short[1:] = np.cumsum(needed > joules[:, np.newaxis], axis=0)
-        ends = np.minimum(self.grid.times[:, np.newaxis] + own.seconds, self.arrays.edges[-1])
-        last = np.searchsorted(self.arrays.edges, ends, side="left")
-        before: Floats = short[self.slot]
-        upto: Floats = np.take_along_axis(short, last, axis=0)
-        return np.asarray(upto > before)
+    def _limited_costs(self, j: int, power: Floats | None, joules: Floats | None) -> Floats:
+        """Return the costs of batches at a price of power, infinite where a slot has not enough joules left."""
+        own, arrays = self.batches[j], self.arrays
+        slot, within = self._ends(j)
+        power = np.zeros(len(arrays.lengths)) if power is None else np.ascontiguousarray(power)
+        integral = Integral(arrays.edges, power)
+        short = np.zeros((len(arrays.lengths) + 1, len(own.tasks)), dtype=np.int64)
+        if joules is not None:
+            needed = own.watts * np.minimum(own.seconds, arrays.lengths[:, np.newaxis])
+            short[1:] = np.cumsum(needed > joules[:, np.newaxis], axis=0)
+        spent = integral.at(self.grid.times)
+        return limited_costs(own.costs, own.watts, slot, within, integral.sums, power, spent, short, self.slot)
 
-    def _power_costs(self, j: int, power: Floats) -> Floats:
-        """Return, G x A, what batches cost more at a price of power."""
-        own, integral = self.batches[j], Integral(self.arrays.edges, power)
-        ends = np.minimum(self.grid.times[:, np.newaxis] + own.seconds, self.arrays.edges[-1])
-        return np.asarray(own.watts * (integral.at(ends) - integral.at(self.grid.times)[:, np.newaxis]))
+    def _ends(self, j: int) -> tuple[Integers, Floats]:
+        """Return, G x A, the slot in which each batch ends, and how many seconds after its beginning."""
+        if j not in self.ends:
+            edges = self.arrays.edges
+            ends = np.minimum(self.grid.times[:, np.newaxis] + self.batches[j].seconds, edges[-1])
+            slot = np.searchsorted(edges, ends, side="left") - 1
+            self.ends[j] = slot, ends - edges[slot]
+        return self.ends[j]
