@@ -67,11 +67,12 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The best prices found, the bound that they prove up to rounding, and how much work of each mode it has."""
+    """The best prices found, the bound that they prove up to rounding, and what the program's solution costs."""
 
     prices: Prices
     bound: float
     value: float  # of the program: the bound is within a gap of it unless time ran out
+    grams: float | None = None  # of CO2 of the solution of the work relaxation; the value may count them too
 
 
 def full_costs(arrays: HorizonArrays, prices: Prices) -> Floats:
@@ -247,6 +248,7 @@ def _merged(arrays: HorizonArrays, classes: Integers) -> HorizonArrays:
         edges=np.concatenate(([0.0], np.cumsum(lengths))),
         joule_costs=mean(arrays.joule_costs),
         caps=caps,
+        joule_grams=None,
     )
 
 
@@ -267,6 +269,7 @@ class _WorkOracle:
         self.power = len(arrays.task_counts) + int(starts[-1])
         self.limited = np.isfinite(arrays.caps).any(axis=1), arrays.peak_costs > 0
         self.watts = most_watts(arrays)
+        self.idle = np.zeros(0)  # grams of the program's own columns of machines
 
     def program(self) -> LinearProgram:
         """Return the program without any work: tasks are left out, which costs more than any run."""
@@ -291,6 +294,7 @@ class _WorkOracle:
             replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free)
         )
         used = np.where((idle.pairs != OFF) & ~(arrays.switch_on > 0)[:, np.newaxis], arrays.lengths, 0.0)
+        self.idle = self._grams(idle, used)
         return lp.build().with_columns(self._columns(idle, used, np.zeros(len(self.owner))))
 
     def prices(self, multipliers: Floats) -> Prices:
@@ -303,7 +307,7 @@ class _WorkOracle:
         cap, peak = power.reshape(2, *arrays.caps.shape) / (self.watts[:, np.newaxis] * arrays.lengths)
         return Prices(values, None, *valid_power_prices(arrays, cap, peak))
 
-    def price(self, multipliers: Floats) -> Priced[None]:
+    def price(self, multipliers: Floats) -> Priced[float]:
         """Return what a machine of each type does best in each class."""
         arrays, prices = self.arrays, self.prices(multipliers)
         choices = best_choices(arrays, prices)
@@ -315,7 +319,18 @@ class _WorkOracle:
             used[j, ~on] = 0.0
             first[self.rows[j, 0] - len(arrays.task_counts)] = switches * arrays.switch_on[j]
         bound = work_bound_of(arrays, prices, choices.rates)
-        return Priced(self._columns(choices, used, first), [None] * len(self.owner), bound)
+        return Priced(self._columns(choices, used, first), self._grams(choices, used).tolist(), bound)
+
+    def _grams(self, choices: Choices, used: Floats) -> Floats:
+        """Return the grams of CO2 of each column, which are its label."""
+        arrays = self.arrays
+        if arrays.joule_grams is None:
+            return np.zeros(len(self.owner))
+        i, mode = np.divmod(np.maximum(choices.pairs, 0), len(arrays.machine_of))
+        watts = np.where(choices.pairs >= 0, arrays.watts[i, mode], arrays.idle_watts[:, np.newaxis])
+        emitted, owner = used * watts * arrays.joule_grams, self.rows - len(arrays.task_counts)
+        per_machine = np.bincount(owner.ravel(), weights=emitted.ravel(), minlength=len(self.owner))
+        return np.asarray(arrays.machine_counts[self.owner] * per_machine)
 
     def _columns(self, choices: Choices, used: Floats, first: Floats) -> Columns:
         """Return one column for each row of machines: `used` seconds in each slot, M x H, and costs that come first."""
@@ -384,13 +399,15 @@ def relax_work(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None
         over = arrays if wanted == CLASSES else _merged(arrays, classes)
         oracle = _WorkOracle(over, classes if wanted == CLASSES else np.arange(int(classes.max()) + 1))
         program = oracle.program()
-        generation = ColumnGeneration(solver, program, oracle, [None] * len(program.costs), stage="relaxing")
+        grams = [0.0] * (len(program.costs) - len(oracle.idle)) + oracle.idle.tolist()
+        generation = ColumnGeneration(solver, program, oracle, grams, stage="relaxing")
         start = np.zeros(len(program.row_names))
         start[: len(over.task_counts)] = over.task_counts * (penalties(over) if centre is None else centre)
         found = generation.run(gap=GAP if wanted == CLASSES else GAP * 100, cancel=cancel, centre=start)
         prices = oracle.prices(found.multipliers)
         centre = prices.task_values
-    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit)
+    emitted = None if arrays.joule_grams is None else float(np.array(found.labels) @ found.solution.values)
+    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, emitted)
 
 
 # The program of runs: pairs and starts.

@@ -247,7 +247,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     timings: dict[str, float] = {}
     bag, slots = problem.bag, problem.slots
     if problem.objective != "profit":
-        _require_time(problem, solver)
+        require_time(problem, solver)
     arrays = problem.arrays()
     with timed(timings, "relax"):
         relaxed = relax(arrays, solver, cancel)
@@ -256,7 +256,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         certificate = certificate_of(
             bag, slots, problem.objective, multipliers, carbon_price_per_kg=problem.carbon_price_per_kg
         )
-        _require_possible(problem, certificate.bound)
+        require_possible(problem, certificate.bound)
     with timed(timings, "recover"):
         recovered = recover(arrays, relaxed.prices, solver, cancel, work=work, seed=seed)
         made = plan_of(problem, arrays, recovered)
@@ -325,8 +325,8 @@ def multipliers_of(problem: HorizonProblem, arrays: HorizonArrays, prices: Price
     return fitted(problem.bag, problem.slots, problem.weights, found)
 
 
-def _require_time(problem: HorizonProblem, solver: Solver) -> None:
-    """Raise an error if the tasks cannot be done within the horizon, whatever that costs."""
+def require_time(problem: HorizonProblem, solver: Solver) -> float:
+    """Return the least time for all tasks, proved; raise an error if the horizon is shorter."""
     bag, horizon = problem.bag, problem.slots.horizon
     least = proved_makespan(bag.without_limits(), solver)
     if least > horizon:
@@ -334,9 +334,10 @@ def _require_time(problem: HorizonProblem, solver: Solver) -> None:
             f"{bag.name}: all tasks take at least {duration(least, upper=False)} (proved), but the horizon is "
             f"{duration(horizon)}; lengthen it (--horizon), or add machines"
         )
+    return least
 
 
-def _require_possible(problem: HorizonProblem, bound: Fraction) -> None:
+def require_possible(problem: HorizonProblem, bound: Fraction) -> None:
     """Raise an error if the bound is above what any plan could cost: then there is none."""
     if problem.objective == "profit" or all(site.cap_watts is None for site in problem.slots.sites):
         return
