@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lpsched.bag.verify import Measurement as BagMeasurement
     from lpsched.facility.model import Facility
     from lpsched.facility.verify import Measurement as FacilityMeasurement
+    from lpsched.io.documents import Document
     from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "lpsched-verify/1"
 MOST_FINER: Final = 13  # more digits: those distinguish any two doubles
 TO_MINIMISE: Final[dict[str, Writer]] = {"makespan": duration, "energy": energy_text}  # objectives bounded from below
+OVER_TIME: Final = ("cost", "carbon")  # likewise, of plans over a horizon
 WAITING: Final = "waiting"  # of clusters: its bound is that on minus the cost
 MEASURES: Final = {  # keys of a verdict, and what verifiers call them; no two kinds differ about a name
     "makespan_seconds": "makespan_seconds",
@@ -65,6 +67,9 @@ def claim_text(objective: str, bound: float | Fraction, unit: str | None = None,
     >>> claim_text("profit", 2 / 3, "USD/hour"), claim_text("makespan", 12.0, "seconds"), claim_text("waiting", -2 / 3)
     ('profit at most 0.6667 USD/h', 'makespan at least 12 s', 'cost of waiting at least 0.6666')
     """
+    if objective in OVER_TIME:
+        amount = plain_text(bound, upper=False, finer=finer)
+        return f"{objective} at least {amount} {short_unit(unit or '')}".rstrip()
     if objective in TO_MINIMISE:
         return f"{objective} at least {TO_MINIMISE[objective](bound, upper=False, finer=finer)}"
     if objective == WAITING:
@@ -103,6 +108,8 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
             found = examine(bag, gathered.schedule, may_wait=may_wait)
     else:
         document = read_document(path)
+        if (over_time := _verdict_over_time(bag, document, path)) is not None:
+            return over_time
         if format_of(document.value) in FORMATS:
             certificate = certificate_of(document, path)
             is_upper = certificate.objective == "profit"
@@ -114,6 +121,40 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
         profit = measured.profit_per_hour
         words = f"{'' if profit is None else f'{number(profit)} {bag.prices.currency}/h, '}{_taken(measured)}"
     return Checked(name, "schedule", _sentences(found.violations), measured=measured, words=words)
+
+
+def _verdict_over_time(bag: Bag, document: Document, path: Path) -> Checked | None:
+    """Check a certificate or a plan over a horizon; `None` if the file is neither."""
+    from lpsched.bag.horizon.certificate import FORMAT as CERTIFICATE
+    from lpsched.bag.horizon.certificate import check_horizon
+    from lpsched.bag.horizon.files import PlanFile, horizon_certificate_of, plan_of
+    from lpsched.bag.horizon.slots import slots_of
+    from lpsched.bag.horizon.verify import measure_plan, verify_plan
+
+    kind = format_of(document.value)
+    if kind == CERTIFICATE:
+        claim = horizon_certificate_of(document, path)
+        if claim.instance_hash != bag.content_hash:
+            hint = "give the same --tariff, --carbon, --caps and --switch-off as for the plan"
+            reason = f"it is about another bag: its hash is {claim.instance_hash}, not {bag.content_hash}; {hint}"
+            return Checked(str(path), "certificate", (reason,), claim.objective, claim.unit, float(claim.bound))
+        slots = slots_of(bag, horizon=claim.horizon_seconds, start=claim.start, need=())
+        is_upper = claim.objective == "profit"
+        return _checked(path, check_horizon(bag, slots, claim), claim.objective, claim.unit, is_upper=is_upper)
+    if kind != PlanFile.FORMAT:
+        return None
+    given = plan_of(document, path)
+    slots = slots_of(bag, horizon=given.horizon_seconds, start=given.start, need=())
+    optional = bool(bag.prices.per_task)  # for profit, tasks may be left out
+    broken = verify_plan(bag, slots, given.plan, optional=optional)
+    if broken:
+        return Checked(str(path), "plan", _sentences(broken))
+    measured = measure_plan(bag, slots, given.plan)
+    words = "" if sum(measured.finished) == bag.tasks else f"{sum(measured.finished):,} of {bag.tasks:,} tasks, "
+    words += f"{number(rounded_up(measured.money))} {bag.prices.currency}, {energy_text(measured.energy_joules)}"
+    if measured.grams is not None:
+        words += f", {number(rounded_up(measured.grams / 1000))} kg of CO2"
+    return Checked(str(path), "plan", (), words=words, facts=FrozenDict({"cost": rounded_up(measured.money)}))
 
 
 def _checked(
@@ -205,6 +246,7 @@ class Checked:
     def to_dict(self) -> dict[str, Any]:
         """Return the file's verdict as it appears in JSON; it has the keys of all kinds."""
         of_kinds = {key: getattr(self.measured, attribute, None) for key, attribute in MEASURES.items()}
+        of_kinds |= {key: self.facts[key] for key in MEASURES if key in self.facts}
         return json_of(self, KEYS, **of_kinds, **{key: self.facts.get(key) for key in FACTS})
 
     def row(self) -> tuple[str, ...]:

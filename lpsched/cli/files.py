@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import horizon as over_time
 from lpsched.cli import options
 from lpsched.cli.console import Console, cancellable, console_of, exit_with_status, header, print_json, write_and_print
 from lpsched.cli.options import ENDINGS, Kind, Output, TablesOption, output_option, require_output
@@ -264,8 +265,15 @@ def verify(
             readable=False,
         ),
     ],
+    tariff: over_time.TariffOption = None,
+    carbon: over_time.CarbonOption = None,
+    caps: over_time.CapsOption = None,
+    switch_off: over_time.SwitchOffOption = None,
+    fill: over_time.FillOption = False,  # noqa: FBT002 - an option
 ) -> None:
     """Check proofs, schedules and allocations without a solver.
+
+    Plans over a horizon need the same --tariff, --carbon, --caps and --switch-off as when they were made.
 
     Examples
     --------
@@ -273,10 +281,18 @@ def verify(
     lpsched verify instances/tiny.yaml proof.json
     """
     from lpsched.auditing import audit
+    from lpsched.bag.horizon.slots import with_switch_off
+    from lpsched.bag.model import Bag
     from lpsched.instances import read_instance
     from lpsched.report.tables import audit_tables
 
-    result = audit(read_instance(instance), files)
+    read = read_instance(instance)
+    given = {"--tariff": tariff, "--carbon": carbon, "--caps": caps, "--switch-off": switch_off, "--fill": fill or None}
+    if isinstance(read, Bag):
+        read = with_switch_off(over_time.bag_over_time(read, tariff, carbon, caps, fill=fill), switch_off)
+    else:
+        options.reject(given, "for another kind of file", "a bag")
+    result = audit(read, files)
     console_of(context).answer(result.to_dict(), audit_tables(result))
     if not result.accepted:
         raise typer.Exit(1)

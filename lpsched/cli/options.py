@@ -259,6 +259,13 @@ TablesOption = Annotated[
 ObjectiveOption = Annotated[
     Objective | None, typer.Option(help="What to optimise. By default profit where a price is known, else makespan.")
 ]
+SolveObjectiveOption = Annotated[
+    Literal["profit", "makespan", "energy", "cost", "carbon"] | None,
+    typer.Option(
+        "--objective",
+        help="What to optimise. By default profit where a price is known, else makespan; with --horizon cost.",
+    ),
+]
 Price = Annotated[float | None, typer.Option("--price", help="Price of the whole bag; replaces the file's prices.")]
 ProfitRatio = Annotated[
     float | None, typer.Option("--profit-ratio", help="Price of the bag as a multiple of the cost of its least energy.")

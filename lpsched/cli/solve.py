@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import horizon as over_time
 from lpsched.cli import options
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import output_option
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def solve(
     context: typer.Context,
     bag: options.BagFile,
-    objective: options.ObjectiveOption = None,
+    objective: options.SolveObjectiveOption = None,
     price: options.Price = None,
     profit_ratio: options.ProfitRatio = None,
     power_cap: options.PowerCap = None,
@@ -38,6 +39,14 @@ def solve(
     seed: Annotated[int, typer.Option(help="Random seed for --effort auto and tight, and for --risk.", min=0)] = 0,
     marginals: options.MarginalsOption = "top",
     risk: options.RiskOption = None,
+    horizon: over_time.HorizonOption = None,
+    start: over_time.StartOption = None,
+    tariff: over_time.TariffOption = None,
+    carbon: over_time.CarbonOption = None,
+    caps: over_time.CapsOption = None,
+    carbon_price: over_time.CarbonPriceOption = None,
+    switch_off: over_time.SwitchOffOption = None,
+    fill: over_time.FillOption = False,  # noqa: FBT002 - an option
     solver: options.SolverName = "highs",
     device: Annotated[
         options.Device, typer.Option(help="Device for column generation of huge bags; cuda needs the extra 'gpu'.")
@@ -51,15 +60,21 @@ def solve(
             help="Write the schedule: .json in groups of machines, .csv and .parquet with one row per task.",
         ),
     ] = None,
+    certificate: Annotated[
+        Path | None, output_option("--certificate", endings=(".json",), help="With --horizon: the proof, for verify.")
+    ] = None,
     figure: options.Figure = None,
     report: options.Report = None,
 ) -> None:
     """Find a verified schedule of a bag of tasks, and a proved bound.
 
+    With --horizon or --objective cost or carbon: a plan over hours with prices, carbon and power caps over time.
+
     Examples
     --------
     lpsched solve instances/ai-service.yaml
     lpsched solve instances/tiny.yaml --deadline 1min -o plan.csv
+    lpsched solve instances/tiny.yaml --horizon 1h --objective cost --tariff 0.2
     """
     from lpsched.bag.files import read_bag, write_schedule
     from lpsched.bag.solve import solve as solve_bag
@@ -68,6 +83,44 @@ def solve(
 
     sampled = options.parse_risk(risk)
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
+    timed = {
+        "--start": start,
+        "--tariff": tariff,
+        "--carbon": carbon,
+        "--caps": caps,
+        "--carbon-price": carbon_price,
+        "--switch-off": switch_off,
+        "--fill": fill or None,
+        "--certificate": certificate,
+    }
+    if horizon is not None or objective in over_time.OBJECTIVES:
+        plain = {"--price": price, "--profit-ratio": profit_ratio, "--power-cap": power_cap, "--risk": risk}
+        if objective in {"makespan", "energy"}:
+            plain["--horizon"] = horizon
+        hint = "see --caps, --horizon, and prices.per_task in the file"
+        options.reject(plain, "with a horizon", "other terms", hint)
+        over_time.solve_horizon(
+            context,
+            over_time.bag_over_time(read, tariff, carbon, caps, fill=fill),
+            terms={
+                "objective": objective or "cost",
+                "horizon": horizon if horizon is not None else deadline,
+                "start": start,
+                "carbon_price": (carbon_price or 0.0) / over_time.KILOGRAMS,
+                "switch_off": switch_off,
+            },
+            effort=effort,
+            gap=gap,
+            time_limit=time_limit,
+            seed=seed,
+            solver=solver,
+            output=output,
+            certificate=certificate,
+            figure=figure,
+            report=report,
+        )
+        return
+    options.reject_without(timed, "--horizon")
     console = console_of(context)
     with cancellable(console, time_limit) as cancel:
         result = solve_bag(

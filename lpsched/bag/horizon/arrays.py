@@ -3,7 +3,7 @@
     e_ijk, a_ijk   seconds and watts of a task of type i in mode k of machine type j; n_i tasks, m_j machines
     c_jh           weighted cost of a joule at a machine of type j in slot h: tariff, PUE and carbon folded in
     b_j            watts of an idle machine
-    q_jh           cost of a second of a machine that runs nothing: c_jh b_j where it must stay on, else min(0, c_jh b_j)
+    q_jh           cost of a second of a machine that runs nothing: c_jh b_j if it must stay on, else min(0, c_jh b_j)
     wear_j, tau_ij weighted cost of a busy second, and of moving a task to the machine's site
     f_j            weighted cost of switching a machine on; 0 where it must stay on
     P_sh           watts at the machines that the cap of site s leaves on average in slot h; infinite without one

@@ -7,20 +7,19 @@
 with a price z_i, a little above the task value, for tasks u_i that are left for later; caps add a row for each slot.
 Timelines are generated at the program's task values. Then a **dive**: whole machines of the program's solution are
 fixed, timelines that the remaining tasks suffice for are generated, and so on until no machine or no task is left.
-Tasks that are left go into gaps, where they cost least. At last **exchanges**: the timelines of a few machines are taken
-away and made anew from their tasks; what is cheaper is kept. A few dozen groups describe thousands of machines.
+Tasks that are left go into gaps, where they cost least. At last **exchanges**: the timelines of a few machines are
+taken away and made anew from their tasks; what is cheaper is kept. A few dozen groups describe thousands of machines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.horizon.relaxation import Prices, full_costs, run_costs
 from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
-from lpsched.cancellation import CancelToken
 from lpsched.errors import NotFoundError
 from lpsched.lp.program import Columns, LpBuilder, LpStatus
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.horizon.arrays import HorizonArrays
+    from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Solver
     from lpsched.model.table import Floats, Mask
 
@@ -43,6 +43,9 @@ PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
 PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
 MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
 HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
+SHARE: Final = 1e-6  # of a machine, that the solver counts as nothing
+PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the best peak that are tried in turn
+BELOW: Final = 1 - 1e-9  # of a cap: sums are rounded, and the verifier is exact
 SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 
@@ -90,6 +93,7 @@ class _Recovery:
         found = run_costs(arrays, prices)
         self.values = found.least(len(arrays.task_counts))
         self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
+        self.later = arrays.earnings  # what a task costs that is left out, where tasks are optional
         self.sizes = np.abs(self.values) + 0.05 * np.abs(self.values).mean() + 1e-12 * arrays.usual_cost
         self.maker = TimelineMaker(arrays, near_best(arrays, prices))
         self.counted = 0
@@ -113,7 +117,8 @@ class _Recovery:
         counts = np.maximum(state.tasks, 1.0)
         lp = LpBuilder("timelines")
         later = lp.variables("later", upper=(state.tasks > 0).astype(float))
-        lp.objective([(later, state.tasks * (self.values + LATER * self.sizes) / unit)])
+        paid = self.values + LATER * self.sizes if self.later is None else self.later
+        lp.objective([(later, state.tasks * paid / unit)])
         needed = (state.tasks > 0).astype(float)
         lp.between_each([f"tasks[{i}]" for i in range(types)], [(np.arange(types), later, 1.0)], needed, needed)
         lp.at_most_each([f"machines[{j}]" for j in range(machines)], [], np.maximum(state.machines, 0.0))
@@ -208,9 +213,9 @@ class _Recovery:
     def _fix(self, state: _State, shares: Floats) -> bool:
         """Fix the whole parts of shares; where there are none, one machine of the largest."""
         sites, fixed, pool = self.arrays.site_of, False, self.pool
-        order = [k for k in np.argsort(-shares, kind="stable").tolist() if shares[k] > 1e-6 and pool[k].tasks.any()]
+        order = [k for k in np.argsort(-shares, kind="stable").tolist() if shares[k] > SHARE and pool[k].tasks.any()]
         for k in order:
-            count = min(int(shares[k] + 1e-6), state.most(pool[k], sites[pool[k].j]))
+            count = min(int(shares[k] + SHARE), state.most(pool[k], sites[pool[k].j]))
             if count >= 1:
                 state.fix(count, pool[k], sites[pool[k].j])
                 fixed = True
@@ -225,8 +230,8 @@ class _Recovery:
     def insert(self, singles: list[Timeline], state: _State, among: Sequence[int]) -> list[Timeline]:
         """Return timelines with tasks that are left in their gaps, where they cost least; `state` is updated."""
         singles, sites = list(singles), self.arrays.site_of
-        for rise in RISES:
-            values = self.values + rise * self.sizes
+        for rise in RISES if self.later is None else (0.0,):
+            values = self.values + rise * self.sizes if self.later is None else self.later
             while state.tasks.any():
                 most, best = 0.0, None
                 for k in among:
@@ -248,12 +253,16 @@ class _Recovery:
                 break
         return singles
 
+    def cost(self, singles: list[Timeline], left: Floats) -> float:
+        """Return what single timelines cost, and tasks that are left out."""
+        return sum(each.cost for each in singles) + (0.0 if self.later is None else float(self.later @ left))
+
     def exchange(
-        self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator
+        self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator, enough: float
     ) -> list[Timeline]:
-        """Return timelines that cost less: a few are made anew from their tasks, again and again."""
-        sites, cost = self.arrays.site_of, sum(each.cost for each in singles)
-        while not self.cancel.expired() and singles:
+        """Return timelines that cost less, if not `enough`: a few are made anew from their tasks, again and again."""
+        sites, cost = self.arrays.site_of, self.cost(singles, state.tasks)
+        while not self.cancel.expired() and singles and cost > enough:
             taken = rng.choice(
                 len(singles), size=min(int(rng.integers(1, MOST_TAKEN + 1)), len(singles)), replace=False
             )
@@ -261,7 +270,7 @@ class _Recovery:
             asked = values + rng.random() * 0.1 * self.sizes
             asked = asked + 0.03 * rng.standard_normal(len(values)) * self.sizes
             room = None if state.headroom is None else state.headroom.copy()
-            trial, own = list(singles), _State(np.zeros(len(values)), state.machines, room, [])
+            trial, own = list(singles), _State(state.tasks.copy(), state.machines, room, [])
             for k in taken.tolist():
                 own.tasks += singles[k].tasks
                 if own.headroom is not None:
@@ -276,29 +285,41 @@ class _Recovery:
             if own.tasks.any():
                 trial = self.insert(trial, own, list(dict.fromkeys([*taken.tolist(), *helpers.tolist()])))
             self.count(PER_EXCHANGE)
-            changed = sum(each.cost for each in trial)
-            if not own.tasks.any() and changed < cost - 1e-12 * abs(cost):
+            changed = self.cost(trial, own.tasks)
+            if (self.later is not None or not own.tasks.any()) and changed < cost - 1e-12 * abs(cost):
                 singles, cost = trial, changed
-                state.headroom = own.headroom
+                state.headroom, state.tasks = own.headroom, own.tasks
         return singles
 
 
 def recover(  # noqa: PLR0913 - options are keyword-only
-    arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken, *, work: float, seed: int = 0
+    arrays: HorizonArrays,
+    prices: Prices,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    work: float,
+    seed: int = 0,
+    enough: float = -np.inf,
+    peaks: Floats | None = None,
 ) -> Recovered:
-    """Return groups of machines with their timelines; `work` are counted seconds of the search.
+    """Return groups of machines with their timelines; `work` are counted seconds, `enough` ends the search before.
+
+    `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps.
 
     Raises
     ------
     NotFoundError
         If some tasks found no place.
     """
+    if peaks is not None and arrays.peak_costs.any():
+        return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough)
     budget = cancel.share(work)
     recovery = _Recovery(arrays, prices, solver, budget)
     headroom = None
     if arrays.has_limits:
         floor = arrays.floor_watts[:, np.newaxis]
-        headroom = (arrays.caps - floor) * arrays.lengths
+        headroom = (arrays.caps * BELOW - floor) * arrays.lengths
     state = _State(arrays.task_counts.copy(), arrays.machine_counts.copy(), headroom, [])
     values = recovery.generate(state)
     recovery.dive(state)
@@ -307,14 +328,46 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     for j, left in enumerate(state.machines.tolist()):
         singles += [recovery.maker.empty(j)] * int(min(left, SPARE))
     singles = recovery.insert(singles, state, range(len(singles)))
-    while state.tasks.any() and groups:  # one more machine of each group by itself
+    while state.tasks.any() and groups and recovery.later is None:  # one more machine of each group by itself
         singles, groups = singles + [each for _, each in groups], [(n - 1, each) for n, each in groups if n > 1]
         singles = recovery.insert(singles, state, range(len(singles)))
-    if state.tasks.any():
+    if state.tasks.any() and recovery.later is None:
         raise NotFoundError(f"no plan was found: {int(state.tasks.sum()):,} tasks have no place in the horizon")
-    singles = recovery.exchange(singles, state, values, np.random.default_rng(seed))
+    if state.headroom is not None and (state.headroom < 0.0).any():
+        raise NotFoundError("no plan was found that keeps the power caps: running draws less than being idle")
+    idle = np.where(arrays.switch_on > 0, 0.0, arrays.idle_costs @ arrays.lengths)
+    fixed = float(arrays.machine_counts @ idle) + sum(count * each.cost for count, each in groups)
+    if arrays.earnings is not None:
+        fixed -= float(arrays.task_counts @ arrays.earnings)
+    singles = recovery.exchange(singles, state, values, np.random.default_rng(seed), enough - fixed)
     alike = groups + [(1, timeline) for timeline in singles]
     return Recovered(tuple(each for each in alike if each[0]), recovery.maker)
+
+
+def _below_peaks(  # noqa: PLR0913 - see `recover`
+    arrays: HorizonArrays,
+    prices: Prices,
+    solver: Solver,
+    cancel: CancelToken,
+    peaks: Floats,
+    *,
+    work: float,
+    seed: int,
+    enough: float,
+) -> Recovered:
+    """Recover a plan below peaks; where none is found, below higher ones."""
+    charged = arrays.peak_costs > 0
+    for rise in PEAKS:
+        watts = np.where(charged, rise * np.maximum(peaks, arrays.floor_watts), np.inf)
+        caps = np.minimum(arrays.caps, watts[:, np.newaxis])
+        below = replace(arrays, caps=caps, peak_costs=np.zeros(len(peaks)))
+        paid = float(arrays.peak_costs @ np.where(charged, watts, 0.0))
+        try:
+            return recover(below, prices, solver, cancel, work=work, seed=seed, enough=enough - paid)
+        except NotFoundError:
+            if rise == PEAKS[-1]:
+                raise
+    raise AssertionError("the last peak is tried")
 
 
 def near_best(arrays: HorizonArrays, prices: Prices) -> Mask:

@@ -16,7 +16,7 @@ the first row is an inequality and each task earns its price.
 **Runs.** A task runs in one piece: the columns of x are pairs and starts, and take the seconds that they overlap each
 slot. The cheapest start of a pair, at any prices, has its start or its end at the edge of a slot.
 
-Both are relaxations of every plan: a plan gives x, y and D with its cost. Neither is written out, columns are generated.
+Both are relaxations of every plan: a plan gives x, y and D with its cost. Neither is written out: columns are made.
 For work a column is what one machine does in all slots of a *class* of slots with similar prices: at given task values
 each slot is best used by one pair, so pairs x slots is never formed, and a year of hours has as many rows as a week.
 """
@@ -24,7 +24,7 @@ each slot is best used by one pair, so pairs x slots is never formed, and a year
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -42,6 +42,7 @@ CLASSES: Final = 96  # of slots, in the program of work
 GAP: Final = 1e-6  # between program and bound
 RUNS_GAP: Final = 1e-4  # likewise, of the relaxation of runs
 STARTS: Final = 6  # of each pair that are tried at a time
+OVER: Final = 1e6  # what all power of a site above its cap costs in programs, so that they always have a solution
 USUAL: Final = 1e4  # what all tasks cost in programs: their solver counts a millionth as nothing
 
 
@@ -72,6 +73,7 @@ class Relaxed:
     prices: Prices
     bound: float
     value: float  # of the program: the bound is within a gap of it unless time ran out
+    peaks: Floats  # S: watts of the highest slot averages that are paid for
     grams: float | None = None  # of CO2 of the solution of the work relaxation; the value may count them too
 
 
@@ -150,7 +152,7 @@ def machine_values(arrays: HorizonArrays, rates: Floats) -> Floats:
 
 
 def when_on(earned: Floats, cost: float) -> tuple[Mask, int]:
-    """Return in which slots a machine is best on, if switching it on costs something, and how often it is switched on."""
+    """Return in which slots a machine is best on, if switching on costs something, and how often it is switched on."""
     off, on = 0.0, -np.inf
     steps = []
     for step in earned.tolist():
@@ -187,7 +189,7 @@ def runs_bound(arrays: HorizonArrays, prices: Prices, run_costs: Floats) -> floa
 
 
 def _of_tasks(arrays: HorizonArrays, values: Floats) -> float:
-    """Return the least that all tasks cost where one of a type costs its value, less what it earns if it is optional."""
+    """Return the least that all tasks cost, if one of a type costs its value, less what it earns if optional."""
     if arrays.earnings is not None:
         values = np.minimum(values - arrays.earnings, 0.0)
     return float(arrays.task_counts @ values)
@@ -235,7 +237,7 @@ def _spread(features: Floats, slots: Integers) -> tuple[float, int]:
 def _merged(arrays: HorizonArrays, classes: Integers) -> HorizonArrays:
     """Return the arrays over classes of slots: lengths are added up, prices and caps are means."""
     count = int(classes.max()) + 1
-    lengths = np.bincount(classes, weights=arrays.lengths, minlength=count)
+    lengths = np.bincount(classes, weights=arrays.lengths, minlength=count).astype(float)
 
     def mean(rows: Floats) -> Floats:
         return np.array([np.bincount(classes, weights=row * arrays.lengths, minlength=count) / lengths for row in rows])
@@ -267,7 +269,7 @@ class _WorkOracle:
         self.rows = len(arrays.task_counts) + starts[:-1, np.newaxis] + np.where(switching[:, np.newaxis], 0, classes)
         self.owner = np.repeat(np.arange(machines), np.diff(starts))  # the machine type of each row of machines
         self.power = len(arrays.task_counts) + int(starts[-1])
-        self.limited = np.isfinite(arrays.caps).any(axis=1), arrays.peak_costs > 0
+        self.limited = limited_sites(arrays)
         self.watts = most_watts(arrays)
         self.idle = np.zeros(0)  # grams of the program's own columns of machines
 
@@ -280,7 +282,9 @@ class _WorkOracle:
         peak = lp.variables("peak", upper=np.ones(sites))
         earned = 0.0 if arrays.earnings is None else -float(arrays.task_counts @ arrays.earnings)
         lost = arrays.task_counts * penalties(arrays)
-        lp.objective([(missing, lost), (peak, arrays.peak_costs * self.watts)], offset=earned)
+        over = lp.variables("over", upper=np.ones((sites, slots) if any(each.any() for each in self.limited) else 0))
+        terms: list[Any] = [(missing, lost), (peak, arrays.peak_costs * self.watts), (over, OVER)]
+        lp.objective(terms, offset=earned)
         lp.equal_each([f"tasks[{i}]" for i in range(types)], [(np.arange(types), missing, 1.0)], 1.0)
         lp.equal_each([f"machines[{row}]" for row in range(len(self.owner))], [], 1.0)
         if any(each.any() for each in self.limited):
@@ -288,7 +292,9 @@ class _WorkOracle:
             caps = arrays.caps / self.watts[:, np.newaxis]
             peaks = np.where(self.limited[1][:, np.newaxis], 0.0, np.inf) + 0 * arrays.lengths
             rows = sites * slots + np.arange(sites * slots).reshape(sites, slots)
-            lp.at_most_each(names, [(rows, peak[:, np.newaxis], -1.0)], np.append(caps.ravel(), peaks.ravel()))
+            limits = np.append(caps.ravel(), peaks.ravel())
+            caps_over = (rows - sites * slots, over, -1.0)
+            lp.at_most_each(names, [(rows, peak[:, np.newaxis], -1.0), caps_over], limits)
         free = np.zeros(arrays.caps.shape)
         idle = best_choices(
             replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free)
@@ -344,8 +350,8 @@ class _WorkOracle:
         costs += tasks * arrays.moving[i, of]
         owner, machines = self.rows - types, arrays.machine_counts[self.owner]
         totals = machines * (first + np.bincount(owner.ravel(), weights=costs.ravel(), minlength=len(self.owner)))
-        counted = np.bincount((owner * types + i).ravel(), tasks.ravel(), len(self.owner) * types).reshape(-1, types)
-        counted *= machines[:, np.newaxis] / arrays.task_counts
+        counted = np.bincount((owner * types + i).ravel(), tasks.ravel(), len(self.owner) * types).astype(float)
+        counted = counted.reshape(-1, types) * machines[:, np.newaxis] / arrays.task_counts
         cells = [(*np.nonzero(counted), counted[counted != 0])]
         cells.append((np.arange(len(self.owner)), types + np.arange(len(self.owner)), np.ones(len(self.owner))))
         for number, limited in enumerate(self.limited):
@@ -361,12 +367,18 @@ class _WorkOracle:
         )
 
 
+def limited_sites(arrays: HorizonArrays) -> tuple[Mask, Mask]:
+    """Return which sites have a cap, and which pay for their peak."""
+    return np.asarray(np.isfinite(arrays.caps).any(axis=1)), np.asarray(arrays.peak_costs > 0)
+
+
 def most_watts(arrays: HorizonArrays) -> Floats:
     """Return the most that each site can draw, and 1 W more."""
     drawn = np.where(arrays.can_run, arrays.watts, 0.0).max(axis=0, initial=0.0)
     firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
     most = np.maximum(arrays.idle_watts, np.maximum.reduceat(drawn, firsts))
-    return 1.0 + np.bincount(arrays.site_of, weights=most * arrays.machine_counts, minlength=len(arrays.caps))
+    drawn = np.bincount(arrays.site_of, weights=most * arrays.machine_counts, minlength=len(arrays.caps)).astype(float)
+    return np.asarray(1.0 + drawn)
 
 
 def penalties(arrays: HorizonArrays) -> Floats:
@@ -406,8 +418,9 @@ def relax_work(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None
         found = generation.run(gap=GAP if wanted == CLASSES else GAP * 100, cancel=cancel, centre=start)
         prices = oracle.prices(found.multipliers)
         centre = prices.task_values
+    peaks = found.solution["peak"] * oracle.watts
     emitted = None if arrays.joule_grams is None else float(np.array(found.labels) @ found.solution.values)
-    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, emitted)
+    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks, emitted)
 
 
 # The program of runs: pairs and starts.
@@ -464,7 +477,7 @@ class _RunOracle:
     def __init__(self, arrays: HorizonArrays) -> None:
         self.arrays = arrays
         self.power = len(arrays.task_counts) + arrays.joule_costs.size
-        self.limited = np.isfinite(arrays.caps).any(axis=1), arrays.peak_costs > 0
+        self.limited = limited_sites(arrays)
         self.watts = most_watts(arrays)
         self.seconds = arrays.machine_counts[:, np.newaxis] * arrays.lengths
 
@@ -478,7 +491,9 @@ class _RunOracle:
         earned = 0.0 if arrays.earnings is None else -float(arrays.task_counts @ arrays.earnings)
         lost = arrays.task_counts * penalties(arrays)
         idle_costs = arrays.idle_watts[:, np.newaxis] * arrays.joule_costs * self.seconds
-        lp.objective([(missing, lost), (idle, idle_costs), (peak, arrays.peak_costs * self.watts)], offset=earned)
+        over = lp.variables("over", upper=np.ones((sites, slots) if any(each.any() for each in self.limited) else 0))
+        costs: list[Any] = [(missing, lost), (idle, idle_costs), (peak, arrays.peak_costs * self.watts), (over, OVER)]
+        lp.objective(costs, offset=earned)
         lp.equal_each([f"tasks[{i}]" for i in range(types)], [(np.arange(types), missing, 1.0)], 1.0)
         rows = np.arange(machines * slots).reshape(machines, slots)
         least = np.where(arrays.may_be_off, -np.inf, 1.0)[:, np.newaxis] + 0.0 * self.seconds
@@ -490,7 +505,8 @@ class _RunOracle:
             limits = np.append((arrays.caps / self.watts[:, np.newaxis]).ravel(), peaks.ravel())
             site = arrays.site_of[:, np.newaxis] * slots + np.arange(slots)
             drawn = (arrays.idle_watts * arrays.machine_counts / self.watts[arrays.site_of])[:, np.newaxis]
-            terms = [(peak_rows(sites, slots), peak[:, np.newaxis], -1.0)]
+            terms: list[Any] = [(peak_rows(sites, slots), peak[:, np.newaxis], -1.0)]
+            terms.append((np.arange(sites * slots).reshape(sites, slots), over, -1.0))
             for number, limited in enumerate(self.limited):
                 terms.append(
                     (
@@ -503,7 +519,7 @@ class _RunOracle:
         return lp.build()
 
     def prices(self, multipliers: Floats) -> Prices:
-        """Return prices with the right signs: a second of a machine costs at least what being idle or off would save."""
+        """Return prices with the right signs: a machine's second costs at least what being idle or off would save."""
         arrays, types = self.arrays, len(self.arrays.task_counts)
         power = -multipliers[self.power :]
         shape = arrays.caps.shape
@@ -587,4 +603,5 @@ def relax_runs(
     program = oracle.program()
     generation = ColumnGeneration(solver, program, oracle, [(-1, -1, 0.0)] * len(program.costs), stage="relaxing runs")
     found = generation.run(gap=gap, cancel=cancel, centre=oracle.multipliers(begin))
-    return Relaxed(oracle.prices(found.multipliers).scaled(unit), found.bound * unit, found.solution.value * unit)
+    prices, peaks = oracle.prices(found.multipliers), found.solution["peak"] * oracle.watts
+    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks)

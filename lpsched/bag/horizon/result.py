@@ -1,4 +1,4 @@
-"""What planning a bag over a horizon returns: a verified plan, a proved bound, and what it saves. Built after verification."""
+"""What planning a bag over a horizon returns: a verified plan, a proved bound, and what it saves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Provenance, Status
 from lpsched.model.results import JsonObject, optimal_words, stopped_words
 from lpsched.model.series import moment_text
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from lpsched.bag.horizon.schedule import Plan
     from lpsched.bag.horizon.slots import Slots
     from lpsched.bag.model import Bag
+    from lpsched.model.fields import FrozenDict
 
 MASS: Final = ((1e6, "t"), (1e3, "kg"), (1.0, "g"))
 AT_ONCE: Final = "all at once"
@@ -35,7 +35,8 @@ def mass_text(grams: float | Fraction | None, *, upper: bool | None = None, fine
     """
     if grams is None:
         return "-"
-    size, unit = next(((size, unit) for size, unit in MASS if abs(grams) >= size), MASS[-1])
+    amount = abs(float(grams))
+    size, unit = next(((size, unit) for size, unit in MASS if amount >= size), MASS[-1])
     exact = Fraction(grams) / Fraction(size)
     return f"{plain_text(exact, upper=upper, finer=finer)} {unit}"
 

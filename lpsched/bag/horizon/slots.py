@@ -133,6 +133,16 @@ def with_series(
     return bag.model_copy(update={"site": Site(**fields | update)})
 
 
+def with_switch_off(bag: Bag, allowed: bool | None) -> Bag:  # noqa: FBT001 - what all machine types say
+    """Return the bag with machines that all may be off when idle, or must all stay on; `None` leaves it as it is."""
+    if allowed is None:
+        return bag
+    changes: dict[str, Any] = {"may_be_off": allowed} | ({} if allowed else {"switch_on_cost": 0.0})
+    return bag.model_copy(
+        update={"machine_types": tuple(each.model_copy(update=changes) for each in bag.machine_types)}
+    )
+
+
 _Placed = list[tuple[Place, Site | NamedSite]]
 
 

@@ -25,7 +25,7 @@ from lpsched.bag.horizon.relaxation import (
 )
 from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, PlanCosts, PlanResult, SlotRow
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
-from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series
+from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import proved_makespan
@@ -94,12 +94,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
         raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
     bag = with_series(bag, **{key: _series(bag, key, value, fill=fill) for key, value in given.items()})
-    if switch_off is not None:
-        machines = tuple(
-            each.model_copy(update={"may_be_off": switch_off} | ({} if switch_off else {"switch_on_cost": 0.0}))
-            for each in bag.machine_types
-        )
-        bag = bag.model_copy(update={"machine_types": machines})
+    bag = with_switch_off(bag, switch_off)
     issues = []
     if horizon is None:
         horizon = bag.site.deadline_seconds
@@ -258,7 +253,11 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         )
         require_possible(problem, certificate.bound)
     with timed(timings, "recover"):
-        recovered = recover(arrays, relaxed.prices, solver, cancel, work=work, seed=seed)
+        least = float(-certificate.bound if problem.objective == "profit" else certificate.bound)
+        enough = least + 0.5 * gap * abs(least)
+        recovered = recover(
+            arrays, relaxed.prices, solver, cancel, work=work, seed=seed, enough=enough, peaks=relaxed.peaks
+        )
         made = plan_of(problem, arrays, recovered)
     with timed(timings, "verify"):
         measured = verified(problem, made)
@@ -520,7 +519,8 @@ def _at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed:
     arrays = flat.arrays()
     work = relax_work(arrays, solver, cancel)
     prices = replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices))
-    return plan_of(flat, arrays, recover(arrays, prices, solver, cancel, work=BASELINE_WORK, seed=seed))
+    found = recover(arrays, prices, solver, cancel, work=BASELINE_WORK, seed=seed, peaks=work.peaks)
+    return plan_of(flat, arrays, found)
 
 
 # What more would be worth.

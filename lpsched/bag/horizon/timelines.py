@@ -39,7 +39,7 @@ class Grid:
     @property
     def times(self) -> Floats:
         """When each step begins."""
-        return self.step * np.arange(self.points)
+        return np.arange(self.points, dtype=float) * self.step
 
 
 def grid_of(arrays: HorizonArrays, points: int = POINTS) -> Grid:
@@ -65,11 +65,6 @@ class Batches:
     seconds: Floats  # A
     watts: Floats  # A: above those of a machine that must stay on
     costs: Floats  # G x A: above those of a machine that runs nothing
-
-    def take(self, kept: Integers) -> Batches:
-        """Return some of them."""
-        parts = (self.tasks, self.modes, self.counts, self.spans, self.seconds, self.watts)
-        return Batches(*(part[kept] for part in parts), np.ascontiguousarray(self.costs[:, kept]))
 
 
 def batches_of(arrays: HorizonArrays, grid: Grid, j: int, kept: Mask) -> Batches:
@@ -223,7 +218,7 @@ class TimelineMaker:
         idle, stays = self.gaps(j, begins, batches)
         return cost + float(np.where(stays, idle, cost).sum())
 
-    def best(
+    def best(  # noqa: PLR0913 - options are keyword-only
         self,
         j: int,
         values: Floats,
@@ -298,10 +293,13 @@ class TimelineMaker:
         """Return, G x A, where a batch would meet a slot that has not enough joules left for it."""
         lengths = self.arrays.lengths
         needed = own.watts * np.minimum(own.seconds, lengths[:, np.newaxis])
-        short = np.concatenate((np.zeros((1, len(own.tasks))), np.cumsum(needed > joules[:, np.newaxis], axis=0)))
+        short = np.zeros((len(lengths) + 1, len(own.tasks)))
+        short[1:] = np.cumsum(needed > joules[:, np.newaxis], axis=0)
         ends = np.minimum(self.grid.times[:, np.newaxis] + own.seconds, self.arrays.edges[-1])
         last = np.searchsorted(self.arrays.edges, ends, side="left")
-        return np.asarray(np.take_along_axis(short, last, axis=0) > short[self.slot])
+        before: Floats = short[self.slot]
+        upto: Floats = np.take_along_axis(short, last, axis=0)
+        return np.asarray(upto > before)
 
     def _power_costs(self, j: int, power: Floats) -> Floats:
         """Return, G x A, what batches cost more at a price of power."""

@@ -186,11 +186,7 @@ def test_numbers_that_make_no_sense(group, fields):
 
 
 @pytest.mark.parametrize(
-    ("code", "idle"),
-    [
-        ("before-horizon", IdleSpan(-1.0, 0.0)),
-        ("after-horizon", IdleSpan(28.0, 31.0)),
-    ],
+    ("code", "idle"), [("before-horizon", IdleSpan(-1.0, 0.0)), ("after-horizon", IdleSpan(28.0, 31.0))]
 )
 def test_idle_spans_have_rules_too(code, idle):
     assert codes(changed(1, idle=(idle,))) == [code]
