@@ -300,8 +300,9 @@ class _WorkOracle:
             replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free)
         )
         used = np.where((idle.pairs != OFF) & ~(arrays.switch_on > 0)[:, np.newaxis], arrays.lengths, 0.0)
-        self.idle = self._grams(idle, used)
-        return lp.build().with_columns(self._columns(idle, used, np.zeros(len(self.owner))))
+        columns = self._columns(idle, used, np.zeros(len(self.owner)))
+        self.idle = self._grams(idle, used) / columns.upper
+        return lp.build().with_columns(columns)
 
     def prices(self, multipliers: Floats) -> Prices:
         """Return task values, and prices of power with the right signs."""
@@ -325,10 +326,11 @@ class _WorkOracle:
             used[j, ~on] = 0.0
             first[self.rows[j, 0] - len(arrays.task_counts)] = switches * arrays.switch_on[j]
         bound = work_bound_of(arrays, prices, choices.rates)
-        return Priced(self._columns(choices, used, first), self._grams(choices, used).tolist(), bound)
+        columns = self._columns(choices, used, first)
+        return Priced(columns, (self._grams(choices, used) / columns.upper).tolist(), bound)
 
     def _grams(self, choices: Choices, used: Floats) -> Floats:
-        """Return the grams of CO2 of each column, which are its label."""
+        """Return the grams of CO2 that all machines of each row emit; those of a column are its label."""
         arrays = self.arrays
         if arrays.joule_grams is None:
             return np.zeros(len(self.owner))
@@ -352,6 +354,8 @@ class _WorkOracle:
         totals = machines * (first + np.bincount(owner.ravel(), weights=costs.ravel(), minlength=len(self.owner)))
         counted = np.bincount((owner * types + i).ravel(), tasks.ravel(), len(self.owner) * types).astype(float)
         counted = counted.reshape(-1, types) * machines[:, np.newaxis] / arrays.task_counts
+        # Machines that could do all tasks thousands of times are counted in smaller units: solvers give up otherwise.
+        sizes = np.maximum(counted.max(axis=1), 1.0)
         cells = [(*np.nonzero(counted), counted[counted != 0])]
         cells.append((np.arange(len(self.owner)), types + np.arange(len(self.owner)), np.ones(len(self.owner))))
         for number, limited in enumerate(self.limited):
@@ -363,7 +367,7 @@ class _WorkOracle:
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(self.owner)))))
         return Columns(
-            totals, np.ones(len(self.owner)), starts.astype(np.int32), rows[order].astype(np.int32), values[order]
+            totals / sizes, sizes, starts.astype(np.int32), rows[order].astype(np.int32), (values / sizes[owners])[order]
         )
 
 
