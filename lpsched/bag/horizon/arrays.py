@@ -54,7 +54,7 @@ class HorizonArrays:
     joule_costs: Floats  # M x H
     caps: Floats  # S x H: watts at the machines; infinite without a cap
     peak_costs: Floats  # S: for each watt at the machines of the highest slot average
-    joule_grams: Floats | None = None  # M x H: grams of CO2 of a joule at a machine; `None` where a site has no intensity
+    joule_grams: Floats | None = None  # M x H: grams of CO2 of a joule at a machine; `None`: not known
 
     @property
     def idle_costs(self) -> Floats:

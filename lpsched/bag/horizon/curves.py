@@ -1,24 +1,25 @@
 """Curves of plans over a horizon: cost against carbon, cost against the deadline, and offers of less power.
 
-Each number says what it is: **LP** numbers come from the linear program of the work relaxation, which may split tasks, and
-promise nothing; **bounds** are proved exactly, for every plan; **plans** are verified, and what they cost is measured.
+Each number says what it is: **LP** numbers come from the linear program of the work relaxation, which may split tasks,
+and promise nothing; **bounds** are proved exactly, for every plan; **plans** are verified, and their costs measured.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.horizon.result import PlanCosts, mass_text
 from lpsched.bag.result import Between
-from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import Provenance
 from lpsched.model.results import JsonObject, frame_of
 from lpsched.model.series import moment_text
 from lpsched.units import counted, duration, lower_text, money_text, number, power_text, upper_text
 
 if TYPE_CHECKING:
     from lpsched.bag.horizon.schedule import Plan
+    from lpsched.model.fields import FrozenDict
+    from lpsched.model.provenance import Provenance
 
 GRAMS_PER_KG: Final = 1000.0
 EARLY: Final = "what is here holds, but there may be more vertices, and better plans."
@@ -51,8 +52,8 @@ class CarbonVertex(JsonObject):
 class HorizonFront(JsonObject):
     """The front between cost and carbon over a horizon, by rising cost.
 
-    The vertices are those of the work relaxation, which may split tasks: plans need not reach them. No plan lies below any
-    of the half-planes in `proofs`: one for each price of carbon that was tried, and one for carbon alone.
+    The vertices are those of the work relaxation, which may split tasks: plans need not reach them. No plan lies below
+    any of the half-planes in `proofs`: one for each price of carbon that was tried, and one for carbon alone.
     """
 
     currency: str
@@ -108,9 +109,7 @@ class HorizonFront(JsonObject):
             kept.append((weight, bound))
         least = self.least_carbon_grams
         corners = [
-            (one[1] - one[0] * grams, grams)
-            for one, two in zip(kept, kept[1:], strict=False)
-            if (grams := _meet(one, two)) > least
+            (one[1] - one[0] * grams, grams) for one, two in pairwise(kept) if (grams := _meet(one, two)) > least
         ]
         return (*corners, (self.cost_bound(least), least))
 
@@ -122,7 +121,7 @@ class HorizonFront(JsonObject):
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each vertex: the linear program, the price of carbon, what is proved, the plan near it."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for place, each in enumerate(self.vertices, start=1):
             plan = ("-", "-") if each.costs is None else (number(each.costs.cost), mass_text(each.costs.carbon_grams))
             lp = number(each.cost), mass_text(each.carbon_grams)
@@ -258,7 +257,8 @@ class DeadlineCurve(JsonObject):
         more = ""
         if known is not None:
             low, high = known.between().texts()
-            more = f"\nAnother hour changes the least cost by {low} to {high} {self.currency} (proved)."
+            change = low if low == high else f"{low} to {high}"
+            more = f"\nAnother hour changes the least cost by {change} {self.currency} (proved)."
         early = f"\n{self.stopped.capitalize()}: {EARLY}" if self.stopped else ""
         return f"Costs at least {ends} (proved){made}.{more}{early}"
 
@@ -267,7 +267,7 @@ class DeadlineCurve(JsonObject):
 class OfferPoint(JsonObject):
     """What drawing some kW less than the baseline costs: the linear program, and what is proved."""
 
-    kw: float  # less than the baseline at the meter, on average in each of the chosen slots that draw so much more than idle
+    kw: float  # less than the baseline at the meter, on average over each chosen slot that draws so much above idle
     delivered_kw: float  # less than the baseline on average over all chosen slots, at least
     marginal: float  # money for another kW over all chosen slots together: the slope of the linear program
     lp_extra: float  # of the linear program, above the least cost without an event

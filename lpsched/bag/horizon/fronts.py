@@ -15,7 +15,6 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -43,7 +42,6 @@ from lpsched.bag.horizon.solve import (
     require_time,
     verified,
 )
-from lpsched.bag.model import Bag
 from lpsched.bag.result import changes_between
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
@@ -55,13 +53,17 @@ from lpsched.model.results import along
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lpsched.bag.horizon.arrays import HorizonArrays
     from lpsched.bag.horizon.schedule import Plan
     from lpsched.bag.horizon.slots import Slots
     from lpsched.bag.horizon.verify import PlanMeasurement
+    from lpsched.bag.model import Bag
     from lpsched.lp.program import Solver
 
 FLAT: Final = 1e-5  # relative: a vertex that is less below a line between two others is left out
+GAP: Final = 1e-4  # relative: a plan this near to its bound is good enough
 MOST_SOLVES: Final = 120  # programs of a front, twice the vertices
 HIGHEST: Final = 1e6  # the price of carbon at one end, as a multiple of the usual price of energy per gram
 PLANS: Final = 8  # verified, along a front
@@ -107,18 +109,28 @@ def solved(problem: HorizonProblem, solver: Solver, cancel: CancelToken) -> Solv
     return Solved(problem, arrays, relax_work(arrays, solver, cancel))
 
 
-def plan_near(
-    at: Solved, prices: Prices, solver: Solver, cancel: CancelToken, *, work: float, seed: int
-) -> tuple[Plan, PlanMeasurement] | None:
-    """Return a verified plan at these prices, `None` if none was found."""
-    if cancel.is_cut():
-        return None
-    try:
-        found = recover(at.arrays, prices, solver, cancel, work=work, seed=seed)
-    except NotFoundError:
-        return None
-    made = plan_of(at.problem, at.arrays, found)
-    return made, verified(at.problem, made)
+@dataclass(frozen=True, slots=True)
+class PlanSearch:
+    """How plans are looked for: so many counted seconds each."""
+
+    solver: Solver
+    cancel: CancelToken
+    work: float
+    seed: int
+
+    def near(self, at: Solved, prices: Prices, bound: float) -> tuple[Plan, PlanMeasurement] | None:
+        """Return a verified plan at these prices, `None` if none was found."""
+        if self.cancel.is_cut():
+            return None
+        enough, peaks = bound + 0.5 * GAP * abs(bound), at.relaxed.peaks
+        try:
+            found = recover(
+                at.arrays, prices, self.solver, self.cancel, work=self.work, seed=self.seed, enough=enough, peaks=peaks
+            )
+        except NotFoundError:
+            return None
+        made = plan_of(at.problem, at.arrays, found)
+        return made, verified(at.problem, made)
 
 
 # Cost and carbon.
@@ -157,7 +169,8 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     --------
     >>> from lpsched import Bag, MachineType, Table, TaskType
     >>> from lpsched.model.series import Series
-    >>> bag = Bag("b", (MachineType("cpu", 1, may_be_off=True),), (TaskType("render", 2),), *2 * (Table.of([[1800.0]]),))
+    >>> cpu, render, table = MachineType("cpu", 1, may_be_off=True), TaskType("render", 2), Table.of([[1800.0]])
+    >>> bag = Bag("b", (cpu,), (render,), table, table)
     >>> prices, grams = Series((0, 3600), 7200, (0.1, 0.3)), Series((0, 3600), 7200, (400.0, 100.0))
     >>> front = cost_carbon_front(bag, horizon=7200, start=0, tariff=prices, carbon=grams)
     >>> [(round(each.cost, 3), round(each.carbon_grams)) for each in front.vertices]
@@ -187,11 +200,11 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     with timed(timings, "recover"):
         places = search.vertices()
         chosen = {places[place] for place in along(len(places), plans)} if plans else set()
-        work = EFFORTS[effort] / max(len(chosen), 1)
+        looking = PlanSearch(solver, cancel, EFFORTS[effort] / max(len(chosen), 1), seed)
         vertices = []
         for place in places:
             at, (prices, bound) = search.found[place], proved[place]
-            made = plan_near(at, prices, solver, cancel, work=work, seed=seed) if place in chosen else None
+            made = looking.near(at, prices, bound) if place in chosen else None
             own = (None, None) if made is None else (costs_of(made[1]), made[0])
             vertices.append(CarbonVertex(at.cost, at.grams, at.problem.carbon_price_per_kg, bound, *own))
     return HorizonFront(
@@ -252,7 +265,7 @@ class _FrontSearch:
         return complete
 
     def _depth(self, one: Solved, two: Solved) -> tuple[float, float, float]:
-        """Return how far below the line between two points a vertex can be at most, at which price, and what is allowed."""
+        """Return how deep below the line between two points a vertex may be, at which price, and what is allowed."""
         width, height = one.grams - two.grams, two.cost - one.cost
         low, high = one.problem.weights.grams, two.problem.weights.grams
         if width <= 0 or height <= 0 or not low < height / width < high:
@@ -354,15 +367,12 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     count = len(found) - (later is not None)
     with timed(timings, "recover"):
         chosen = {*along(count, plans), *range(count - 1, len(found))} if plans else set()
-        work = EFFORTS[effort] / max(len(chosen), 1)
-        made = [
-            plan_near(at, prices, solver, cancel, work=work, seed=seed) if place in chosen else None
-            for place, (at, prices, _) in enumerate(found)
-        ]
+        looking = PlanSearch(solver, cancel, EFFORTS[effort] / max(len(chosen), 1), seed)
+        made = [looking.near(*each) if place in chosen else None for place, each in enumerate(found)]
     points = []
-    for (at, _, bound), own in zip(found, made, strict=True):
+    for (at, _, least), own in zip(found, made, strict=True):
         value, plan = (None, None) if own is None else (rounded_up(at.problem.value(own[1])), own[0])
-        points.append(DeadlinePoint(at.problem.slots.horizon, at.relaxed.value, bound, value, plan))
+        points.append(DeadlinePoint(at.problem.slots.horizon, at.relaxed.value, least, value, plan))
     points = _never_rising(points) if falls else points
     return DeadlineCurve(
         currency=problem.bag.prices.currency,

@@ -366,9 +366,8 @@ class _WorkOracle:
         owners, rows, values = (np.concatenate(each) for each in zip(*cells, strict=True))
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(self.owner)))))
-        return Columns(
-            totals / sizes, sizes, starts.astype(np.int32), rows[order].astype(np.int32), (values / sizes[owners])[order]
-        )
+        rows, values = rows[order].astype(np.int32), (values / sizes[owners])[order]
+        return Columns(totals / sizes, sizes, starts.astype(np.int32), rows, values)
 
 
 def limited_sites(arrays: HorizonArrays) -> tuple[Mask, Mask]:

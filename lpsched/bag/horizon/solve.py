@@ -466,7 +466,7 @@ def _baselines(
     made = []
     for name in (AT_ONCE, MEAN):
         try:
-            other = _at_once(problem, solver) if name == AT_ONCE else _at_mean(problem, solver, cancel, seed)
+            other = at_once(problem, solver) if name == AT_ONCE else at_mean(problem, solver, cancel, seed)
             broken = verify_plan(problem.bag, problem.slots, other, optional=problem.weights.optional)
             if broken:
                 made.append(Baseline(name, BASELINES[name], None, None, reason=broken[0].sentence))
@@ -483,7 +483,7 @@ def _baselines(
     return tuple(made)
 
 
-def _at_once(problem: HorizonProblem, solver: Solver) -> Plan:
+def at_once(problem: HorizonProblem, solver: Solver) -> Plan:
     """Return the shortest schedule, from the start of the horizon."""
     bag = problem.bag.without_limits()
     return plan_of_schedule(bag, solve_bag(bag, objective="makespan", effort="balanced", solver=solver).schedule)
@@ -502,7 +502,7 @@ def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
     return Plan(tuple(groups))
 
 
-def _at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
+def at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
     """Return a plan at the mean of each series, which rises a little so that tasks run early."""
     slots = problem.slots
     lengths = np.diff(slots.edges)
