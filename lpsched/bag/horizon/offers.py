@@ -68,7 +68,8 @@ PLANS: Final = 6  # verified, along the curve
 MOST_SOLVES: Final = 80
 FLAT: Final = 3e-6  # of the cost: a breakpoint that is less above a line is none
 MISSING: Final = 1e-7  # share of the tasks that may be left out by rounding
-SLACK: Final = 1e-12  # relative: by which idle power may be off by rounding
+SLACK: Final = 1e-12  # relative: by which sums may be off by rounding
+ABOVE_IDLE: Final = 1e-8  # relative: a cap at idle power is this much higher, so that rounding does not break it
 HOURS_OF_DAY: Final = 24
 MINUTES: Final = 60
 WATTS_PER_KW: Final = 1000.0
@@ -397,7 +398,7 @@ class _OfferSearch:
         site = slots.sites[self.site]
         per_meter = 1.0 if site.cap_watts is None else site.cap_pue / site.pue  # caps may be measured at the machines
         caps = list(site.cap_watts) if site.cap_watts is not None else [self.largest] * slots.count
-        allowed = np.maximum(self.drawn - watts, self.floor * (1.0 + SLACK)) * per_meter
+        allowed = np.maximum(self.drawn - watts, self.floor * (1.0 + ABOVE_IDLE)) * per_meter
         for h, most in zip(self.chosen.tolist(), allowed.tolist(), strict=True):
             caps[h] = min(caps[h], most)
         cap_pue = site.pue if site.cap_watts is None else site.cap_pue
@@ -492,11 +493,9 @@ def _without_costs(arrays: HorizonArrays) -> HorizonArrays:
 def _bent(points: list[_Point]) -> list[_Point]:
     """Leave out points on the line between their neighbours."""
     kept = points[:1]
-    for point, following in zip(points[1:], [*points[2:], None], strict=True):
-        if following is not None:
-            share = (point.watts - kept[-1].watts) / (following.watts - kept[-1].watts)
-            line = kept[-1].value + share * (following.value - kept[-1].value)
-            if abs(point.value - line) <= FLAT * abs(point.value):
-                continue
-        kept.append(point)
-    return kept
+    for point, following in pairwise(points[1:]):
+        share = (point.watts - kept[-1].watts) / (following.watts - kept[-1].watts)
+        line = kept[-1].value + share * (following.value - kept[-1].value)
+        if abs(point.value - line) > FLAT * abs(point.value):
+            kept.append(point)
+    return kept + points[1:][-1:]
