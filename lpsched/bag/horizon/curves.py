@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
 
 GRAMS_PER_KG: Final = 1000.0
+SAME: Final = 1e-6  # relative: corners that are this near to the last one are the same
 EARLY: Final = "what is here holds, but there may be more vertices, and better plans."
 
 
@@ -109,7 +110,9 @@ class HorizonFront(JsonObject):
             kept.append((weight, bound))
         least = self.least_carbon_grams
         corners = [
-            (one[1] - one[0] * grams, grams) for one, two in pairwise(kept) if (grams := _meet(one, two)) > least
+            (one[1] - one[0] * grams, grams)
+            for one, two in pairwise(kept)
+            if (grams := _meet(one, two)) > least + SAME * abs(least)
         ]
         return (*corners, (self.cost_bound(least), least))
 

@@ -40,8 +40,8 @@ from lpsched.bag.horizon.solve import (
     plan_of,
     require_possible,
     require_time,
-    verified,
 )
+from lpsched.bag.horizon.verify import measure_plan, verify_plan
 from lpsched.bag.result import changes_between
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
@@ -119,7 +119,7 @@ class PlanSearch:
     seed: int
 
     def near(self, at: Solved, prices: Prices, bound: float) -> tuple[Plan, PlanMeasurement] | None:
-        """Return a verified plan at these prices, `None` if none was found."""
+        """Return a verified plan at these prices, `None` if none was found, or if what was found breaks a rule."""
         if self.cancel.is_cut():
             return None
         enough, peaks = bound + 0.5 * GAP * abs(bound), at.relaxed.peaks
@@ -129,8 +129,10 @@ class PlanSearch:
             )
         except NotFoundError:
             return None
-        made = plan_of(at.problem, at.arrays, found)
-        return made, verified(at.problem, made)
+        made, bag, slots = plan_of(at.problem, at.arrays, found), at.problem.bag, at.problem.slots
+        if verify_plan(bag, slots, made):  # idling between two runs counts against a cap, but not in the search
+            return None
+        return made, measure_plan(bag, slots, made)
 
 
 # Cost and carbon.
@@ -181,6 +183,13 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
     build_horizon(bag, objective="carbon", **options)  # asks for a carbon intensity
     problem = build_horizon(bag, objective="cost", **options)
+    return front_of(problem, solver, cancel, plans=plans, work=EFFORTS[effort], seed=seed)
+
+
+def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
+    problem: HorizonProblem, solver: Solver, cancel: CancelToken, *, plans: int, work: float, seed: int
+) -> HorizonFront:
+    """Run the stages of `cost_carbon_front`; `work` are counted seconds of the search for plans."""
     timings: dict[str, float] = {}
     require_time(problem, solver)
     with timed(timings, "relax"):
@@ -200,7 +209,7 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     with timed(timings, "recover"):
         places = search.vertices()
         chosen = {places[place] for place in along(len(places), plans)} if plans else set()
-        looking = PlanSearch(solver, cancel, EFFORTS[effort] / max(len(chosen), 1), seed)
+        looking = PlanSearch(solver, cancel, work / max(len(chosen), 1), seed)
         vertices = []
         for place in places:
             at, (prices, bound) = search.found[place], proved[place]
@@ -340,6 +349,21 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
     problem = build_horizon(bag, objective="cost", **options)
     later = _an_hour_later(bag, problem, options)
+    return deadlines_of(problem, later, solver, cancel, most=most, plans=plans, work=EFFORTS[effort], seed=seed)
+
+
+def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`
+    problem: HorizonProblem,
+    later: HorizonProblem | None,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    most: int,
+    plans: int,
+    work: float,
+    seed: int,
+) -> DeadlineCurve:
+    """Run the stages of `cost_deadline`; `later` has an hour more."""
     timings: dict[str, float] = {}
     shortest = require_time(problem, solver)
     falls = all(machine.may_be_off for machine in problem.bag.machine_types)
@@ -367,7 +391,7 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     count = len(found) - (later is not None)
     with timed(timings, "recover"):
         chosen = {*along(count, plans), *range(count - 1, len(found))} if plans else set()
-        looking = PlanSearch(solver, cancel, EFFORTS[effort] / max(len(chosen), 1), seed)
+        looking = PlanSearch(solver, cancel, work / max(len(chosen), 1), seed)
         made = [looking.near(*each) if place in chosen else None for place, each in enumerate(found)]
     points = []
     for (at, _, least), own in zip(found, made, strict=True):

@@ -92,7 +92,8 @@ def offer_curve(  # noqa: PLR0913 - options are keyword-only
     """Find the least extra cost of drawing less than a baseline in some slots, over how much less.
 
     Power is averaged over each slot. Where the baseline draws less than the reduction above idle power, the slot is
-    reduced to idle power.
+    reduced to idle power. Extra costs are above the best plan without any event: a reduction of 0 costs something where
+    that plan would draw more than the baseline.
 
     Parameters
     ----------
@@ -140,9 +141,25 @@ def offer_curve(  # noqa: PLR0913 - options are keyword-only
     problem = build_horizon(bag, objective="cost", **options)
     at = _site(problem, site)
     problem, chosen = event_slots(problem, hours)
+    work = EFFORTS[effort]
+    return offers_of(problem, at, chosen, solver, cancel, baseline=baseline, plans=plans, work=work, seed=seed)
+
+
+def offers_of(  # noqa: PLR0913 - the options of `offer_curve`
+    problem: HorizonProblem,
+    at: int,
+    chosen: list[int],
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    baseline: str | float,
+    plans: int,
+    work: float,
+    seed: int,
+) -> OfferCurve:
+    """Run the stages of `offer_curve`, for a site and some slots by their numbers."""
     timings: dict[str, float] = {}
     require_time(problem, solver)
-    work = EFFORTS[effort]
     with timed(timings, "relax"):
         free = solved(problem, solver, cancel)
         free_prices = free.full_prices(solver, cancel)
