@@ -6,10 +6,10 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.bag.horizon.curves import OfferCurve
 from lpsched.bag.horizon.offers import event_slots, offer_curve, offers_of
 from lpsched.bag.horizon.slots import SiteSlots, Slots, Weights
 from lpsched.bag.horizon.solve import HorizonProblem, build_horizon
@@ -24,6 +24,9 @@ from lpsched.model.table import Table
 from models.horizon import least_by_work
 from tests.bag.horizon.test_brute_force import timelines, value_of
 from tests.bag.horizon.tiny_horizons import drawn
+
+if TYPE_CHECKING:
+    from lpsched.bag.horizon.curves import OfferCurve
 
 HOUR = 3600.0
 MONEY = Weights()
