@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from lpsched.model.table import Floats, Mask
 
 NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
-LATER: Final = 0.04  # by which a task that is left for later costs more than its value
+LATER: Final = (0.04, 0.02, 0.07)  # by which a task that is left for later costs more than its value, in turn
 ROUNDS: Final = 150  # of generating timelines for the whole program
-DIVE_ROUNDS: Final = 6  # of generating timelines between two fixings
+DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
 MIXED: Final = 0.3
 RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
@@ -45,7 +45,7 @@ MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
 HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
 SHARE: Final = 1e-6  # of a machine, that the solver counts as nothing
 PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the best peak that are tried in turn
-BELOW: Final = 1 - 1e-9  # of a cap: sums are rounded, and the verifier is exact
+DIVES: Final = 0.4  # of the work must be left for another dive
 SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 
@@ -65,6 +65,11 @@ class _State:
     machines: Floats
     headroom: Floats | None
     groups: list[tuple[int, Timeline]]
+
+    def copy(self) -> _State:
+        """Return the same, to be changed on its own."""
+        room = None if self.headroom is None else self.headroom.copy()
+        return _State(self.tasks.copy(), self.machines.copy(), room, list(self.groups))
 
     def most(self, timeline: Timeline, site: int) -> int:
         """Return how many machines can follow a timeline."""
@@ -98,6 +103,7 @@ class _Recovery:
         self.maker = TimelineMaker(arrays, near_best(arrays, prices))
         self.counted = 0
         self.pool: list[Timeline] = []
+        self.rise = LATER[0]
 
     def power(self, prices: Floats | None, j: int) -> Floats | None:
         """Return the prices of power of a machine type's site, if there are any."""
@@ -117,7 +123,7 @@ class _Recovery:
         counts = np.maximum(state.tasks, 1.0)
         lp = LpBuilder("timelines")
         later = lp.variables("later", upper=(state.tasks > 0).astype(float))
-        paid = self.values + LATER * self.sizes if self.later is None else self.later
+        paid = self.values + self.rise * self.sizes if self.later is None else self.later
         lp.objective([(later, state.tasks * paid / unit)])
         needed = (state.tasks > 0).astype(float)
         lp.between_each([f"tasks[{i}]" for i in range(types)], [(np.arange(types), later, 1.0)], needed, needed)
@@ -253,6 +259,19 @@ class _Recovery:
                 break
         return singles
 
+    def dived(self, state: _State) -> tuple[list[Timeline], list[tuple[int, Timeline]]]:
+        """Return single timelines and groups of a dive, with all tasks in gaps that find a place."""
+        self.dive(state)
+        singles = [timeline for _, timeline in state.groups]
+        groups = [(count - 1, timeline) for count, timeline in state.groups if count > 1]
+        for j, left in enumerate(state.machines.tolist()):
+            singles += [self.maker.empty(j)] * int(min(left, SPARE))
+        singles = self.insert(singles, state, range(len(singles)))
+        while state.tasks.any() and groups and self.later is None:  # one more machine of each group by itself
+            singles, groups = singles + [each for _, each in groups], [(n - 1, each) for n, each in groups if n > 1]
+            singles = self.insert(singles, state, range(len(singles)))
+        return singles, groups
+
     def cost(self, singles: list[Timeline], left: Floats) -> float:
         """Return what single timelines cost, and tasks that are left out."""
         return sum(each.cost for each in singles) + (0.0 if self.later is None else float(self.later @ left))
@@ -286,6 +305,8 @@ class _Recovery:
                 trial = self.insert(trial, own, list(dict.fromkeys([*taken.tolist(), *helpers.tolist()])))
             self.count(PER_EXCHANGE)
             changed = self.cost(trial, own.tasks)
+            if own.headroom is not None and (own.headroom < 0.0).any():
+                continue
             if (self.later is not None or not own.tasks.any()) and changed < cost - 1e-12 * abs(cost):
                 singles, cost = trial, changed
                 state.headroom, state.tasks = own.headroom, own.tasks
@@ -302,10 +323,12 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     enough: float = -np.inf,
     peaks: Floats | None = None,
+    below: float = 1.0,
 ) -> Recovered:
     """Return groups of machines with their timelines; `work` are counted seconds, `enough` ends the search before.
 
-    `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps.
+    `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps. `below` is
+    the share of caps to keep: sums are rounded here, and the verifier is exact.
 
     Raises
     ------
@@ -313,33 +336,36 @@ def recover(  # noqa: PLR0913 - options are keyword-only
         If some tasks found no place.
     """
     if peaks is not None and arrays.peak_costs.any():
-        return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough)
+        return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough, below=below)
     budget = cancel.share(work)
     recovery = _Recovery(arrays, prices, solver, budget)
     headroom = None
     if arrays.has_limits:
         floor = arrays.floor_watts[:, np.newaxis]
-        headroom = (arrays.caps * BELOW - floor) * arrays.lengths
+        headroom = (arrays.caps * below - floor) * arrays.lengths
     state = _State(arrays.task_counts.copy(), arrays.machine_counts.copy(), headroom, [])
     values = recovery.generate(state)
-    recovery.dive(state)
-    singles = [timeline for _, timeline in state.groups]
-    groups = [(count - 1, timeline) for count, timeline in state.groups if count > 1]
-    for j, left in enumerate(state.machines.tolist()):
-        singles += [recovery.maker.empty(j)] * int(min(left, SPARE))
-    singles = recovery.insert(singles, state, range(len(singles)))
-    while state.tasks.any() and groups and recovery.later is None:  # one more machine of each group by itself
-        singles, groups = singles + [each for _, each in groups], [(n - 1, each) for n, each in groups if n > 1]
-        singles = recovery.insert(singles, state, range(len(singles)))
-    if state.tasks.any() and recovery.later is None:
-        raise NotFoundError(f"no plan was found: {int(state.tasks.sum()):,} tasks have no place in the horizon")
-    if state.headroom is not None and (state.headroom < 0.0).any():
-        raise NotFoundError("no plan was found that keeps the power caps: running draws less than being idle")
     idle = np.where(arrays.switch_on > 0, 0.0, arrays.idle_costs @ arrays.lengths)
-    fixed = float(arrays.machine_counts @ idle) + sum(count * each.cost for count, each in groups)
+    fixed = float(arrays.machine_counts @ idle)
     if arrays.earnings is not None:
         fixed -= float(arrays.task_counts @ arrays.earnings)
+    best, cost, generated = None, np.inf, list(recovery.pool)
+    for recovery.rise in LATER:
+        recovery.pool = list(generated)
+        tried = state.copy()
+        singles, groups = recovery.dived(tried)
+        found = recovery.cost(singles, tried.tasks) + sum(count * each.cost for count, each in groups)
+        if found < cost and (arrays.earnings is not None or not tried.tasks.any()):
+            best, cost = (tried, singles, groups), found
+        if budget.expired() or cost + fixed <= enough or budget.work_left() < DIVES * work:
+            break
+    if best is None:
+        raise NotFoundError(f"no plan was found: {int(tried.tasks.sum()):,} tasks have no place in the horizon")
+    state, singles, groups = best
+    fixed += sum(count * each.cost for count, each in groups)
     singles = recovery.exchange(singles, state, values, np.random.default_rng(seed), enough - fixed)
+    if state.headroom is not None and (state.headroom < 0.0).any():
+        raise NotFoundError("no plan was found that keeps the power caps")
     alike = groups + [(1, timeline) for timeline in singles]
     return Recovered(tuple(each for each in alike if each[0]), recovery.maker)
 
@@ -354,16 +380,17 @@ def _below_peaks(  # noqa: PLR0913 - see `recover`
     work: float,
     seed: int,
     enough: float,
+    below: float,
 ) -> Recovered:
     """Recover a plan below peaks; where none is found, below higher ones."""
     charged = arrays.peak_costs > 0
     for rise in PEAKS:
         watts = np.where(charged, rise * np.maximum(peaks, arrays.floor_watts), np.inf)
         caps = np.minimum(arrays.caps, watts[:, np.newaxis])
-        below = replace(arrays, caps=caps, peak_costs=np.zeros(len(peaks)))
+        capped = replace(arrays, caps=caps, peak_costs=np.zeros(len(peaks)))
         paid = float(arrays.peak_costs @ np.where(charged, watts, 0.0))
         try:
-            return recover(below, prices, solver, cancel, work=work, seed=seed, enough=enough - paid)
+            return recover(capped, prices, solver, cancel, work=work, seed=seed, enough=enough - paid, below=below)
         except NotFoundError:
             if rise == PEAKS[-1]:
                 raise

@@ -48,6 +48,7 @@ OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 5.0, "tight": 25.0}  # counted seconds of the search for a plan
 BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
+BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
 EARLIER: Final = 1e-3  # what the mean price rises by until the end of the horizon, so that tasks run early
 
 
@@ -255,10 +256,21 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     with timed(timings, "recover"):
         least = float(-certificate.bound if problem.objective == "profit" else certificate.bound)
         enough = least + 0.5 * gap * abs(least)
-        recovered = recover(
-            arrays, relaxed.prices, solver, cancel, work=work, seed=seed, enough=enough, peaks=relaxed.peaks
-        )
-        made = plan_of(problem, arrays, recovered)
+        for below in BELOW:
+            recovered = recover(
+                arrays,
+                relaxed.prices,
+                solver,
+                cancel,
+                work=work,
+                seed=seed,
+                enough=enough,
+                peaks=relaxed.peaks,
+                below=below,
+            )
+            made = plan_of(problem, arrays, recovered)
+            if not verify_plan(bag, slots, made, optional=problem.weights.optional):
+                break
     with timed(timings, "verify"):
         measured = verified(problem, made)
     value, bound = problem.value(measured), certificate.bound

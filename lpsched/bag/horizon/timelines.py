@@ -209,6 +209,8 @@ class TimelineMaker:
         ends = begins[:-1] + self.batches[j].spans[batches[:-1]]
         sums = np.concatenate(([0.0], np.cumsum(self.idle[j])))
         idle = sums[begins[1:]] - sums[ends]
+        if self.power_matters:  # idling would draw power that the caps may not leave
+            return idle, np.zeros(len(idle), dtype=bool)
         return idle, idle <= self.arrays.switch_on[j]
 
     def _switching(self, j: int, begins: Integers, batches: Integers) -> float:
