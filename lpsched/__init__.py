@@ -164,7 +164,7 @@ def _places(names: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 _PLACES: Final = _places(_NAMES)
 _OLD_PLACES: Final = _places(_DEPRECATED)
-_PARTS: Final = ("heuristics", "simulation")  # loaded on use as a whole: lpsched.heuristics.register
+_PARTS: Final = ("heuristics", "horizon", "simulation")  # loaded on use as a whole: lpsched.heuristics.register
 
 __all__ = [
     "ArrivingTasks",

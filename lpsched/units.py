@@ -41,6 +41,7 @@ ROUNDING: Final = 1e-14
 TIMES: Final = ((SECONDS_PER_DAY, "d"), (SECONDS_PER_HOUR, "h"), (60, "min"), (1, "s"))
 ENERGIES: Final = ((MEGA * SECONDS_PER_HOUR, "MWh"), (JOULES_PER_KWH, "kWh"), (SECONDS_PER_HOUR, "Wh"))
 POWERS: Final = ((MEGA, "MW"), (KILO, "kW"), (1, "W"))
+MASSES: Final = ((MEGA, "t"), (KILO, "kg"), (1, "g"))
 EXACT_DIGITS: Final = 1_100  # more than any double has, written out
 LEAST_POWER: Final = -4  # of ten, that is written without an exponent: as in Python's format "g"
 LEAST_GAP: Final = 1e-5  # of which digits are shown: those of smaller ones differ from machine to machine
@@ -329,17 +330,17 @@ def are_equal(value: float, bound: float) -> bool:
 
 
 def meant(text: str) -> float:
-    """Return the number that a text of `number`, `duration`, `energy_text` or `power_text` writes, in SI.
+    """Return the number that a text of a number, a time, an energy, a power or a mass writes: in SI, mass in grams.
 
-    >>> meant("1,234.5"), meant("2 h 3 min"), meant("1.5e-05"), meant("2 kWh")
-    (1234.5, 7380.0, 1.5e-05, 7200000.0)
+    >>> meant("1,234.5"), meant("2 h 3 min"), meant("1.5e-05"), meant("2 kWh"), meant("2.5 kg")
+    (1234.5, 7380.0, 1.5e-05, 7200000.0, 2500.0)
     """
     words = text.replace(",", "").split()
     sizes = [float(SIZES[unit]) for unit in words[1::2]] or [1.0]
     return sum(float(figures) * size for figures, size in zip(words[::2], sizes, strict=True))
 
 
-SIZES: Final = {unit: size for size, unit in (*TIMES, *ENERGIES, *POWERS)}
+SIZES: Final = {unit: size for size, unit in (*TIMES, *ENERGIES, *POWERS, *MASSES)}
 
 
 def aligned(*texts: str) -> list[str]:

@@ -34,15 +34,15 @@ MAY_IMPORT = {
     "studies": SHARED | SLICES | {"io", "generate", "traces", "measure", "instances", "auditing"},
     "report": SHARED | {"io", "measure", "studies", "auditing"},  # and models, schedules and results of slices
 }
-# lpsched.heuristics and lpsched.simulation are public names of what is registered; the other two dispatch on the kind
-ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics", "simulation"}
+# lpsched.heuristics, lpsched.horizon and lpsched.simulation are public names of what is registered; the other two dispatch on the kind
+ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics", "horizon", "simulation"}
 MODELS = {
     "bag": {"model", "schedule", "arrays", "parts"},
     "facility": {"model", "parts", "rules"},
     "online": {"day", "clusters", "parts", "utility", "curves", "schedule"},
 }
 RESULTS = {
-    "bag": {"result", "breakdown", "certificate.claim", "compare.result"} | {f"pricing.{name}" for name in ("result",)},
+    "bag": {"result", "breakdown", "certificate.claim", "compare.result", "pricing.result", "horizon.result"},
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},
 }

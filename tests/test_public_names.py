@@ -15,7 +15,7 @@ def test_all_lists_exactly_the_names_that_load():
     assert list(lpsched.__all__) == sorted(lpsched.__all__)
     for name in lpsched.__all__:
         assert getattr(lpsched, name).__module__.startswith("lpsched.")
-    assert set(dir(lpsched)) == {*lpsched.__all__, "__doc__", "__version__", "heuristics", "simulation"}
+    assert set(dir(lpsched)) == {*lpsched.__all__, "__doc__", "__version__", "heuristics", "horizon", "simulation"}
     assert len(lpsched.__all__) <= 60
 
 

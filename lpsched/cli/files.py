@@ -281,17 +281,17 @@ def verify(
     lpsched verify instances/tiny.yaml proof.json
     """
     from lpsched.auditing import audit
-    from lpsched.bag.horizon.slots import with_switch_off
-    from lpsched.bag.model import Bag
-    from lpsched.instances import read_instance
+    from lpsched.instances import read_with_kind
     from lpsched.report.tables import audit_tables
 
-    read = read_instance(instance)
+    read, kind = read_with_kind(instance)
     given = {"--tariff": tariff, "--carbon": carbon, "--caps": caps, "--switch-off": switch_off, "--fill": fill or None}
-    if isinstance(read, Bag):
+    if kind.name == "bag":
+        from lpsched.bag.horizon.slots import with_switch_off
+
         read = with_switch_off(over_time.bag_over_time(read, tariff, carbon, caps, fill=fill), switch_off)
     else:
-        options.reject(given, "for another kind of file", "a bag")
+        options.reject(given, f"for {kind.phrase}", "a bag")
     result = audit(read, files)
     console_of(context).answer(result.to_dict(), audit_tables(result))
     if not result.accepted:

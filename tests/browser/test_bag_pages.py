@@ -14,6 +14,7 @@ from lpsched.bag.model import Terms
 from lpsched.bag.overview import overview
 from lpsched.report.html.bag import STATUSES, solve_page
 from lpsched.units import duration, energy_text, gap_text, number
+from tests.report.test_horizon import page_by_hand
 
 pytestmark = pytest.mark.slow
 
@@ -99,3 +100,18 @@ def test_price_percent_and_ratio_are_one_position_and_the_current_price_is_marke
     )
     assert sum(count for _, count in shares) == TINY.tasks
     assert all((share > 0) == (count > 0) for share, count in shares)
+
+
+def test_the_page_of_a_plan_fits_a_phone_and_its_slider_goes_from_point_to_point(open_page):
+    text = page_by_hand()
+    for dark in (False, True):
+        opened = open_page(text, width=360, height=640, dark=dark)
+        assert opened.evaluate("document.documentElement.scrollWidth") == 360
+    opened = open_page(text)
+    assert opened.locator(".slider dd").all_text_contents() == ["1 USD", "3 kg"]
+    opened.get_by_role("button", name="next breakpoint").click()
+    assert opened.get_by_label("carbon price, USD/kg, exactly").input_value() == "0.5"
+    assert opened.locator(".slider dd").all_text_contents() == ["2 USD", "1 kg"]
+    assert opened.locator("dd").first.text_content() == "0.1 USD"  # the answer's own tiles stay
+    opened.locator(".point").nth(1).hover(force=True)
+    assert opened.locator(".tip").text_content().splitlines()[1] == "1 kW at the machines"

@@ -169,5 +169,5 @@ class Integral:
         return np.asarray(self.sums[..., slot] + self.rates[..., slot] * within)
 
     def over(self, times: Floats, seconds: float) -> Floats:
-        """Return the integral over so many seconds from each time on."""
+        """Return the integral over some seconds from each time on."""
         return self.at(times + seconds) - self.at(times)

@@ -93,8 +93,9 @@ class _State:
 class _Recovery:
     """One recovery: what does not change while it goes on."""
 
-    def __init__(self, arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken) -> None:
-        self.arrays, self.prices, self.solver, self.cancel = arrays, prices, solver, cancel
+    def __init__(self, arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken, work: float) -> None:
+        self.arrays, self.prices, self.solver = arrays, prices, solver
+        self.clock, self.cancel = cancel, cancel.share(work)  # a dive that has begun is cut by the clock alone
         found = run_costs(arrays, prices)
         self.values = found.least(len(arrays.task_counts))
         self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
@@ -213,7 +214,7 @@ class _Recovery:
             if not self._fix(state, shares):
                 break
             self.pool = [each for each in self.pool if state.most(each, sites[each.j])]
-            if self.cancel.expired():
+            if self.clock.expired():
                 break
 
     def _fix(self, state: _State, shares: Floats) -> bool:
@@ -337,8 +338,8 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     """
     if peaks is not None and arrays.peak_costs.any():
         return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough, below=below)
-    budget = cancel.share(work)
-    recovery = _Recovery(arrays, prices, solver, budget)
+    recovery = _Recovery(arrays, prices, solver, cancel, work)
+    budget = recovery.cancel
     headroom = None
     if arrays.has_limits:
         floor = arrays.floor_watts[:, np.newaxis]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lpsched.model.provenance import Provenance, Status
 from lpsched.model.results import JsonObject, optimal_words, stopped_words
 from lpsched.model.series import moment_text
-from lpsched.units import duration, energy_text, gap_text, html_table, number, paired, plain_text, power_text
+from lpsched.units import MASSES, duration, energy_text, gap_text, html_table, number, paired, plain_text, power_text
 
 if TYPE_CHECKING:
     from lpsched.bag.horizon.certificate import HorizonCertificate
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.model.fields import FrozenDict
 
-MASS: Final = ((1e6, "t"), (1e3, "kg"), (1.0, "g"))
 AT_ONCE: Final = "all at once"
 MEAN: Final = "at the mean price"
 BASELINES: Final = {
@@ -35,8 +34,7 @@ def mass_text(grams: float | Fraction | None, *, upper: bool | None = None, fine
     """
     if grams is None:
         return "-"
-    amount = abs(float(grams))
-    size, unit = next(((size, unit) for size, unit in MASS if amount >= size), MASS[-1])
+    size, unit = next((each for each in MASSES if abs(float(grams)) >= each[0]), MASSES[-1])
     exact = Fraction(grams) / Fraction(size)
     return f"{plain_text(exact, upper=upper, finer=finer)} {unit}"
 
@@ -104,7 +102,7 @@ class PlanResult(JsonObject):
     status: Status
     value: float
     bound: float
-    gap: float | None  # relative to the value
+    gap: float | None  # relative to the bound
     gross_gap: float | None  # relative to all that is spent, where earnings of negative prices do not cancel it
     horizon_seconds: float
     start: int | None

@@ -279,7 +279,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         worth = _machine_worth(problem, arrays, relaxed.prices, multipliers, value)
     distance = abs(value - bound)
     spent = _gross(problem, measured)
-    share = float(distance / abs(value)) if value else (0.0 if not distance else None)
+    share = float(distance / abs(bound)) if bound else (0.0 if not distance else None)
     status = Status.LIMIT if cancel.is_cut() else Status.FEASIBLE
     if share is not None and share <= gap:
         status = Status.OPTIMAL

@@ -1,10 +1,10 @@
 """A page: one HTML file that needs nothing else. Its parts, and how the template is filled.
 
-A title, the summary, then sections of paragraphs, tables, figures and sliders. It follows the reader's choice of light
-or dark, fits a phone and prints; wide tables and figures scroll sideways, each in its own box. All of it can be read
-without JavaScript; with it, tables sort and copy, figures have tooltips, and sliders move. Every text is escaped: it
-appears exactly as it stands, whatever names a file has; and the page's policy lets no script run but ours, known by its
-hash. The same input gives the same bytes.
+A title, the summary, then sections of paragraphs, tables, tiles, figures and sliders. It follows the reader's choice of
+light or dark, fits a phone and prints; wide tables and figures scroll sideways, each in its own box. All of it can be
+read without JavaScript; with it, tables sort and copy, figures have tooltips, and sliders move. Every text is escaped:
+it appears exactly as it stands, whatever names a file has; and the page's policy lets no script run but ours, known by
+its hash. The same input gives the same bytes.
 
 The markup is in `report/templates/page.html.j2`, the style and the scripts are in `report/browser/`.
 """
@@ -65,6 +65,13 @@ class Table:
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The numbers that matter most, each with its name, in boxes beside each other."""
+
+    facts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +246,7 @@ def written(reading: Reading, segment: Segment, x: float) -> str:
     return f"{text} {reading.unit}".rstrip()
 
 
-Part: TypeAlias = Paragraph | Table | PageFigure | Slider
+Part: TypeAlias = Paragraph | Table | Tiles | PageFigure | Slider
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +354,8 @@ def _view(part: Part, element: str) -> View:
             return {"kind": "paragraph", "text": part.text}
         case Table():
             return {"kind": "table", **_table_view(part)}
+        case Tiles():
+            return {"kind": "tiles", "facts": part.facts}
         case PageFigure():
             return {"kind": "figure", "id": element, **_figure_view(part, element)}
         case Slider():

@@ -1,0 +1,29 @@
+"""Plan bags over a horizon with prices, carbon and power caps over time: public names, loaded with this module."""
+
+from lpsched.bag.horizon.certificate import check_horizon as check
+from lpsched.bag.horizon.result import PlanResult
+from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
+from lpsched.bag.horizon.slots import Slots, slots_of
+from lpsched.bag.horizon.solve import plan
+from lpsched.bag.horizon.verify import measure_plan, verify_plan
+from lpsched.bag.parts import NamedSite
+from lpsched.io.series_files import read_series, series_from
+from lpsched.model.series import Series
+
+__all__ = [
+    "IdleSpan",
+    "NamedSite",
+    "Plan",
+    "PlanGroup",
+    "PlanResult",
+    "Series",
+    "Slots",
+    "TimedRun",
+    "check",
+    "measure_plan",
+    "plan",
+    "read_series",
+    "series_from",
+    "slots_of",
+    "verify_plan",
+]
