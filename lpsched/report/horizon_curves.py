@@ -33,7 +33,8 @@ def front_tables(front: HorizonFront) -> list[ConsoleRenderable]:
         f"plan:\ncost, {money}",
         "CO2",
     )
-    return _tables(front.headline(), headers, front.rows(), "vertices")
+    places = [place for place, each in enumerate(front.vertices) if each.costs is not None]
+    return _tables(front.headline(), headers, front.rows(), "vertices", also=places)
 
 
 def deadline_tables(curve: DeadlineCurve) -> list[ConsoleRenderable]:
@@ -65,12 +66,19 @@ def offer_tables(offers: OfferCurve) -> list[ConsoleRenderable]:
     return found
 
 
-def _tables(
-    headline: str, headers: Sequence[str], rows: Sequence[Sequence[str]], noun: str, first: int = 1
+def _tables(  # noqa: PLR0913 - options are keyword-only
+    headline: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    noun: str,
+    *,
+    first: int = 1,
+    also: Sequence[int] = (),
 ) -> list[ConsoleRenderable]:
-    """Return a headline and a table of at most some rows, evenly chosen."""
-    kept = [rows[place] for place in along(len(rows), MOST_ROWS)]
-    found: list[ConsoleRenderable] = [Text(headline), table(headers, kept, numbers=range(first, len(headers)))]
+    """Return a headline and a table of some rows, evenly chosen, and some others; numbers from column `first` on."""
+    kept = sorted({*along(len(rows), MOST_ROWS), *also})
+    numbers = range(first, len(headers))
+    found: list[ConsoleRenderable] = [Text(headline), table(headers, [rows[place] for place in kept], numbers=numbers)]
     if len(kept) < len(rows):
         found.append(Text(f"{len(kept)} of {len(rows)} {noun}; --json has all."))
     return found

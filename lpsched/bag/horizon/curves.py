@@ -63,14 +63,14 @@ class HorizonFront(JsonObject):
     horizon_seconds: float
     start: int | None
     solves: int
-    complete: bool  # whether no vertex is missing that lies more than 10^-5 below the front, relative
+    missed: float  # relative: no vertex that is missing lies further below the line between its neighbours (LP)
     timings: FrozenDict[str, float]
     provenance: Provenance
     stopped: str = ""
 
     _FORMAT: ClassVar = "lpsched-horizon-front/1"
     _KEYS: ClassVar = (
-        "axes currency start_time horizon_seconds least_cost least_carbon_grams complete vertices proofs timings"
+        "axes currency start_time horizon_seconds least_cost least_carbon_grams missed vertices proofs timings"
     )
 
     @property

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 FLAT: Final = 1e-5  # relative: a vertex that is less below a line between two others is left out
 GAP: Final = 1e-4  # relative: a plan this near to its bound is good enough
-MOST_SOLVES: Final = 120  # programs of a front, twice the vertices
+MOST_SOLVES: Final = 80  # programs of a front; some 60 vertices
 HIGHEST: Final = 1e6  # the price of carbon at one end, as a multiple of the usual price of energy per gram
 PLANS: Final = 8  # verified, along a front
 MOST_DEADLINES: Final = 200
@@ -195,7 +195,7 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     with timed(timings, "relax"):
         search = _FrontSearch(problem, solver, cancel)
         require_possible(problem, search.found[0].bound(search.found[0].relaxed.prices))
-        complete = search.run()
+        missed = search.run()
     with timed(timings, "prove"):
         proved = [_proved(each, solver, cancel) for each in search.found]
         proofs = [
@@ -223,7 +223,7 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
         horizon_seconds=problem.slots.horizon,
         start=problem.slots.start,
         solves=len(search.found),
-        complete=complete,
+        missed=missed,
         timings=FrozenDict(timings),
         provenance=provenance_of(problem.bag, solver.name),
         stopped=cancel.why_cut(),
@@ -251,17 +251,17 @@ class _FrontSearch:
     def _at(self, price: float) -> Solved:
         return solved(replace(self.problem, carbon_price_per_kg=price * GRAMS_PER_KG), self.solver, self.cancel)
 
-    def run(self) -> bool:
-        """Try prices until no vertex is missing; return whether that was reached."""
+    def run(self) -> float:
+        """Try prices until no vertex is missing; return how far below the front one may still be, relative."""
         one, two = self.found
-        queue, pushed, complete = [(-self._depth(one, two)[0], 0, one, two)], 0, True
+        queue, pushed, missed = [(-self._depth(one, two)[0], 0, one, two)], 0, FLAT
         while queue:
             _, _, one, two = heappop(queue)
             depth, price, allowed = self._depth(one, two)
             if depth <= allowed:
                 continue
             if len(self.found) >= MOST_SOLVES or self.cancel.expired():
-                complete = False
+                missed = FLAT * depth / allowed if allowed else FLAT
                 break
             new = self._at(price)
             self.found.append(new)
@@ -271,7 +271,7 @@ class _FrontSearch:
                 pushed += 1
                 heappush(queue, (-self._depth(*pair)[0], pushed, *pair))
         self.found.sort(key=lambda each: each.problem.carbon_price_per_kg)
-        return complete
+        return missed
 
     def _depth(self, one: Solved, two: Solved) -> tuple[float, float, float]:
         """Return how deep below the line between two points a vertex may be, at which price, and what is allowed."""

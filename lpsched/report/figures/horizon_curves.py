@@ -67,7 +67,7 @@ def deadline_figure(curve: DeadlineCurve) -> Figure:
     with style.one_panel(INCHES) as (figure, axes):
         costs = [*bounds, *(value for _, value in plans)]
         shortest = curve.shortest_seconds / unit.size
-        axes.set_xlim(style.room_about([shortest, *ends])[0], ends[-1] if len(ends) > 1 else 1.1 * ends[-1])
+        axes.set_xlim(*style.room_about([shortest, *ends]))
         axes.set_ylim(style.room_about(costs, WORDS)[0], style.room_about(costs)[1])
         (left, _), (bottom, top) = axes.get_xlim(), axes.get_ylim()
         axes.axvspan(left, shortest, color=style.FORBIDDEN, linewidth=0, zorder=0)
@@ -84,7 +84,8 @@ def deadline_figure(curve: DeadlineCurve) -> Figure:
             )
         if plans:
             style.draw_dots(axes, plans, "o", None, **PLANS)
-        axes.annotate("no plan is here", (0.015, 0.02), xycoords="axes fraction", **style.ASIDE)
+        if curve.never_rises:
+            axes.annotate("no plan is here", (0.015, 0.02), xycoords="axes fraction", **style.ASIDE)
         axes.set(xlabel=f"deadline, {unit.name} after the start", ylabel=f"cost, {style.lettered(curve.currency)}")
         style.write_numbers(axes.xaxis, axes.yaxis)
         style.legend_above(figure, axes)
@@ -116,8 +117,9 @@ def _draw_extra(axes: Axes, offers: OfferCurve, unit: Unit) -> None:
     plans = [(x, each.at_most) for x, each in zip(xs, offers.points, strict=True) if each.at_most is not None]
     highest = max([*lower, *(most for _, most in plans), *(each.lp_extra for each in offers.points)])
     axes.set_ylim(-0.04 * highest or -0.04, 1.08 * highest or 1.0)
-    axes.fill_between(xs, lower, axes.get_ylim()[0], color=style.FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, lower, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label="proved: costs at least")
+    axes.fill_between(xs, lower, axes.get_ylim()[0], step="post", color=style.FORBIDDEN, linewidth=0, zorder=0)
+    line: style.Look = {"color": style.OURS, "linewidth": style.CURVE_LINE, "zorder": 2}
+    axes.step(xs, lower, where="post", label="proved: costs at least", **line)  # what holds for less holds for more
     axes.plot(
         xs,
         [each.lp_extra for each in offers.points],

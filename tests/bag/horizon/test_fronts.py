@@ -87,7 +87,7 @@ def test_the_front_is_the_envelope_of_the_independent_program(seed):
     front = front_or_none(problem)
     if front is None:
         return
-    assert front.complete
+    assert front.missed <= 1e-5
     rng = random.Random(seed)  # noqa: S311
     prices = [0.0, *(10 ** rng.uniform(-2, 2) for _ in range(6))]
     for price in prices:
