@@ -293,7 +293,12 @@ def front(
         "--output": output,
     }
     if axes != "energy,makespan":
-        plain: dict[str, object] = {"--scheduler": scheduler, "--generations": generations, "--seed-with": seeds, "--state": state}
+        plain: dict[str, object] = {
+            "--scheduler": scheduler,
+            "--generations": generations,
+            "--seed-with": seeds,
+            "--state": state,
+        }
         plain |= {"--falling": falling or None, "--drop-below": drop_below, "--risk": risk, "--sample": sample}
         plain |= {"--power-cap": power_cap, "--report": report, "--machines": machines, "--peak": peak}
         plain |= {"--ellipses": ellipses, "--deadline": deadline if horizon is not None else None}

@@ -28,8 +28,8 @@ def front_tables(front: HorizonFront) -> list[ConsoleRenderable]:
         "",
         f"LP vertex:\ncost, {money}",
         "CO2",
-        f"at {money}\nper kg CO2",
-        "proved at\nleast there",
+        f"at {money}\nper t CO2",
+        "proved cost\nat that CO2",
         f"plan:\ncost, {money}",
         "CO2",
     )

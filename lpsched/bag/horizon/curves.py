@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance
 
-GRAMS_PER_KG: Final = 1000.0
+WATTS_PER_KW: Final = 1000.0
+KG_PER_TONNE: Final = 1000.0
 SAME: Final = 1e-6  # relative: corners that are this near to the last one are the same
 EARLY: Final = "what is here holds, but there may be more vertices, and better plans."
 
@@ -123,12 +124,13 @@ class HorizonFront(JsonObject):
         )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each vertex: the linear program, the price of carbon, what is proved, the plan near it."""
+        """Return one row for each vertex: the LP, its price per tonne, the proved cost at its carbon, and the plan."""
         rows: list[tuple[str, ...]] = []
         for place, each in enumerate(self.vertices, start=1):
             plan = ("-", "-") if each.costs is None else (number(each.costs.cost), mass_text(each.costs.carbon_grams))
             lp = number(each.cost), mass_text(each.carbon_grams)
-            rows.append((str(place), *lp, number(each.carbon_price_per_kg), lower_text(each.bound), *plan))
+            price, proved = number(each.carbon_price_per_kg * KG_PER_TONNE), self.cost_bound(each.carbon_grams)
+            rows.append((str(place), *lp, price, lower_text(proved), *plan))
         return rows
 
     def csv_rows(self) -> list[dict[str, Any]]:
@@ -333,10 +335,13 @@ class OfferCurve(JsonObject):
                 money_text(number(each.marginal)),
                 money_text(number(each.lp_extra)),
                 money_text(lower_text(each.at_least)),
-                money_text(upper_text(each.at_most)),
+                money_text(self._at_most_text(each)),
             )
             for each in self.points
         ]
+
+    def _at_most_text(self, point: OfferPoint) -> str:
+        return upper_text(point.at_most, largest=abs(point.bound))
 
     def csv_rows(self) -> list[dict[str, Any]]:
         """Return one row for each point, for a file."""
@@ -362,9 +367,9 @@ class OfferCurve(JsonObject):
         if not self.most_kw:
             return f"Nothing to offer: the baseline ({self.baseline}) draws no more than idle power then.{early}"
         last = self.points[-1]
-        most = power_text(GRAMS_PER_KG * self.most_kw)
+        most = power_text(WATTS_PER_KW * self.most_kw)
         cost = f"at least {money_text(lower_text(last.at_least))} {self.currency} more (proved)"
-        made = "" if last.at_most is None else f", at most {money_text(upper_text(last.at_most))} (a verified plan)"
+        made = "" if last.at_most is None else f", at most {money_text(self._at_most_text(last))} (a verified plan)"
         return f"Up to {most} less than the baseline ({self.baseline}): that costs {cost}{made}.{early}"
 
 

@@ -111,7 +111,7 @@ def solved(problem: HorizonProblem, solver: Solver, cancel: CancelToken) -> Solv
 
 @dataclass(frozen=True, slots=True)
 class PlanSearch:
-    """How plans are looked for: so many counted seconds each."""
+    """How plans are looked for: counted seconds for each."""
 
     solver: Solver
     cancel: CancelToken
@@ -320,7 +320,7 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     solver: Solver | None = None,
     **options: Any,  # noqa: ANN401 - those of `build_horizon`
 ) -> DeadlineCurve:
-    """Find the least cost for each deadline up to the horizon: proved bounds, and verified plans at some of them.
+        The most deadlines: the edges of slots, and whole hours where slots are longer; evenly spaced where they are more.
 
     The deadline is the horizon: machines that must stay on are paid for until then, and no longer.
 

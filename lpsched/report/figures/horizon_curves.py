@@ -67,7 +67,8 @@ def deadline_figure(curve: DeadlineCurve) -> Figure:
     with style.one_panel(INCHES) as (figure, axes):
         costs = [*bounds, *(value for _, value in plans)]
         shortest = curve.shortest_seconds / unit.size
-        axes.set_xlim(*style.room_about([shortest, *ends]))
+        left, right = style.room_about([shortest, *ends])
+        axes.set_xlim(max(left, 0.0), right)
         axes.set_ylim(style.room_about(costs, WORDS)[0], style.room_about(costs)[1])
         (left, _), (bottom, top) = axes.get_xlim(), axes.get_ylim()
         axes.axvspan(left, shortest, color=style.FORBIDDEN, linewidth=0, zorder=0)
