@@ -320,7 +320,7 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     solver: Solver | None = None,
     **options: Any,  # noqa: ANN401 - those of `build_horizon`
 ) -> DeadlineCurve:
-        The most deadlines: the edges of slots, and whole hours where slots are longer; evenly spaced where they are more.
+    """Find the least cost for each deadline up to the horizon: proved bounds, and verified plans at some of them.
 
     The deadline is the horizon: machines that must stay on are paid for until then, and no longer.
 
@@ -329,7 +329,7 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     bag
         A bag with watts, or the path of its file.
     most
-        The most deadlines: of all edges of slots, and of whole hours where slots are longer, so many evenly spaced.
+        The most deadlines: edges of slots, and whole hours where slots are longer; evenly chosen where there are more.
     plans
         The number of deadlines, evenly spaced, for which a verified plan is looked for.
     effort
