@@ -95,7 +95,7 @@ def offer(
 
     Examples
     --------
-    lpsched offer instances/tiny.yaml --hours 0-1 --start 2024-01-08 --horizon 2h
+    lpsched offer instances/tiny.yaml --hours 0-1 --horizon 2h --start 20240108
     """
     from lpsched.bag.files import read_bag
     from lpsched.bag.horizon.offers import BASELINES, offer_curve
