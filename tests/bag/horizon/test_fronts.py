@@ -96,6 +96,8 @@ def test_the_front_is_the_envelope_of_the_independent_program(seed):
         assert min(each.cost + price * each.carbon_grams for each in front.vertices) == pytest.approx(
             exact, abs=3e-5 * size
         )
+    least = least_by_work(problem.bag, problem.slots, Weights(0.0, 1.0)).value
+    assert front.least_carbon_grams >= least - 1e-4 * (1 + abs(least))
     for one, two in pairwise(front.vertices):
         assert one.cost < two.cost
         assert one.carbon_grams > two.carbon_grams

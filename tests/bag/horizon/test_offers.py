@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.bag.horizon.offers import event_slots, offer_curve, offers_of
+from lpsched.bag.horizon.offers import _OfferSearch, event_slots, offer_curve, offers_of
 from lpsched.bag.horizon.slots import SiteSlots, Slots, Weights
 from lpsched.bag.horizon.solve import HorizonProblem, build_horizon
 from lpsched.bag.horizon.verify import verify_plan
@@ -156,6 +156,38 @@ def test_the_curve_is_the_difference_of_two_optima_at_any_reduction(seed):
     slopes = [each.marginal for each in offers.points[:-1]]  # one room for all slots: convex as a whole
     assert all(one <= two + 1e-3 * (1 + abs(two)) for one, two in pairwise(slopes))
     assert all(one.at_least <= two.at_least for one, two in pairwise(offers.points))
+
+
+@pytest.mark.rotate(6)
+@pytest.mark.parametrize("seed", range(12))
+def test_slots_may_reach_idle_power_one_after_the_other(seed):
+    rng = random.Random(seed)  # noqa: S311
+    solver, cancel = default_solver(), CancelToken()
+    while True:
+        bag, slots = drawn(rng, types=3, machines=3, slot_count=5)
+        problem, watts = HorizonProblem(bag, slots, "cost"), [float(rng.randint(3, 9)) for _ in range(3)]
+        chosen = sorted(rng.sample(range(slots.count), 3))
+        try:
+            search = _OfferSearch(problem, 0, chosen, watts, solver, cancel)
+        except InfeasibleError:
+            continue
+        if search.most > 1.01 * search.full > 0:
+            break
+    points = search.points()
+
+    def exact(reduction: float) -> float:
+        made = slots
+        for h, own in zip(chosen, watts, strict=True):
+            made = limited(replace(problem, slots=made), 0, [h], own / 1000, reduction / 1000)
+        found = least_by_work(bag, made, MONEY)
+        assert found is not None
+        return found.value
+
+    for one, two in pairwise(points):
+        for share in (0.0, rng.random()):
+            value = one.value + share * (two.value - one.value)
+            reduction = one.watts + share * (two.watts - one.watts)
+            assert exact(reduction) == pytest.approx(value, abs=2e-4 * (1 + abs(value)))
 
 
 def best_of_all(bag: Bag, slots: Slots) -> Fraction | None:
