@@ -1,6 +1,9 @@
 """Plan bags over a horizon with prices, carbon and power caps over time: public names, loaded with this module."""
 
 from lpsched.bag.horizon.certificate import check_horizon as check
+from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
+from lpsched.bag.horizon.offers import offer_curve
 from lpsched.bag.horizon.result import PlanResult
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, slots_of
@@ -11,8 +14,11 @@ from lpsched.io.series_files import read_series, series_from
 from lpsched.model.series import Series
 
 __all__ = [
+    "DeadlineCurve",
+    "HorizonFront",
     "IdleSpan",
     "NamedSite",
+    "OfferCurve",
     "Plan",
     "PlanGroup",
     "PlanResult",
@@ -20,7 +26,10 @@ __all__ = [
     "Slots",
     "TimedRun",
     "check",
+    "cost_carbon_front",
+    "cost_deadline",
     "measure_plan",
+    "offer_curve",
     "plan",
     "read_series",
     "series_from",

@@ -42,7 +42,15 @@ MODELS = {
     "online": {"day", "clusters", "parts", "utility", "curves", "schedule"},
 }
 RESULTS = {
-    "bag": {"result", "breakdown", "certificate.claim", "compare.result", "pricing.result", "horizon.result"},
+    "bag": {
+        "result",
+        "breakdown",
+        "certificate.claim",
+        "compare.result",
+        "pricing.result",
+        "horizon.result",
+        "horizon.curves",
+    },
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},
 }

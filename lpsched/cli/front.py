@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpsched.cli import options
+from lpsched.cli import curves, options
+from lpsched.cli import horizon as over_time
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import FIGURES, output_option, require_output
 from lpsched.cli.solve import write_page
@@ -197,6 +198,7 @@ def front(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag or a day: a .yaml or .json file.", readable=False)],
     *,
+    axes: curves.AxesOption = "energy,makespan",
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
@@ -237,7 +239,16 @@ def front(
     power_cap: options.PowerCap = None,
     deadline: options.Deadline = None,
     effort: options.EffortOfBag = None,
+    horizon: over_time.HorizonOption = None,
+    start: over_time.StartOption = None,
+    tariff: over_time.TariffOption = None,
+    carbon: over_time.CarbonOption = None,
+    caps: over_time.CapsOption = None,
+    carbon_price: over_time.CarbonPriceOption = None,
+    switch_off: over_time.SwitchOffOption = None,
+    fill: over_time.FillOption = False,
     solver: options.SolverName = "highs",
+    output: curves.PointsOption = None,
     figure: options.Figure = None,
     report: options.Report = None,
     machines: Annotated[
@@ -258,6 +269,7 @@ def front(
     """Find the exact energy/makespan front; compare other schedulers.
 
     Each vertex of the front has a verified schedule. Days have an envelope instead, which no schedule can exceed.
+    With --axes cost,carbon or cost,deadline: plans of a bag over a horizon with prices over time.
 
     Examples
     --------
@@ -269,6 +281,41 @@ def front(
 
     names = options.scheduler_words(scheduler)
     seeds = None if seed_with is None else options.words_of(seed_with)
+    timed = {
+        "--horizon": horizon,
+        "--start": start,
+        "--tariff": tariff,
+        "--carbon": carbon,
+        "--caps": caps,
+        "--carbon-price": carbon_price,
+        "--switch-off": switch_off,
+        "--fill": fill or None,
+        "--output": output,
+    }
+    if axes != "energy,makespan":
+        plain: dict[str, object] = {
+            "--scheduler": scheduler,
+            "--generations": generations,
+            "--seed-with": seeds,
+            "--state": state,
+        }
+        plain |= {"--falling": falling or None, "--drop-below": drop_below, "--risk": risk, "--sample": sample}
+        plain |= {"--power-cap": power_cap, "--report": report, "--machines": machines, "--peak": peak}
+        plain |= {"--ellipses": ellipses, "--deadline": deadline if horizon is not None else None}
+        plain |= {"--carbon-price": carbon_price} if axes == "cost,carbon" else {}
+        options.reject(plain, f"with --axes {axes}", "other options")
+        read, _ = read_with_kind(instance, ("bag",))
+        terms: dict[str, Any] = {
+            "horizon": horizon if horizon is not None else deadline,
+            "start": start,
+            "switch_off": switch_off,
+        }
+        terms |= {} if carbon_price is None else {"carbon_price": carbon_price / over_time.KILOGRAMS}
+        made = over_time.bag_over_time(read, tariff, carbon, caps, fill=fill)
+        asked_curve = curves.CurveOptions(effort, time_limit, seed, solver, output, figure)
+        curves.front_over_time(context, made, axes, terms, asked_curve)
+        return
+    options.reject_without(timed, "--axes cost,carbon or cost,deadline")
     if "nsga2" not in names:
         of_nsga2 = {"--generations": generations, "--time-limit": time_limit, "--seed-with": seeds, "--state": state}
         options.reject_without(of_nsga2, EVOLVED)

@@ -25,6 +25,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 
 from lpsched.cli.console import Console, StoppedEarly, print_json, print_notice
+from lpsched.cli.curves import offer
 from lpsched.cli.facility import facility
 from lpsched.cli.files import certify, convert, expand, new, schema, show, verify
 from lpsched.cli.front import front
@@ -42,7 +43,7 @@ from lpsched.errors import InputIssue, InstanceError, LpschedError, OutputError,
 NAME: Final = "lpsched"
 NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 COMMANDS: Final[dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]]] = {
-    "Find the best": (solve, facility, front, price, whatif),
+    "Find the best": (solve, facility, front, price, offer, whatif),
     "Compare and check": (validate, simulate, ("study", study_app), certify, verify),
     "Instances": (new, ("generate", generate_app), ("import", import_app), measure),
     "Files": (show, convert, expand, export, schema),

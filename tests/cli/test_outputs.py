@@ -75,7 +75,8 @@ def test_a_facility_writes_rows_of_patterns_and_of_cores(lpsched, tmp_path):
 COMMANDS = {
     "solve": (("solve", TINY), {"-o": "p.json", "--figure": "p.svg", "--report": "p.html"}),
     "facility": (("facility", ROOM), {"-o": "p.json", "--certificate": "c.json", "--figure": "p.png"}),
-    "front": (("front", TINY), {"--figure": "p.pdf", "--machines": "m.json", "--report": "p.html"}),
+    "front": (("front", TINY), {"-o": "p.csv", "--figure": "p.pdf", "--machines": "m.json", "--report": "p.html"}),
+    "offer": (("offer", TINY, "--hours", "0-1"), {"-o": "p.csv", "--figure": "p.svg"}),
     "price": (("price", TINY), {"--figure": "p.svg", "--report": "p.html"}),
     "validate": (("validate", TINY), {"--figure": "p.svg", "--report": "p.html"}),
     "simulate": (("simulate", CLUSTERS), {"-o": "p.csv", "--figure": "p.svg", "--timeline": "t.svg"}),

@@ -54,6 +54,7 @@ class HorizonArrays:
     joule_costs: Floats  # M x H
     caps: Floats  # S x H: watts at the machines; infinite without a cap
     peak_costs: Floats  # S: for each watt at the machines of the highest slot average
+    joule_grams: Floats | None = None  # M x H: grams of CO2 of a joule at a machine; `None`: not known
 
     @property
     def idle_costs(self) -> Floats:
@@ -110,6 +111,7 @@ def horizon_arrays(bag: Bag, slots: Slots, weights: Weights) -> HorizonArrays:
     edges = np.array(slots.edges)
     may_be_off = np.array([each.may_be_off for each in machines])
     prices = bag.prices.per_task
+    grams, has_grams = replace(weights, money=0.0, grams=1.0), all(site.carbon is not None for site in slots.sites)
     return HorizonArrays(
         task_counts=plain.task_counts,
         machine_counts=plain.machine_counts,
@@ -131,6 +133,7 @@ def horizon_arrays(bag: Bag, slots: Slots, weights: Weights) -> HorizonArrays:
         joule_costs=per_site[site_of],
         caps=np.array([_caps(site, slots.count) for site in slots.sites]),
         peak_costs=weights.money * np.array([site.demand_charge * site.pue / WATTS_PER_KW for site in slots.sites]),
+        joule_grams=np.array([_joule_costs(site, grams) for site in slots.sites])[site_of] if has_grams else None,
     )
 
 

@@ -68,12 +68,13 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """The best prices found, the bound that they prove up to rounding, and how much work of each mode it has."""
+    """The best prices found, the bound that they prove up to rounding, and what the program's solution costs."""
 
     prices: Prices
     bound: float
     value: float  # of the program: the bound is within a gap of it unless time ran out
     peaks: Floats  # S: watts of the highest slot averages that are paid for
+    grams: float | None = None  # of CO2 of the solution of the work relaxation; the value may count them too
 
 
 def full_costs(arrays: HorizonArrays, prices: Prices) -> Floats:
@@ -249,6 +250,7 @@ def _merged(arrays: HorizonArrays, classes: Integers) -> HorizonArrays:
         edges=np.concatenate(([0.0], np.cumsum(lengths))),
         joule_costs=mean(arrays.joule_costs),
         caps=caps,
+        joule_grams=None,
     )
 
 
@@ -269,6 +271,7 @@ class _WorkOracle:
         self.power = len(arrays.task_counts) + int(starts[-1])
         self.limited = limited_sites(arrays)
         self.watts = most_watts(arrays)
+        self.idle = np.zeros(0)  # grams of the program's own columns of machines
 
     def program(self) -> LinearProgram:
         """Return the program without any work: tasks are left out, which costs more than any run."""
@@ -297,7 +300,9 @@ class _WorkOracle:
             replace(arrays, can_run=np.zeros_like(arrays.can_run)), Prices(np.zeros(types), None, free, free)
         )
         used = np.where((idle.pairs != OFF) & ~(arrays.switch_on > 0)[:, np.newaxis], arrays.lengths, 0.0)
-        return lp.build().with_columns(self._columns(idle, used, np.zeros(len(self.owner))))
+        columns = self._columns(idle, used, np.zeros(len(self.owner)))
+        self.idle = self._grams(idle, used) / columns.upper
+        return lp.build().with_columns(columns)
 
     def prices(self, multipliers: Floats) -> Prices:
         """Return task values, and prices of power with the right signs."""
@@ -309,7 +314,7 @@ class _WorkOracle:
         cap, peak = power.reshape(2, *arrays.caps.shape) / (self.watts[:, np.newaxis] * arrays.lengths)
         return Prices(values, None, *valid_power_prices(arrays, cap, peak))
 
-    def price(self, multipliers: Floats) -> Priced[None]:
+    def price(self, multipliers: Floats) -> Priced[float]:
         """Return what a machine of each type does best in each class."""
         arrays, prices = self.arrays, self.prices(multipliers)
         choices = best_choices(arrays, prices)
@@ -321,7 +326,19 @@ class _WorkOracle:
             used[j, ~on] = 0.0
             first[self.rows[j, 0] - len(arrays.task_counts)] = switches * arrays.switch_on[j]
         bound = work_bound_of(arrays, prices, choices.rates)
-        return Priced(self._columns(choices, used, first), [None] * len(self.owner), bound)
+        columns = self._columns(choices, used, first)
+        return Priced(columns, (self._grams(choices, used) / columns.upper).tolist(), bound)
+
+    def _grams(self, choices: Choices, used: Floats) -> Floats:
+        """Return the grams of CO2 that all machines of each row emit; those of a column are its label."""
+        arrays = self.arrays
+        if arrays.joule_grams is None:
+            return np.zeros(len(self.owner))
+        i, mode = np.divmod(np.maximum(choices.pairs, 0), len(arrays.machine_of))
+        watts = np.where(choices.pairs >= 0, arrays.watts[i, mode], arrays.idle_watts[:, np.newaxis])
+        emitted, owner = used * watts * arrays.joule_grams, self.rows - len(arrays.task_counts)
+        per_machine = np.bincount(owner.ravel(), weights=emitted.ravel(), minlength=len(self.owner))
+        return np.asarray(arrays.machine_counts[self.owner] * per_machine)
 
     def _columns(self, choices: Choices, used: Floats, first: Floats) -> Columns:
         """Return one column for each row of machines: `used` seconds in each slot, M x H, and costs that come first."""
@@ -337,6 +354,8 @@ class _WorkOracle:
         totals = machines * (first + np.bincount(owner.ravel(), weights=costs.ravel(), minlength=len(self.owner)))
         counted = np.bincount((owner * types + i).ravel(), tasks.ravel(), len(self.owner) * types).astype(float)
         counted = counted.reshape(-1, types) * machines[:, np.newaxis] / arrays.task_counts
+        # Machines that could do all tasks thousands of times are counted in smaller units: solvers give up otherwise.
+        sizes = np.maximum(counted.max(axis=1), 1.0)
         cells = [(*np.nonzero(counted), counted[counted != 0])]
         cells.append((np.arange(len(self.owner)), types + np.arange(len(self.owner)), np.ones(len(self.owner))))
         for number, limited in enumerate(self.limited):
@@ -347,9 +366,8 @@ class _WorkOracle:
         owners, rows, values = (np.concatenate(each) for each in zip(*cells, strict=True))
         order = np.argsort(owners, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(self.owner)))))
-        return Columns(
-            totals, np.ones(len(self.owner)), starts.astype(np.int32), rows[order].astype(np.int32), values[order]
-        )
+        rows, values = rows[order].astype(np.int32), (values / sizes[owners])[order]
+        return Columns(totals / sizes, sizes, starts.astype(np.int32), rows, values)
 
 
 def limited_sites(arrays: HorizonArrays) -> tuple[Mask, Mask]:
@@ -396,14 +414,16 @@ def relax_work(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None
         over = arrays if wanted == CLASSES else _merged(arrays, classes)
         oracle = _WorkOracle(over, classes if wanted == CLASSES else np.arange(int(classes.max()) + 1))
         program = oracle.program()
-        generation = ColumnGeneration(solver, program, oracle, [None] * len(program.costs), stage="relaxing")
+        grams = [0.0] * (len(program.costs) - len(oracle.idle)) + oracle.idle.tolist()
+        generation = ColumnGeneration(solver, program, oracle, grams, stage="relaxing")
         start = np.zeros(len(program.row_names))
         start[: len(over.task_counts)] = over.task_counts * (penalties(over) if centre is None else centre)
         found = generation.run(gap=GAP if wanted == CLASSES else GAP * 100, cancel=cancel, centre=start)
         prices = oracle.prices(found.multipliers)
         centre = prices.task_values
     peaks = found.solution["peak"] * oracle.watts
-    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks)
+    emitted = None if arrays.joule_grams is None else float(np.array(found.labels) @ found.solution.values)
+    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks, emitted)
 
 
 # The program of runs: pairs and starts.

@@ -247,7 +247,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     timings: dict[str, float] = {}
     bag, slots = problem.bag, problem.slots
     if problem.objective != "profit":
-        _require_time(problem, solver)
+        require_time(problem, solver)
     arrays = problem.arrays()
     with timed(timings, "relax"):
         relaxed = relax(arrays, solver, cancel)
@@ -256,7 +256,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         certificate = certificate_of(
             bag, slots, problem.objective, multipliers, carbon_price_per_kg=problem.carbon_price_per_kg
         )
-        _require_possible(problem, certificate.bound)
+        require_possible(problem, certificate.bound)
     with timed(timings, "recover"):
         least = float(-certificate.bound if problem.objective == "profit" else certificate.bound)
         enough = least + 0.5 * gap * abs(least)
@@ -343,8 +343,8 @@ def multipliers_of(problem: HorizonProblem, arrays: HorizonArrays, prices: Price
     return fitted(problem.bag, problem.slots, problem.weights, found)
 
 
-def _require_time(problem: HorizonProblem, solver: Solver) -> None:
-    """Raise an error if the tasks cannot be done within the horizon, whatever that costs."""
+def require_time(problem: HorizonProblem, solver: Solver) -> float:
+    """Return the least time for all tasks, proved; raise an error if the horizon is shorter."""
     bag, horizon = problem.bag, problem.slots.horizon
     least = proved_makespan(bag.without_limits(), solver)
     if least > horizon:
@@ -352,9 +352,10 @@ def _require_time(problem: HorizonProblem, solver: Solver) -> None:
             f"{bag.name}: all tasks take at least {duration(least, upper=False)} (proved), but the horizon is "
             f"{duration(horizon)}; lengthen it (--horizon), or add machines"
         )
+    return least
 
 
-def _require_possible(problem: HorizonProblem, bound: Fraction) -> None:
+def require_possible(problem: HorizonProblem, bound: Fraction) -> None:
     """Raise an error if the bound is above what any plan could cost: then there is none."""
     if problem.objective == "profit" or all(site.cap_watts is None for site in problem.slots.sites):
         return
@@ -484,7 +485,7 @@ def _baselines(
     made = []
     for name in (AT_ONCE, MEAN):
         try:
-            other = _at_once(problem, solver) if name == AT_ONCE else _at_mean(problem, solver, cancel, seed)
+            other = at_once(problem, solver) if name == AT_ONCE else at_mean(problem, solver, cancel, seed)
             broken = verify_plan(problem.bag, problem.slots, other, optional=problem.weights.optional)
             if broken:
                 made.append(
@@ -503,7 +504,7 @@ def _baselines(
     return tuple(made)
 
 
-def _at_once(problem: HorizonProblem, solver: Solver) -> Plan:
+def at_once(problem: HorizonProblem, solver: Solver) -> Plan:
     """Return the shortest schedule, from the start of the horizon."""
     bag = problem.bag.without_limits()
     return plan_of_schedule(bag, solve_bag(bag, objective="makespan", effort="balanced", solver=solver).schedule)
@@ -522,7 +523,7 @@ def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
     return Plan(tuple(groups))
 
 
-def _at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
+def at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
     """Return a plan at the mean of each series, which rises a little so that tasks run early."""
     slots = problem.slots
     lengths = np.diff(slots.edges)

@@ -1,0 +1,518 @@
+"""Offers of demand response: what drawing less than a baseline costs, over how much less.
+
+    b_h     the baseline in the chosen slots: average watts at the meter of the site
+    f       the power at the meter of idle machines that must stay on
+    X       the reduction: in each chosen slot the average power at the meter is at most max(f, b_h - X)
+
+Between two of the reductions b_h - f at which a slot reaches idle power, the caps fall linearly, so the least cost of
+the work relaxation is convex and piecewise linear in X. The prices mu_h of the caps, per joule, give its slope, sum_h
+mu_h L_h / PUE per watt, and with it a line that lies nowhere above it. Two such lines meet where a breakpoint may be:
+there the program is solved again, until every breakpoint is known.
+
+An offer is the difference of two optima, the best plan with the reduction and the best one without any event. Each
+is known between a proved bound and the cost of a verified plan, so the difference is known between two numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lpsched.bag.horizon.curves import EventSlot, OfferCurve, OfferPoint
+from lpsched.bag.horizon.fronts import PlanSearch, Solved, solved
+from lpsched.bag.horizon.relaxation import most_watts, relax_work
+from lpsched.bag.horizon.solve import (
+    EFFORTS,
+    HorizonProblem,
+    at_mean,
+    at_once,
+    build_horizon,
+    require_possible,
+    require_time,
+    verified,
+)
+from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, quote
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict, describe
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.provenance import provenance_of
+from lpsched.model.results import along
+from lpsched.model.series import zone_named
+from lpsched.units import SECONDS_PER_HOUR, counted, power_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lpsched.bag.horizon.arrays import HorizonArrays
+    from lpsched.bag.horizon.schedule import Plan
+    from lpsched.bag.horizon.slots import Slots
+    from lpsched.bag.model import Bag
+    from lpsched.lp.program import Solver
+
+BASELINES: Final = {
+    "mean": "a plan at the mean price",
+    "at-once": "all at once, from the start",
+    "plan": "the plan of least cost",
+}
+RANGE: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?-(\d{1,2})(?::(\d{2}))?")
+PLANS: Final = 6  # verified, along the curve
+MOST_SOLVES: Final = 80
+FLAT: Final = 3e-6  # of the cost: a breakpoint that is less above a line is none
+MISSING: Final = 1e-7  # share of the tasks that may be left out by rounding
+SLACK: Final = 1e-12  # relative: by which sums may be off by rounding
+ABOVE_IDLE: Final = 1e-8  # relative: a cap at idle power is this much higher, so that rounding does not break it
+HOURS_OF_DAY: Final = 24
+MINUTES: Final = 60
+WATTS_PER_KW: Final = 1000.0
+
+
+def offer_curve(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag | Path | str,
+    *,
+    hours: str | Sequence[int],
+    baseline: str | float = "mean",
+    site: str | None = None,
+    plans: int = PLANS,
+    effort: str = "auto",
+    time_limit: float | None = None,
+    cancel: CancelToken | None = None,
+    seed: int = 0,
+    solver: Solver | None = None,
+    **options: Any,  # noqa: ANN401 - those of `build_horizon`
+) -> OfferCurve:
+    """Find the least extra cost of drawing less than a baseline in some slots, over how much less.
+
+    Power is averaged over each slot. Where the baseline draws less than the reduction above idle power, the slot is
+    reduced to idle power. Extra costs are above the best plan without any event: a reduction of 0 costs something where
+    that plan would draw more than the baseline.
+
+    Parameters
+    ----------
+    bag
+        A bag with watts, or the path of its file.
+    hours
+        When less is drawn: local times of each day, such as `17-20` or `7-9,17:30-20`; or numbers of slots, from 0 on.
+    baseline
+        What is drawn otherwise: `mean`, a plan that knows only the mean price; `at-once`, the shortest schedule from
+        the start; `plan`, the plan of least cost; or a number of kW at the meter.
+    site
+        At which site, where there are several.
+    plans
+        The number of points, evenly spaced, for which a verified plan is looked for.
+    effort
+        `fast`, `auto` or `tight`: about 1, 5 or 25 seconds of search for all plans together.
+    time_limit, cancel, seed, solver
+        As in `solve`.
+    options
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `carbon_price`, `switch_off` and `fill`, as in `plan`.
+
+    Raises
+    ------
+    ValueError, InstanceError, InfeasibleError
+        As `plan` does.
+    NotFoundError
+        If no plan was found for the baseline.
+
+    Examples
+    --------
+    >>> from lpsched import Bag, MachineType, Table, TaskType
+    >>> from lpsched.model.series import Series
+    >>> cpu, render, watts = MachineType("cpu", 1, may_be_off=True), TaskType("render", 2), Table.of([[1000.0]])
+    >>> bag = Bag("b", (cpu,), (render,), Table.of([[1800.0]]), watts)
+    >>> prices = Series((0, 3600), 7200, (0.1, 0.3))
+    >>> offers = offer_curve(bag, hours=[0], baseline="plan", horizon=7200, start=0, tariff=prices)
+    >>> [(each.kw, round(each.lp_extra, 6), round(each.marginal, 6)) for each in offers.points]
+    [(0.0, 0.0, 0.2), (1.0, 0.2, 0.2)]
+    """
+    if effort not in EFFORTS:
+        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
+    if isinstance(baseline, str) and baseline not in BASELINES:
+        raise ValueError(f"baseline is {baseline!r}, expected one of {', '.join(BASELINES)}, or kW")
+    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
+    problem = build_horizon(bag, objective="cost", **options)
+    at = _site(problem, site)
+    problem, chosen = event_slots(problem, hours)
+    work = EFFORTS[effort]
+    return offers_of(problem, at, chosen, solver, cancel, baseline=baseline, plans=plans, work=work, seed=seed)
+
+
+def offers_of(  # noqa: PLR0913 - the options of `offer_curve`
+    problem: HorizonProblem,
+    at: int,
+    chosen: list[int],
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    baseline: str | float,
+    plans: int,
+    work: float,
+    seed: int,
+) -> OfferCurve:
+    """Run the stages of `offer_curve`, for a site and some slots by their numbers."""
+    timings: dict[str, float] = {}
+    require_time(problem, solver)
+    with timed(timings, "relax"):
+        free = solved(problem, solver, cancel)
+        free_prices = free.full_prices(solver, cancel)
+        free_bound = max(free.bound(free_prices), free.bound(free.relaxed.prices))
+        require_possible(problem, free_bound)
+    with timed(timings, "recover"):
+        looking = PlanSearch(solver, cancel, 0.5 * work, seed)
+        first = looking.near(free, free_prices, rounded_down(free_bound))
+    with timed(timings, "baseline"):
+        drawn = _baseline(problem, at, baseline, solver, cancel, None if first is None else first[0], seed)
+    with timed(timings, "relax"):
+        search = _OfferSearch(problem, at, chosen, [drawn[h] for h in chosen], solver, cancel)
+        points = search.points()
+    with timed(timings, "prove"):
+        full = [each.at.full_prices(solver, cancel) for each in points]
+        bounds = [
+            max(each.at.bound(own), each.at.bound(each.at.relaxed.prices))
+            for each, own in zip(points, full, strict=True)
+        ]
+    with timed(timings, "recover"):
+        tried = set(along(len(points), plans)) if plans else set()
+        looking = PlanSearch(solver, cancel, 0.5 * work / max(len(tried), 1), seed)
+        made = [
+            looking.near(each.at, full[place], rounded_down(bounds[place])) if place in tried else None
+            for place, each in enumerate(points)
+        ]
+    values = [None if own is None else (problem.value(own[1]), own[0]) for own in made]
+    known = [] if first is None else [problem.value(first[1])]
+    known += [own[0] for own in values if own is not None]  # a plan that draws less is one without an event too
+    free_value = min(known, default=None)
+    made_points = _offers(search, points, bounds, values, free, free_bound, free_value)
+    return OfferCurve(
+        currency=problem.bag.prices.currency,
+        site=problem.slots.sites[at].name,
+        baseline=BASELINES[baseline]
+        if isinstance(baseline, str)
+        else f"{power_text(baseline * WATTS_PER_KW)} at all times",
+        slots=search.event(),
+        points=made_points,
+        full_kw=min(search.full, search.most) / WATTS_PER_KW,
+        most_kw=search.most / WATTS_PER_KW,
+        free_bound=rounded_down(free_bound),
+        free_value=None if free_value is None else rounded_up(free_value),
+        start=problem.slots.start,
+        solves=search.solves,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(problem.bag, solver.name),
+        stopped=cancel.why_cut(),
+    )
+
+
+def _offers(  # noqa: PLR0913, PLR0917 - the two optima
+    search: _OfferSearch,
+    points: list[_Point],
+    bounds: list[Fraction],
+    values: list[tuple[Fraction, Plan] | None],
+    free: Solved,
+    free_bound: Fraction,
+    free_value: Fraction | None,
+) -> tuple[OfferPoint, ...]:
+    """Return the points; what is proved of less reduction holds for more, plans for more are plans for less."""
+    best: list[tuple[Fraction, Plan] | None] = []
+    for own in reversed(values):
+        later = best[-1] if best else None
+        best.append(own if later is None or (own is not None and own[0] <= later[0]) else later)
+    best.reverse()
+    made, bound = [], free_bound
+    for place, point in enumerate(points):
+        bound = max(bound, bounds[place])
+        one, two = (place, place + 1) if place + 1 < len(points) else (max(place - 1, 0), place)
+        width = points[two].watts - points[one].watts
+        slope = (points[two].value - points[one].value) / width if width else 0.0
+        known = best[place]
+        made.append(
+            OfferPoint(
+                kw=point.watts / WATTS_PER_KW,
+                delivered_kw=search.delivered(point.watts) / WATTS_PER_KW,
+                marginal=max(slope * WATTS_PER_KW, 0.0),
+                lp_extra=max(point.value - free.relaxed.bound, 0.0),
+                at_least=0.0 if free_value is None else max(0.0, rounded_down(bound - free_value)),
+                at_most=None if known is None else max(0.0, rounded_up(known[0] - free_bound)),
+                bound=rounded_down(bound),
+                value=None if known is None else rounded_up(known[0]),
+                plan=None if known is None else known[1],
+            )
+        )
+    return tuple(made)
+
+
+# When.
+def _site(problem: HorizonProblem, name: str | None) -> int:
+    names = [site.name for site in problem.slots.sites]
+    if name is None and len(names) == 1:
+        return 0
+    if name not in names:
+        found = "nothing" if name is None else describe(name)
+        issue = InputIssue(("site",), found, f"one of {', '.join(map(quote, names))}", "name the site (--site)")
+        raise InstanceError(problem.bag.name, (issue,))
+    return names.index(name)
+
+
+def event_slots(problem: HorizonProblem, hours: str | Sequence[int]) -> tuple[HorizonProblem, list[int]]:
+    """Return the problem with slots that end where the given hours do, and the numbers of the chosen slots."""
+    slots = problem.slots
+    if not isinstance(hours, str):
+        chosen = sorted(set(hours))
+        if not chosen or chosen[0] < 0 or chosen[-1] >= slots.count:
+            issue = InputIssue(
+                ("hours",), describe(list(hours)), f"numbers of slots from 0 to {slots.count - 1}", "correct it"
+            )
+            raise InstanceError(problem.bag.name, (issue,))
+        return problem, chosen
+    spans = _spans(problem, hours)
+    edges = {edge for start, end in spans for edge in (start, end, *np.arange(start, end, SECONDS_PER_HOUR).tolist())}
+    if not edges <= set(slots.edges):
+        if any(site.cap_watts is not None or site.demand_charge for site in slots.sites):
+            issue = InputIssue(
+                ("hours",), quote(hours), "times at which slots begin or end", "power is averaged over slots"
+            )
+            raise InstanceError(problem.bag.name, (issue,))
+        slots = split(slots, edges)
+    inside = [
+        h
+        for h in range(slots.count)
+        if any(start <= slots.edges[h] and slots.edges[h + 1] <= end for start, end in spans)
+    ]
+    if not inside:
+        issue = InputIssue(("hours",), quote(hours), "some time within the horizon", "change --hours or --start")
+        raise InstanceError(problem.bag.name, (issue,))
+    return replace(problem, slots=slots), inside
+
+
+def _spans(problem: HorizonProblem, hours: str) -> list[tuple[float, float]]:
+    """Return the given local times of each day as seconds from the start, within the horizon."""
+    slots, zone = problem.slots, zone_named(problem.bag.site.time_zone) or UTC
+    ranges = []
+    for text in hours.split(","):
+        found = RANGE.fullmatch(text.strip())
+        numbers = [int(each or 0) for each in found.groups()] if found is not None else [HOURS_OF_DAY + 1, 0, 0, 0]
+        first, last = numbers[0] * MINUTES + numbers[1], numbers[2] * MINUTES + numbers[3]
+        if max(numbers[1], numbers[3]) >= MINUTES or max(first, last) > HOURS_OF_DAY * MINUTES or first == last:
+            issue = InputIssue(("hours",), quote(hours), "hours of the day", "write them as 17-20, or 7-9,17:30-20")
+            raise InstanceError("", (issue,))
+        ranges.append((first, last if last > first else last + HOURS_OF_DAY * MINUTES))
+    if slots.start is None:
+        issue = InputIssue(
+            ("start",), "nothing", "when the horizon begins: hours are times of day", "give it (--start)"
+        )
+        raise InstanceError(problem.bag.name, (issue,))
+    day, spans = datetime.fromtimestamp(slots.start, zone).date() - timedelta(days=1), []
+    while (midnight := datetime.combine(day, time(), zone)).timestamp() < slots.start + slots.horizon:
+        for minutes in ranges:
+            begin, end = (
+                (midnight + timedelta(minutes=each)).timestamp() - slots.start for each in minutes
+            )  # local clock times: Python adds them as the clock shows them
+            if max(begin, 0.0) < min(end, slots.horizon):
+                spans.append((max(begin, 0.0), min(end, slots.horizon)))
+        day += timedelta(days=1)
+    return spans
+
+
+def split(slots: Slots, edges: set[float]) -> Slots:
+    """Return the same slots, but cut at some more edges."""
+    cut = sorted({*slots.edges, *edges})
+    of = [bisect_left(slots.edges, end) - 1 for end in cut[1:]]
+
+    def some(values: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(values[h] for h in of)
+
+    sites = tuple(
+        replace(site, tariff=some(site.tariff), carbon=None if site.carbon is None else some(site.carbon))
+        for site in slots.sites
+    )
+    return replace(slots, edges=tuple(cut), sites=sites)
+
+
+def _baseline(  # noqa: PLR0913, PLR0917 - how to make a plan
+    problem: HorizonProblem,
+    site: int,
+    wanted: str | float,
+    solver: Solver,
+    cancel: CancelToken,
+    best: Plan | None,
+    seed: int,
+) -> list[float]:
+    """Return the average watts at the meter in each slot."""
+    slots = problem.slots
+    if not isinstance(wanted, str):
+        return [wanted * WATTS_PER_KW] * slots.count
+    made = (
+        best
+        if wanted == "plan"
+        else at_once(problem, solver)
+        if wanted == "at-once"
+        else at_mean(problem, solver, cancel, seed)
+    )
+    if made is None:
+        raise NotFoundError(f"{problem.bag.name}: no plan was found for the baseline; try more effort, or give kW")
+    joules, pue = verified(problem, made).joules[site], Fraction(slots.sites[site].pue)
+    return [float(each * pue / Fraction(slots.edges[h + 1] - slots.edges[h])) for h, each in enumerate(joules)]
+
+
+# The search for breakpoints.
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """The relaxation at one reduction, in watts."""
+
+    watts: float
+    at: Solved
+
+    @property
+    def value(self) -> float:
+        return self.at.relaxed.bound
+
+
+class _OfferSearch:
+    """Relaxations by rising reduction."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the event and how to solve
+        self,
+        problem: HorizonProblem,
+        site: int,
+        chosen: list[int],
+        drawn: list[float],
+        solver: Solver,
+        cancel: CancelToken,
+    ) -> None:
+        self.problem, self.site, self.solver, self.cancel = problem, site, solver, cancel
+        arrays, own = problem.arrays(), problem.slots.sites[site]
+        self.chosen, self.lengths = np.array(chosen), arrays.lengths[chosen]
+        self.floor = float(arrays.floor_watts[site]) * own.pue
+        self.drawn = np.maximum(np.array(drawn), self.floor)
+        self.rooms = self.drawn - self.floor  # of each chosen slot, above idle power
+        self.largest = float(most_watts(arrays)[site]) * own.pue  # more is never drawn
+        self.solves, self.nothing = 0, 0.0  # the value of leaving out all tasks
+        self.full, self.most = float(self.rooms.min()), self._most()
+
+    def event(self) -> tuple[EventSlot, ...]:
+        """Return the chosen slots."""
+        edges = self.problem.slots.edges
+        return tuple(
+            EventSlot(edges[h], edges[h + 1], watts / WATTS_PER_KW, self.floor / WATTS_PER_KW)
+            for h, watts in zip(self.chosen.tolist(), self.drawn.tolist(), strict=True)
+        )
+
+    def delivered(self, watts: float) -> float:
+        """Return by how much less is drawn on average over all chosen slots."""
+        return float(np.minimum(self.rooms, watts) @ self.lengths / self.lengths.sum())
+
+    def limited(self, watts: float) -> HorizonProblem:
+        """Return the problem with caps in the chosen slots."""
+        slots = self.problem.slots
+        site = slots.sites[self.site]
+        per_meter = 1.0 if site.cap_watts is None else site.cap_pue / site.pue  # caps may be measured at the machines
+        caps = list(site.cap_watts) if site.cap_watts is not None else [self.largest] * slots.count
+        allowed = np.maximum(self.drawn - watts, self.floor * (1.0 + ABOVE_IDLE)) * per_meter
+        for h, most in zip(self.chosen.tolist(), allowed.tolist(), strict=True):
+            caps[h] = min(caps[h], most)
+        cap_pue = site.pue if site.cap_watts is None else site.cap_pue
+        sites = list(slots.sites)
+        sites[self.site] = replace(site, cap_watts=tuple(caps), cap_pue=cap_pue)
+        return replace(self.problem, slots=replace(slots, sites=tuple(sites)))
+
+    def _at(self, watts: float) -> _Point:
+        self.solves += 1
+        return _Point(watts, solved(self.limited(watts), self.solver, self.cancel))
+
+    def _slope(
+        self, prices: np.ndarray[Any, np.dtype[np.float64]], problem: HorizonProblem, watts: float, end: float
+    ) -> float:
+        """Return by how much the bound rises with each watt: the prices of those caps that fall, until `end`."""
+        site = problem.slots.sites[self.site]
+        caps = np.array(site.cap_watts)[self.chosen] * (site.pue / site.cap_pue)
+        falls = (self.rooms >= end * (1.0 - SLACK)) & (caps >= (self.drawn - watts) * (1.0 - SLACK))
+        return float(prices[self.site, self.chosen] @ (self.lengths * falls)) / site.pue
+
+    def _most(self) -> float:
+        """Return the largest reduction at which all tasks can be done: where the least that is left out becomes 0."""
+        ends: list[float] = [0.0, *sorted(set(self.rooms[self.rooms > 0].tolist()))]
+        if self._missing(0.0)[0] > MISSING:
+            least = power_text(float(self.drawn.min()))
+            raise InfeasibleError(
+                f"{self.problem.bag.name}: a baseline of {least} leaves too little energy for "
+                f"all tasks in the {counted(len(self.chosen), 'chosen slot')} and outside; raise it (--baseline)"
+            )
+        low, high = 0, len(ends) - 1  # ends[low] is possible
+        if self._missing(ends[high])[0] <= MISSING:
+            return ends[high]
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._missing(ends[middle])[0] <= MISSING else (low, middle)
+        watts, end = ends[high], ends[high]
+        for _ in range(MOST_SOLVES):  # Newton's method on a convex function ends at its first zero
+            missing, slope = self._missing(watts, end)
+            if missing <= MISSING or slope <= 0:
+                break
+            watts = max(ends[low], watts - missing / slope)
+        return watts
+
+    def _missing(self, watts: float, end: float | None = None) -> tuple[float, float]:
+        """Return the least share of tasks left out, and by how much it rises with each watt."""
+        self.solves += 1
+        problem = self.limited(watts)
+        arrays = _without_costs(problem.arrays())
+        found = relax_work(arrays, self.solver, self.cancel)
+        if not self.nothing:
+            arrays = replace(arrays, can_run=np.zeros_like(arrays.can_run))
+            self.nothing = relax_work(arrays, self.solver, self.cancel).value
+        slope = self._slope(found.prices.cap_prices, problem, watts, watts if end is None else end)
+        return found.value / self.nothing, slope / self.nothing
+
+    def points(self) -> list[_Point]:
+        """Return both ends, all breakpoints between them, and the reductions at which slots reach idle power."""
+        inner = {each for each in self.rooms.tolist() if 0 < each < self.most}
+        ends = [self._at(watts) for watts in sorted({0.0, *inner, self.most})]
+        found = ends[:1]
+        for one, two in pairwise(ends):
+            found += [*self._between(one, two, two.watts), two]
+        return _bent(found)
+
+    def _between(self, one: _Point, two: _Point, end: float) -> list[_Point]:
+        """Return the breakpoints strictly between two reductions."""
+        rises = self._slope(one.at.relaxed.prices.cap_prices, one.at.problem, one.watts, end)
+        falls = self._slope(two.at.relaxed.prices.cap_prices, two.at.problem, two.watts, end)
+        width, allowed = two.watts - one.watts, FLAT * max(abs(one.value), abs(two.value))
+        reached = two.value - one.value <= rises * width + allowed or two.value - one.value >= falls * width - allowed
+        if reached or self.solves >= MOST_SOLVES or self.cancel.expired():
+            return []
+        ahead = (two.value - one.value - rises * width) / (falls - rises)  # from the second back to where lines meet
+        middle = self._at(two.watts - ahead)
+        if middle.value <= two.value - falls * ahead + allowed:
+            return [middle]
+        return [*self._between(one, middle, end), middle, *self._between(middle, two, end)]
+
+
+def _without_costs(arrays: HorizonArrays) -> HorizonArrays:
+    """Return arrays in which only tasks that are left out cost something."""
+    return replace(
+        arrays,
+        wear=0.0 * arrays.wear,
+        moving=0.0 * arrays.moving,
+        switch_on=0.0 * arrays.switch_on,
+        joule_costs=0.0 * arrays.joule_costs,
+        peak_costs=0.0 * arrays.peak_costs,
+    )
+
+
+def _bent(points: list[_Point]) -> list[_Point]:
+    """Leave out points on the line between their neighbours."""
+    kept = points[:1]
+    for point, following in pairwise(points[1:]):
+        share = (point.watts - kept[-1].watts) / (following.watts - kept[-1].watts)
+        line = kept[-1].value + share * (following.value - kept[-1].value)
+        if abs(point.value - line) > FLAT * abs(point.value):
+            kept.append(point)
+    return kept + points[1:][-1:]

@@ -1,0 +1,84 @@
+"""Tables of curves over a horizon: cost and carbon, cost and deadline, offers of less power."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from lpsched.model.results import along
+from lpsched.report.tables import table
+from lpsched.units import duration, power_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import ConsoleRenderable
+
+    from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+
+MOST_ROWS: Final = 30  # of a curve; the others are in the JSON and in the CSV file
+KILO: Final = 1000.0
+
+
+def front_tables(front: HorizonFront) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each vertex."""
+    money = front.currency
+    headers = (
+        "",
+        f"LP vertex:\ncost, {money}",
+        "CO2",
+        f"at {money}\nper t CO2",
+        "proved cost\nat that CO2",
+        f"plan:\ncost, {money}",
+        "CO2",
+    )
+    places = [place for place, each in enumerate(front.vertices) if each.costs is not None]
+    return _tables(front.headline(), headers, front.rows(), "vertices", also=places)
+
+
+def deadline_tables(curve: DeadlineCurve) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each deadline."""
+    money = curve.currency
+    headers = ("deadline", f"LP:\ncost, {money}", "proved\nat least", "plan\ncosts")
+    found = _tables(curve.headline(), headers, curve.rows(), "deadlines", first=0)
+    shortest = f"No plan ends before {duration(curve.shortest_seconds, upper=False)} (proved)."
+    return [*found, Text(shortest)]
+
+
+def offer_tables(offers: OfferCurve) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each breakpoint."""
+    money = offers.currency
+    headers = (
+        "kW less",
+        "delivered,\nkW",
+        f"{money} per kW\nmore (LP)",
+        f"LP: extra\ncost, {money}",
+        "proved\nat least",
+        "achieved\nat most",
+    )
+    found = _tables(offers.headline(), headers, offers.rows(), "points", first=0)
+    if 0 < offers.full_kw < offers.most_kw:
+        full = power_text(offers.full_kw * KILO, upper=False)
+        found.append(
+            Text(f"Up to {full}, all {len(offers.slots)} slots draw so much less; beyond, some reach idle power.")
+        )
+    return found
+
+
+def _tables(  # noqa: PLR0913 - options are keyword-only
+    headline: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    noun: str,
+    *,
+    first: int = 1,
+    also: Sequence[int] = (),
+) -> list[ConsoleRenderable]:
+    """Return a headline and a table of some rows, evenly chosen, and some others; numbers from column `first` on."""
+    kept = sorted({*along(len(rows), MOST_ROWS), *also})
+    numbers = range(first, len(headers))
+    found: list[ConsoleRenderable] = [Text(headline), table(headers, [rows[place] for place in kept], numbers=numbers)]
+    if len(kept) < len(rows):
+        found.append(Text(f"{len(kept)} of {len(rows)} {noun}; --json has all."))
+    return found

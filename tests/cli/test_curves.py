@@ -1,0 +1,83 @@
+"""`lpsched front` over a horizon, and `lpsched offer`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+INSTANCES = Path(__file__).parents[2] / "instances"
+TINY = str(INSTANCES / "tiny.yaml")
+SERIES = (
+    *("--tariff", str(INSTANCES / "prices-de-2024-01-08.csv"), "--carbon", str(INSTANCES / "carbon-de-2024-01-08.csv")),
+    *("--start", "2024-01-08T00:00Z", "--switch-off", "--effort", "fast"),
+)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_front_of_cost_and_carbon_is_printed_written_and_drawn(lpsched, tmp_path):
+    rows, figure = tmp_path / "front.csv", tmp_path / "front.svg"
+    given = ("front", TINY, "--axes", "cost,carbon", "--horizon", "1d", *SERIES)
+    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure), "--json")
+    content = json.loads(out) if isinstance(out, str) else out
+    assert (code, content["format"], content["axes"]) == (0, "lpsched-horizon-front/1", ["cost", "carbon"])
+    vertices = content["vertices"]
+    assert len(vertices) > 1
+    assert [float(row["lp_cost"]) for row in rows_of(rows)] == [each["cost"] for each in vertices]
+    assert vertices[0]["cost"] >= content["least_cost"] * (1 - 1e-9)
+    assert vertices[0]["plan"]["cost"] >= content["least_cost"]
+    assert "<svg" in figure.read_text()
+    code, out, _ = lpsched(*given)
+    assert code == 0
+    assert "no plan costs less than" in out
+
+
+def test_the_cost_over_the_deadline(lpsched, tmp_path):
+    figure = tmp_path / "deadline.svg"
+    code, out, _ = lpsched(
+        "front", TINY, "--axes", "cost,deadline", "--horizon", "6h", *SERIES, "--figure", str(figure)
+    )
+    assert code == 0
+    assert "No plan ends before 12 s (proved)." in out
+    assert "Another hour changes the least cost by" in out
+    assert "<svg" in figure.read_text()
+
+
+def test_offers_are_printed_written_and_drawn(lpsched, tmp_path):
+    # All at once draws at midnight UTC; half the energy can be drawn later.
+    rows, figure = tmp_path / "offers.csv", tmp_path / "offers.svg"
+    given = ("offer", TINY, "--hours", "0-1", "--baseline", "at-once", "--horizon", "1d", *SERIES)
+    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure))
+    assert code == 0
+    assert "less than the baseline (all at once, from the start)" in out
+    read = rows_of(rows)
+    assert float(read[0]["kw"]) == 0
+    assert all(float(row["proved_at_least"]) <= float(row["achieved_at_most"] or "inf") for row in read)
+    assert "<svg" in figure.read_text()
+    code, out, _ = lpsched(*given[:-2], "--json", "--baseline", "0.001")
+    content = json.loads(out) if isinstance(out, str) else out
+    assert (code, content["format"], content["slots"][0]["baseline_kw"]) == (0, "lpsched-offers/1", 0.001)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("front", TINY, "--horizon", "1d"), "without --axes"),
+        (("front", TINY, "--axes", "cost,carbon", "--horizon", "1d", "--carbon-price", "3"), "with --axes cost,carbon"),
+        (("front", TINY, "--axes", "cost,deadline", "--scheduler", "mct"), "with --axes cost,deadline"),
+        (("front", TINY, "--axes", "cost,deadline"), "--horizon"),
+        (("offer", TINY, "--hours", "0-1", "--baseline", "much"), "a number of kW"),
+        (("offer", TINY, "--hours", "nine", "--horizon", "1d", "--start", "2024-01-08"), "hours of the day"),
+        (("offer", TINY, "--hours", "0-1", "--horizon", "1d"), "--start"),
+    ],
+)
+def test_options_that_do_not_go_together_are_rejected(lpsched, given, words):
+    code, out, err = lpsched(*given)
+    assert (code, out) == (2, "")
+    assert words in err
