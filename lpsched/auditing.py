@@ -22,7 +22,7 @@ from lpsched.model.fixed_point import Verdict, rounded_down, rounded_up
 from lpsched.model.kinds import format_of, kind_of
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.model.results import brief, json_of, short_unit
-from lpsched.units import counted, duration, energy_text, html_table, number, plain_text, power_text
+from lpsched.units import JOULES_PER_KWH, counted, duration, energy_text, html_table, number, plain_text, power_text
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -151,7 +151,7 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path) -> Checked | No
         return Checked(str(path), "plan", _sentences(broken))
     measured = measure_plan(bag, slots, given.plan)
     words = "" if sum(measured.finished) == bag.tasks else f"{sum(measured.finished):,} of {bag.tasks:,} tasks, "
-    words += f"{number(rounded_up(measured.money))} {bag.prices.currency}, {energy_text(measured.energy_joules)}"
+    words += f"{number(rounded_up(measured.money))} {bag.prices.currency}, {energy_text(measured.kwh * JOULES_PER_KWH)} at the meter"
     if measured.grams is not None:
         words += f", {number(rounded_up(measured.grams / 1000))} kg of CO2"
     return Checked(str(path), "plan", (), words=words, facts=FrozenDict({"cost": rounded_up(measured.money)}))

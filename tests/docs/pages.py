@@ -49,6 +49,7 @@ SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # mor
 LONG: Final = (
     re.compile("--report (?:page|front|price).html"),
     re.compile("energy-2k.yaml --scheduler fcfs"),
+    re.compile("ai-week"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),
     re.compile("my-node|my-bench"),
@@ -57,6 +58,7 @@ LONG: Final = (
 # How near numbers must be, as a share, by the first pattern that the command has. By default they are the same.
 NEARLY: Final = (
     (re.compile(r"\bnode[-.]"), math.inf),  # measured on this machine
+    (re.compile("ai-week"), 0.1),  # thousands of steps of a search, each of which a last digit may turn
     (re.compile("nsga2|,ga,"), 0.1),  # one other last digit of a processor, and chance goes other ways
     (re.compile("--no-colocation"), 1e-3),  # its gap is the last digits of two sums
 )
