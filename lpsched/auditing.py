@@ -151,7 +151,8 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path) -> Checked | No
         return Checked(str(path), "plan", _sentences(broken))
     measured = measure_plan(bag, slots, given.plan)
     words = "" if sum(measured.finished) == bag.tasks else f"{sum(measured.finished):,} of {bag.tasks:,} tasks, "
-    words += f"{number(rounded_up(measured.money))} {bag.prices.currency}, {energy_text(measured.kwh * JOULES_PER_KWH)} at the meter"
+    drawn = energy_text(measured.kwh * JOULES_PER_KWH)
+    words += f"{number(rounded_up(measured.money))} {bag.prices.currency}, {drawn} at the meter"
     if measured.grams is not None:
         words += f", {number(rounded_up(measured.grams / 1000))} kg of CO2"
     return Checked(str(path), "plan", (), words=words, facts=FrozenDict({"cost": rounded_up(measured.money)}))

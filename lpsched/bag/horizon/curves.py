@@ -162,7 +162,8 @@ class HorizonFront(JsonObject):
         along = f"along {counted(len(self.vertices), 'vertex', 'vertices')} of the linear program (LP)"
         least = f"no plan costs less than {lower_text(self.least_cost)} {self.currency}, and none emits less than "
         early = f"\n{self.stopped.capitalize()}: {EARLY}" if self.stopped else ""
-        return f"{found[:1].upper()}{found[1:]}, {along}.\nProved: {least}{mass_text(self.least_carbon_grams, upper=False)}.{early}"
+        found = f"{found[:1].upper()}{found[1:]}"
+        return f"{found}, {along}.\nProved: {least}{mass_text(self.least_carbon_grams, upper=False)}.{early}"
 
 
 def _meet(one: tuple[float, float], two: tuple[float, float]) -> float:
