@@ -21,6 +21,7 @@ import numpy as np
 from lpsched.bag.horizon.relaxation import Prices, full_costs, run_costs
 from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
 from lpsched.errors import NotFoundError
+from lpsched.jit import is_there
 from lpsched.lp.program import Columns, LpBuilder, LpStatus
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
 MIXED: Final = 0.3
 RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
-PER_STEP: Final = 4e-9  # counted seconds of a batch at a grid point
+PER_STEP: Final = 4e-9 if is_there() else 2e-7  # counted seconds of a batch at a grid point
 PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
 PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
 MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.horizon.arrays import HorizonArrays, Integral
-from lpsched.jit import compiled
+from lpsched.jit import compiled, is_there
 
 if TYPE_CHECKING:
     from lpsched.model.table import Floats, Integers, Mask
 
-POINTS: Final = 6000  # of the grid, about
+POINTS: Final = 6000 if is_there() else 500  # of the grid, about; without Numba a step takes a hundred times as long
 WASTE: Final = 0.004  # of its steps that a batch may leave unused to be good enough
 LONGEST: Final = 7200.0  # seconds of a batch of several tasks
 DYADIC: Final = 1024  # steps are multiples of a second divided by this: times on the grid are exact
