@@ -96,7 +96,8 @@ def solve(
     if horizon is not None or objective in over_time.OBJECTIVES:
         plain = {"--price": price, "--profit-ratio": profit_ratio, "--power-cap": power_cap, "--risk": risk}
         if objective in {"makespan", "energy"}:
-            plain["--horizon"] = horizon
+            hint = "use --deadline in place of --horizon"
+            raise options.usage_error("--objective", objective, "cost, carbon or profit with --horizon", hint)
         hint = "see --caps, --horizon, and prices.per_task in the file"
         options.reject(plain, "with a horizon", "other terms", hint)
         over_time.solve_horizon(
