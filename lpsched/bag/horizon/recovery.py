@@ -49,6 +49,9 @@ PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the bes
 DIVES: Final = 0.4  # of the work must be left for another dive
 MOST_OTHERS: Final = 300  # pairs that are kept beside the best, so that each task type has several machine types
 FEWEST: Final = 2
+WHOLE: Final = 0.3  # of the exchanges take whole timelines, the others what begins within a window of time
+MOST_WINDOWS: Final = 6
+WINDOW: Final = (0.05, 0.4)  # of the horizon
 SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 
@@ -286,25 +289,28 @@ class _Recovery:
         """Return timelines that cost less, if not `enough`: a few are made anew from their tasks, again and again."""
         sites, cost = self.arrays.site_of, self.cost(singles, state.tasks)
         while not self.cancel.expired() and singles and cost > enough:
-            taken = rng.choice(
-                len(singles), size=min(int(rng.integers(1, MOST_TAKEN + 1)), len(singles)), replace=False
-            )
+            whole = rng.random() < WHOLE
+            size = int(rng.integers(1, MOST_TAKEN + 1)) if whole else int(rng.integers(2, MOST_WINDOWS + 1))
+            taken = rng.choice(len(singles), size=min(size, len(singles)), replace=False)
+            width = 1.0 if whole else rng.uniform(*WINDOW)
+            begin = 0.0 if whole else rng.uniform(-width, 1.0)
+            rests = {k: self.maker.without(singles[k], begin, begin + width) for k in taken.tolist()}
             helpers = rng.choice(len(singles), size=min(HELPERS, len(singles)), replace=False)
             asked = values + rng.random() * 0.1 * self.sizes
             asked = asked + 0.03 * rng.standard_normal(len(values)) * self.sizes
             room = None if state.headroom is None else state.headroom.copy()
             trial, own = list(singles), _State(state.tasks.copy(), state.machines, room, [])
-            for k in taken.tolist():
-                own.tasks += singles[k].tasks
+            for k, rest in rests.items():
+                own.tasks += singles[k].tasks - rest.tasks
                 if own.headroom is not None:
-                    own.headroom[sites[singles[k].j]] += singles[k].joules
+                    own.headroom[sites[singles[k].j]] += singles[k].joules - rest.joules
             for k in taken.tolist():
                 j = singles[k].j
                 free = None if own.headroom is None else own.headroom[sites[j]]
-                trial[k] = self.maker.best(j, asked, limit=own.tasks, headroom=free)
-                own.tasks -= trial[k].tasks
+                trial[k] = self.maker.best(j, asked, limit=own.tasks, given=rests[k], headroom=free)
+                own.tasks -= trial[k].tasks - rests[k].tasks
                 if own.headroom is not None:
-                    own.headroom[sites[j]] -= trial[k].joules
+                    own.headroom[sites[j]] -= trial[k].joules - rests[k].joules
             if own.tasks.any():
                 trial = self.insert(trial, own, list(dict.fromkeys([*taken.tolist(), *helpers.tolist()])))
             self.count(PER_EXCHANGE)

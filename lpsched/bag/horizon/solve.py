@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lpsched.model.series import Series
 
 OBJECTIVES: Final = ("cost", "carbon", "profit")
-EFFORTS: Final = {"fast": 1.0, "auto": 5.0, "tight": 25.0}  # counted seconds of the search for a plan
+EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
 BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
@@ -194,7 +194,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     baselines
         Whether to compare with running all at once, and with a plan at the mean price.
     effort
-        `fast`, `auto` or `tight`: about 1, 5 or 25 seconds of search.
+        `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search.
     gap
         The relative distance from value to bound within which the answer is called optimal.
     time_limit, cancel, seed, solver

@@ -226,6 +226,12 @@ class TimelineMaker:
         cost = float(own.costs[begins, batches].sum()) + self._switching(j, begins, batches)
         return Timeline(j, begins, batches, tasks, cost, self.joules(j, begins, batches).sum(axis=0))
 
+    def without(self, timeline: Timeline, start: float, end: float) -> Timeline:
+        """Return a timeline without what begins between two shares of the horizon."""
+        at = timeline.begins / self.grid.points
+        kept = (at < start) | (at >= end)
+        return self.timeline(timeline.j, timeline.begins[kept], timeline.batches[kept])
+
     def joules(self, j: int, begins: Integers, batches: Integers) -> Floats:
         """Return the energy of each batch in each slot, if power matters."""
         if not self.power_matters:
