@@ -29,7 +29,8 @@ from lpsched.bag.horizon.curves import (
     HourLater,
 )
 from lpsched.bag.horizon.recovery import recover
-from lpsched.bag.horizon.relaxation import Prices, Relaxed, machine_prices_of, relax_runs, relax_work
+from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
+from lpsched.bag.horizon.runs import machine_prices_of, relax_runs
 from lpsched.bag.horizon.solve import (
     EFFORTS,
     MOST_RUN_ROWS,

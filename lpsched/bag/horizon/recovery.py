@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.horizon.relaxation import Prices, full_costs, run_costs
+from lpsched.bag.horizon.relaxation import Prices, full_costs
+from lpsched.bag.horizon.runs import run_costs
 from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
 from lpsched.errors import NotFoundError
 from lpsched.jit import is_there

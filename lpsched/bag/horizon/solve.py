@@ -13,17 +13,9 @@ import numpy as np
 from lpsched.bag.horizon.arrays import HorizonArrays, horizon_arrays
 from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, fitted, prove, unit_of, weights_of
 from lpsched.bag.horizon.recovery import Recovered, recover
-from lpsched.bag.horizon.relaxation import (
-    Prices,
-    Relaxed,
-    best_choices,
-    least_machine_prices,
-    machine_prices_of,
-    machine_values,
-    relax_runs,
-    relax_work,
-)
+from lpsched.bag.horizon.relaxation import Prices, Relaxed, best_choices, machine_values, relax_work
 from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, PlanCosts, PlanResult, SlotRow
+from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
