@@ -14,9 +14,9 @@ L_h u_jh with u_jh <= m_j machines that are on, and u_jh - u_j,h-1 of them are s
 the first row is an inequality and each task earns its price.
 
 It is a relaxation of every plan: a plan gives x, y and D with its cost. That a task runs in one piece is added by
-`runs.py`. The program is not written out, columns are generated: one is what a machine does in all slots of a *class* of
-slots with similar prices. At given task values each slot is best used by one pair, so pairs x slots is never formed, and
-a year of hours has as many rows as a week.
+`runs.py`. The program is not written out, columns are generated: one is what a machine does in all slots of a *class*
+of slots with similar prices. At given task values each slot is best used by one pair, so pairs x slots is never formed,
+and a year of hours has as many rows as a week.
 """
 
 from __future__ import annotations
