@@ -77,8 +77,8 @@ class PlanFile(Answer):
 def plan_as_dict(plan: HorizonPlan, bag: Bag, version: str) -> dict[str, Any]:
     """Return what the file says."""
     head = answer_head(PlanFile.FORMAT, version, bag.name, bag.content_hash)
-    told = {"start": moment_text(plan.start), "horizon_seconds": plan.horizon_seconds}
-    return head | told | json_of(plan.plan, "groups")
+    when = {"start": moment_text(plan.start), "horizon_seconds": plan.horizon_seconds}
+    return head | when | json_of(plan.plan, "groups")
 
 
 def write_plan(plan: HorizonPlan, bag: Bag, path: Path | str, version: str) -> None:

@@ -32,7 +32,6 @@ from lpsched.bag.horizon.recovery import recover
 from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
 from lpsched.bag.horizon.runs import machine_prices_of, relax_runs
 from lpsched.bag.horizon.solve import (
-    EFFORTS,
     MOST_RUN_ROWS,
     HorizonProblem,
     build_horizon,
@@ -41,12 +40,12 @@ from lpsched.bag.horizon.solve import (
     plan_of,
     require_possible,
     require_time,
+    search_of,
 )
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
 from lpsched.bag.result import changes_between
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
@@ -157,7 +156,7 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     plans
         The number of vertices, evenly spaced, near which a verified plan is looked for.
     effort
-        `fast`, `auto` or `tight`: about 1, 5 or 25 seconds of search for all plans together.
+        `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search for all plans together.
     time_limit, cancel, seed, solver
         As in `solve`.
     options
@@ -179,12 +178,10 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     >>> [(round(each.cost, 3), round(each.carbon_grams)) for each in front.vertices]
     [(0.18, 720), (0.54, 180)]
     """
-    if effort not in EFFORTS:
-        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
-    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
+    work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     build_horizon(bag, objective="carbon", **options)  # asks for a carbon intensity
     problem = build_horizon(bag, objective="cost", **options)
-    return front_of(problem, solver, cancel, plans=plans, work=EFFORTS[effort], seed=seed)
+    return front_of(problem, solver, cancel, plans=plans, work=work, seed=seed)
 
 
 def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
@@ -334,7 +331,7 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     plans
         The number of deadlines, evenly spaced, for which a verified plan is looked for.
     effort
-        `fast`, `auto` or `tight`: about 1, 5 or 25 seconds of search for all plans together.
+        `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search for all plans together.
     time_limit, cancel, seed, solver
         As in `solve`.
     options
@@ -345,12 +342,10 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     ValueError, InstanceError, InfeasibleError
         As `plan` does.
     """
-    if effort not in EFFORTS:
-        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
-    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
+    work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     problem = build_horizon(bag, objective="cost", **options)
     later = _an_hour_later(bag, problem, options)
-    return deadlines_of(problem, later, solver, cancel, most=most, plans=plans, work=EFFORTS[effort], seed=seed)
+    return deadlines_of(problem, later, solver, cancel, most=most, plans=plans, work=work, seed=seed)
 
 
 def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`

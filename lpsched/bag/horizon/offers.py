@@ -29,18 +29,17 @@ from lpsched.bag.horizon.curves import EventSlot, OfferCurve, OfferPoint
 from lpsched.bag.horizon.fronts import PlanSearch, Solved, solved
 from lpsched.bag.horizon.relaxation import most_watts, relax_work
 from lpsched.bag.horizon.solve import (
-    EFFORTS,
     HorizonProblem,
     at_mean,
     at_once,
     build_horizon,
     require_possible,
     require_time,
+    search_of,
     verified,
 )
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, quote
-from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict, describe
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
@@ -109,7 +108,7 @@ def offer_curve(  # noqa: PLR0913 - options are keyword-only
     plans
         The number of points, evenly spaced, for which a verified plan is looked for.
     effort
-        `fast`, `auto` or `tight`: about 1, 5 or 25 seconds of search for all plans together.
+        `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search for all plans together.
     time_limit, cancel, seed, solver
         As in `solve`.
     options
@@ -133,15 +132,12 @@ def offer_curve(  # noqa: PLR0913 - options are keyword-only
     >>> [(each.kw, round(each.lp_extra, 6), round(each.marginal, 6)) for each in offers.points]
     [(0.0, 0.0, 0.2), (1.0, 0.2, 0.2)]
     """
-    if effort not in EFFORTS:
-        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
+    work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     if isinstance(baseline, str) and baseline not in BASELINES:
         raise ValueError(f"baseline is {baseline!r}, expected one of {', '.join(BASELINES)}, or kW")
-    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
     problem = build_horizon(bag, objective="cost", **options)
     at = _site(problem, site)
     problem, chosen = event_slots(problem, hours)
-    work = EFFORTS[effort]
     return offers_of(problem, at, chosen, solver, cancel, baseline=baseline, plans=plans, work=work, seed=seed)
 
 

@@ -53,8 +53,8 @@ class PlanCosts(JsonObject):
     energy_kwh: float  # at the meters
     revenue: float
     last_end_seconds: float
-    peak_watts: float  # the highest average over a slot, of all sites together at the machines
-    highest_watts: float  # at any moment
+    peak_watts: float  # at the machines: the highest average over a slot of each site, added up
+    highest_watts: float  # likewise, at any moment
     switch_ons: int
 
 
@@ -185,7 +185,9 @@ class PlanResult(JsonObject):
             rows.append(("carbon", mass_text(costs.carbon_grams), "measured"))
         rows.append(("energy", energy_text(costs.energy_kwh * 3.6e6), "measured at the meter"))
         rows.append(("horizon", self.when(), f"the last task ends after {duration(costs.last_end_seconds)}"))
-        peak = f"the highest average of a slot; at any moment {power_text(costs.highest_watts)}"
+        each = "at the machines, the highest average of a slot"
+        each += " of each site, added up" if len(self.slots.sites) > 1 else ""
+        peak = f"{each}; at any moment {power_text(costs.highest_watts)}"
         rows.append(("peak power", power_text(costs.peak_watts), peak))
         return rows
 

@@ -214,9 +214,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     >>> result.value, result.bound, [run.start_seconds for run in result.plan.groups[0].runs]
     (0.1, 0.09999999999999999, [3600.0, 5400.0])
     """
-    if effort not in EFFORTS:
-        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
-    solver, cancel = solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
+    work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     problem = build_horizon(
         bag,
         objective=objective,
@@ -229,7 +227,16 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         switch_off=switch_off,
         fill=fill,
     )
-    return plan_problem(problem, solver, cancel, work=EFFORTS[effort], gap=gap, seed=seed, baselines=baselines)
+    return plan_problem(problem, solver, cancel, work=work, gap=gap, seed=seed, baselines=baselines)
+
+
+def search_of(
+    effort: str, solver: Solver | None, cancel: CancelToken | None, time_limit: float | None
+) -> tuple[float, Solver, CancelToken]:
+    """Return the counted seconds of an effort, the solver and the token, with their defaults."""
+    if effort not in EFFORTS:
+        raise ValueError(f"effort is {effort!r}, expected one of {', '.join(EFFORTS)}")
+    return EFFORTS[effort], solver if solver is not None else default_solver(), cancel or CancelToken(time_limit)
 
 
 def plan_problem(  # noqa: PLR0913 - the options of `plan`
@@ -541,8 +548,11 @@ def _machine_worth(
     problem: HorizonProblem, arrays: HorizonArrays, prices: Prices, multipliers: HorizonMultipliers, value: Fraction
 ) -> tuple[MachineWorth, ...]:
     """Return, for each machine type, the derivative of the bound, and what one more can save at most."""
-    rates = prices.machine_prices if prices.machine_prices is not None else best_choices(arrays, prices).rates
-    values = machine_values(arrays, rates) if arrays.switch_on.any() else rates @ arrays.lengths
+    rates = prices.machine_prices
+    if rates is None or arrays.switch_on.any():  # being on may lose money until the next run: prices of machines do not
+        values = machine_values(arrays, best_choices(arrays, prices).rates)
+    else:
+        values = rates @ arrays.lengths
     found = []
     for j, machine in enumerate(problem.bag.machine_types):
         types = list(problem.bag.machine_types)

@@ -116,6 +116,13 @@ def test_a_machine_idles_from_run_to_run_only_if_that_is_cheaper_than_switching_
         assert result.bound <= result.value
 
 
+@pytest.mark.parametrize("fields", [{}, {"idle_watts": 100.0, "switch_on_cost": 1.0}, {"may_be_off": False}])
+def test_one_more_machine_saves_at_most_the_gap_and_its_marginal_value(fields):
+    result = planned(small(4, **fields), over_hours(0.1, 5.0, 0.1))
+    (worth,) = result.machine_worth
+    assert worth.at_most == pytest.approx(max(0.0, result.value - result.bound + worth.marginal), abs=1e-9)
+
+
 def test_caps_hold_on_average_over_each_slot():
     result = planned(small(3, machines=3), power_cap=1.0)  # one task of half an hour and 1 kW: 500 W on average
     assert result.value == pytest.approx(0.1 + 0.1)
@@ -189,8 +196,8 @@ def test_the_certificate_is_of_the_bound_and_another_bag_rejects_it():
     assert Fraction(result.bound) == verdict.claimed
     claims = replace(result.certificate, bound=result.certificate.bound * Fraction(1001, 1000))
     assert not check_horizon(result.bag, result.slots, claims).accepted
-    dearer = replace(result.slots, sites=(replace(result.slots.sites[0], tariff=(0.3, 0.09, 0.2)),))
-    assert not check_horizon(result.bag, dearer, result.certificate).accepted
+    changed = replace(result.slots, sites=(replace(result.slots.sites[0], tariff=(0.3, 0.09, 0.2)),))
+    assert not check_horizon(result.bag, changed, result.certificate).accepted
 
 
 def test_the_same_seed_gives_the_same_plan():
