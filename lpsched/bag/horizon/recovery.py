@@ -6,9 +6,11 @@
 
 with a price z_i, a little above the task value, for tasks u_i that are left for later; caps add a row for each slot.
 Timelines are generated at the program's task values. Then a **dive**: whole machines of the program's solution are
-fixed, timelines that the remaining tasks suffice for are generated, and so on until no machine or no task is left.
-Tasks that are left go into gaps, where they cost least. At last **exchanges**: the timelines of a few machines are
-taken away and made anew from their tasks; what is cheaper is kept. A few dozen groups describe thousands of machines.
+fixed, timelines for the rest are generated, and so on until no machine or no task is left. Where the program has only
+parts of machines, one machine follows the timeline of the largest part as far as tasks suffice, or a mixture of all
+parts (`mixtures.py`), whichever loses less. Tasks that are left go into gaps, where they cost least. At last
+**exchanges**: the timelines of a few machines are taken away and made anew from their tasks; what is cheaper is kept. A
+few dozen groups describe thousands of machines.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.horizon.mixtures import mixed
 from lpsched.bag.horizon.relaxation import Prices, full_costs
-from lpsched.bag.horizon.runs import run_costs
+from lpsched.bag.horizon.runs import least_machine_prices, run_costs
 from lpsched.bag.horizon.timelines import Timeline, TimelineMaker
 from lpsched.errors import NotFoundError
 from lpsched.jit import is_there
@@ -34,20 +37,21 @@ if TYPE_CHECKING:
     from lpsched.model.table import Floats, Mask
 
 NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
-LATER: Final = (0.04, 0.02, 0.07)  # by which a task that is left for later costs more than its value, in turn
+# Dives, in turn: by how much a task that is left for later costs more than its value, and whether mixtures are tried.
+DIVES: Final = ((0.04, True), (0.02, False), (0.07, True))
 ROUNDS: Final = 150  # of generating timelines for the whole program
 DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
 MIXED: Final = 0.3
 RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
-PER_STEP: Final = 4e-9 if is_there() else 2e-7  # counted seconds of a batch at a grid point
+PER_STEP: Final = 8e-9 if is_there() else 6e-7  # counted seconds of a batch at a step
 PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
 PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
 MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
 HELPERS: Final = 4  # further machines whose gaps are tried for their tasks
 SHARE: Final = 1e-6  # of a machine, that the solver counts as nothing
 PEAKS: Final = (1.0, 1.1, 1.3, 1.7, 2.5, 5.0, 20.0, 1e9)  # multiples of the best peak that are tried in turn
-DIVES: Final = 0.4  # of the work must be left for another dive
+FOR_DIVES: Final = 0.4  # of the work must be left for another dive
 MOST_OTHERS: Final = 300  # pairs that are kept beside the best, so that each task type has several machine types
 FEWEST: Final = 2
 WHOLE: Final = 0.3  # of the exchanges take whole timelines, the others what begins within a window of time
@@ -108,10 +112,12 @@ class _Recovery:
         self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
         self.later = arrays.earnings  # what a task costs that is left out, where tasks are optional
         self.sizes = np.abs(self.values) + 0.05 * np.abs(self.values).mean() + 1e-12 * arrays.usual_cost
-        self.maker = TimelineMaker(arrays, near_best(arrays, prices))
+        assert prices.machine_prices is not None
+        wages = np.maximum(prices.machine_prices - least_machine_prices(arrays, prices), 0.0)
+        self.maker = TimelineMaker(arrays, near_best(arrays, prices), wages)
         self.counted = 0
         self.pool: list[Timeline] = []
-        self.rise = LATER[0]
+        self.rise, self.mixes = DIVES[0]
 
     def power(self, prices: Floats | None, j: int) -> Floats | None:
         """Return the prices of power of a machine type's site, if there are any."""
@@ -206,26 +212,28 @@ class _Recovery:
         while state.machines.sum() >= 1 and state.tasks.any():
             shares, values, wages, power, value = self.combine(state)
             for _ in range(DIVE_ROUNDS):
-                fresh = 0
+                fresh, asked = 0, np.where(state.tasks > 0, values, -1e9 * self.sizes)
                 for j in np.flatnonzero(state.machines >= 1).tolist():
                     room = None if state.headroom is None else state.headroom[sites[j]]
-                    found = self.maker.best(j, values, limit=state.tasks, power=self.power(power, j), headroom=room)
-                    earned = float(values @ found.tasks) - found.cost - self._paid(found, power)
-                    if earned > wages[j] + 1e-7 * abs(value) / max(state.machines.sum(), 1.0):
-                        self.pool.append(found)
-                        fresh += 1
+                    own = self.power(power, j)
+                    for limit, free in ((None, None), (state.tasks, room)):
+                        found = self.maker.best(j, asked, limit=limit, power=own, headroom=free)
+                        earned = float(values @ found.tasks) - found.cost - self._paid(found, power)
+                        if earned > wages[j] + 1e-7 * abs(value) / max(state.machines.sum(), 1.0):
+                            self.pool.append(found)
+                            fresh += 1
                 self.count()
                 if not fresh:
                     break
                 shares, values, wages, power, value = self.combine(state)
-            if not self._fix(state, shares):
+            if not self._fix(state, shares, values, wages, power):
                 break
-            self.pool = [each for each in self.pool if state.most(each, sites[each.j])]
+            self.pool = [each for each in self.pool if state.machines[each.j] >= 1]
             if self.clock.expired():
                 break
 
-    def _fix(self, state: _State, shares: Floats) -> bool:
-        """Fix the whole parts of shares; where there are none, one machine of the largest."""
+    def _fix(self, state: _State, shares: Floats, values: Floats, wages: Floats, power: Floats | None) -> bool:
+        """Fix the whole parts of shares; where there are none, one machine of the largest, as far as tasks suffice."""
         sites, fixed, pool = self.arrays.site_of, False, self.pool
         order = [k for k in np.argsort(-shares, kind="stable").tolist() if shares[k] > SHARE and pool[k].tasks.any()]
         for k in order:
@@ -236,8 +244,17 @@ class _Recovery:
         if fixed:
             return True
         for k in order:
-            if state.most(pool[k], sites[pool[k].j]):
-                state.fix(1, pool[k], sites[pool[k].j])
+            j = pool[k].j
+            room = None if state.headroom is None else state.headroom[sites[j]]
+            parts = [(shares[n] / state.machines[j], pool[n]) for n in order if pool[n].j == j]
+            made = [
+                self.maker.fitted(each, values, limit=state.tasks, power=self.power(power, j), headroom=room)
+                for each in ([pool[k], mixed(self.maker, parts, state.tasks)] if self.mixes else [pool[k]])
+            ]
+            lost = [wages[j] - (float(values @ each.tasks) - each.cost - self._paid(each, power)) for each in made]
+            best = made[int(np.argmin(lost))]
+            if best.tasks.any():
+                state.fix(1, best, sites[j])
                 return True
         return False
 
@@ -246,22 +263,23 @@ class _Recovery:
         singles, sites = list(singles), self.arrays.site_of
         for rise in RISES if self.later is None else (0.0,):
             values = self.values + rise * self.sizes if self.later is None else self.later
-            while state.tasks.any():
-                most, best = 0.0, None
-                for k in among:
-                    own = singles[k]
-                    room = None if state.headroom is None else state.headroom[sites[own.j]]
-                    made = self.maker.best(own.j, values, limit=state.tasks, given=own, headroom=room)
-                    earned = float(values @ (made.tasks - own.tasks)) - (made.cost - own.cost)
-                    if made.tasks.sum() > own.tasks.sum() and earned > most:
-                        most, best = earned, (k, made)
-                if best is None:
-                    break
-                k, made = best
-                state.tasks -= made.tasks - singles[k].tasks
-                if state.headroom is not None:
-                    state.headroom[sites[made.j]] -= made.joules - singles[k].joules
-                singles[k] = made
+            # What a machine can earn does not rise while the others take tasks: only the best is looked at again.
+            earned, made = dict.fromkeys(among, np.inf), dict(enumerate(singles))
+            fresh: set[int] = set()
+            while state.tasks.any() and (k := max(earned, key=earned.__getitem__, default=-1)) >= 0:
+                own = singles[k]
+                if k in fresh:
+                    state.tasks -= made[k].tasks - own.tasks
+                    if state.headroom is not None:
+                        state.headroom[sites[own.j]] -= made[k].joules - own.joules
+                    singles[k] = own = made[k]
+                    fresh.clear()
+                room = None if state.headroom is None else state.headroom[sites[own.j]]
+                made[k] = self.maker.best(own.j, values, limit=state.tasks, given=own, headroom=room)
+                earned[k] = float(values @ (made[k].tasks - own.tasks)) - (made[k].cost - own.cost)
+                fresh.add(k)
+                if earned[k] <= 0.0 or made[k].tasks.sum() <= own.tasks.sum():
+                    del earned[k]
                 self.count()
             if not state.tasks.any():
                 break
@@ -361,14 +379,15 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     if arrays.earnings is not None:
         fixed -= float(arrays.task_counts @ arrays.earnings)
     best, cost, generated = None, np.inf, list(recovery.pool)
-    for recovery.rise in LATER:
+    for recovery.rise, recovery.mixes in DIVES:
         recovery.pool = list(generated)
         tried = state.copy()
         singles, groups = recovery.dived(tried)
         found = recovery.cost(singles, tried.tasks) + sum(count * each.cost for count, each in groups)
         if found < cost and (arrays.earnings is not None or not tried.tasks.any()):
             best, cost = (tried, singles, groups), found
-        if budget.expired() or cost + fixed <= enough or budget.work_left() < DIVES * work:
+        few_left = budget.expired() or budget.work_left() < FOR_DIVES * work
+        if cancel.expired() or cost + fixed <= enough or (few_left and best is not None):
             break
     if best is None:
         raise NotFoundError(f"no plan was found: {int(tried.tasks.sum()):,} tasks have no place in the horizon")

@@ -18,6 +18,7 @@ from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, Machi
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
+from lpsched.bag.horizon.timelines import TICKS
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import proved_makespan
@@ -211,8 +212,8 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     >>> from lpsched.model.series import Series
     >>> prices = Series((0, 3600, 7200), 10800, (0.3, 0.1, 0.2))
     >>> result = plan(bag, horizon=10800, start=0, tariff=prices)
-    >>> result.value, result.bound, [run.start_seconds for run in result.plan.groups[0].runs]
-    (0.1, 0.09999999999999999, [3600.0, 5400.0])
+    >>> result.value, result.bound, [(run.start_seconds, run.count) for run in result.plan.groups[0].runs]
+    (0.1, 0.09999999999999999, [(3600.0, 2)])
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     problem = build_horizon(
@@ -435,14 +436,15 @@ def plan_of(problem: HorizonProblem, arrays: HorizonArrays, found: Recovered) ->
     bag, maker, groups = problem.bag, found.maker, []
     used = np.zeros(len(bag.machine_types), dtype=np.int64)
     for count, timeline in found.groups:
-        own, runs = maker.batches[timeline.j], []
-        for begin, batch in zip(timeline.begins.tolist(), timeline.batches.tolist(), strict=True):
-            run = run_of(bag, int(own.tasks[batch]), int(own.modes[batch]), int(own.counts[batch]))
-            runs.append(TimedRun(begin * maker.grid.step, run.task_type, run.count, run.p_state))
+        runs = []
+        for begin, i, mode, tasks in maker.runs(timeline):
+            run = run_of(bag, i, mode, tasks)
+            runs.append(TimedRun(begin / TICKS, run.task_type, run.count, run.p_state))
         idle = _idle_spans(arrays, timeline.j)
         if arrays.switch_on[timeline.j] and runs:
             _, stays = maker.gaps(timeline.j, timeline.begins, timeline.batches)
-            spans = [(runs[k].start_seconds, runs[k + 1].start_seconds) for k in np.flatnonzero(stays).tolist()]
+            moments = (timeline.begins / TICKS).tolist()
+            spans = [(moments[k], moments[k + 1]) for k in np.flatnonzero(stays).tolist()]
             idle = tuple(IdleSpan(*span) for span in _merged(spans))
         used[timeline.j] += count
         if runs or idle:
