@@ -89,6 +89,20 @@ class HorizonArrays:
             peak_costs=self.peak_costs * factor,
         )
 
+    def cut(self, parts: int, joule_costs: Floats) -> HorizonArrays:
+        """Return the same with each slot cut into parts, at other costs of a joule, without limits of power."""
+        steps = np.arange(parts) / parts
+        edges = np.append((self.edges[:-1, np.newaxis] + self.lengths[:, np.newaxis] * steps).ravel(), self.edges[-1])
+        return replace(
+            self,
+            edges=edges,
+            lengths=np.diff(edges),
+            joule_costs=np.repeat(joule_costs, parts, axis=1),
+            caps=np.full((len(self.caps), len(edges) - 1), np.inf),
+            peak_costs=np.zeros(len(self.peak_costs)),
+            joule_grams=None,
+        )
+
     @property
     def usual_cost(self) -> float:
         """What a task costs, roughly: solvers are given costs in which this is a usual number."""

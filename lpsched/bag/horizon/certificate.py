@@ -43,6 +43,8 @@ must stay on, min(0, b_j C_jh) if it may be off. Machines of type j run for at m
 
 and n_i min(0, w_i - w_money price_i) for optional tasks. The integrand is constant in each slot, so the integral is
 piecewise linear in t, with breakpoints where t or t + e is a slot edge: those are tried. Switch-on costs are left out.
+All of this holds for parts of slots as well: where there are several machine prices for each slot, it is cut into as
+many parts, with its own cap and peak prices in each. Caps hold for a whole slot, and their prices are the same in it.
 If no machine prices are given, pi_jh = max(0, (highest rate of running, as above) + q_jh): the ones that v_i imply.
 
 What is claimed is the better of both. The bounds hold for all multipliers, wherever they come from. Numbers are kept as
@@ -54,7 +56,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -79,6 +81,7 @@ WATTS_PER_KW: Final = 1000
 SECONDS_PER_HOUR: Final = 3600
 GRAMS_PER_KG: Final = 1000
 MOST_RUNS: Final = 2_000_000  # pairs x slots up to which the runs bound is worked out; some five seconds
+MOST_PARTS: Final = 64  # of a slot
 SHADE: Final = 1e-12  # relative: by how much peak prices that use up the demand charge are lowered
 NO_PRICES: Final[FrozenDict[str, tuple[Fraction, ...]]] = FrozenDict({})
 
@@ -91,14 +94,14 @@ class HorizonMultipliers:
     """
 
     task_values: tuple[Number, ...]
-    machine_prices: Rows | None = None  # of each machine type and slot; `None`: those that the task values imply
+    machine_prices: Rows | None = None  # of each machine type and slot or part; `None`: those that task values imply
     cap_prices: Rows = ()  # of each site and slot
     peak_prices: Rows = ()
 
 
 def prove_work(bag: Bag, slots: Slots, weights: Weights, multipliers: HorizonMultipliers) -> Fraction:
     """Return what the value of each plan is at least, by the work bound."""
-    return _Prover(bag, slots, weights, multipliers).work()
+    return _Prover(bag, slots, _of_tasks(multipliers), weights).work()
 
 
 def prove_runs(bag: Bag, slots: Slots, weights: Weights, multipliers: HorizonMultipliers) -> Fraction | None:
@@ -106,23 +109,45 @@ def prove_runs(bag: Bag, slots: Slots, weights: Weights, multipliers: HorizonMul
 
     `None` if some task type does not fit into the horizon on any machine type: then there is no plan at all.
     """
-    return _Prover(bag, slots, weights, multipliers).runs()
+    return _Prover(bag, *_in_parts(slots, multipliers), weights).runs()
 
 
 def prove(bag: Bag, slots: Slots, weights: Weights, multipliers: HorizonMultipliers) -> Fraction:
     """Return the better of both bounds; of more than MOST_RUNS pairs x slots only the work bound."""
-    prover = _Prover(bag, slots, weights, multipliers)
-    proved = prover.work()
-    if len(bag.task_types) * len(bag.modes) * slots.count > MOST_RUNS:
+    proved = prove_work(bag, slots, weights, multipliers)
+    if len(bag.task_types) * len(bag.modes) * slots.count * _parts(slots, multipliers) > MOST_RUNS:
         return proved
-    by_runs = prover.runs()
+    by_runs = prove_runs(bag, slots, weights, multipliers)
     return proved if by_runs is None else max(proved, by_runs)
+
+
+def _of_tasks(multipliers: HorizonMultipliers) -> HorizonMultipliers:
+    """Return multipliers without machine prices: the work bound does not need them."""
+    return replace(multipliers, machine_prices=None)
+
+
+def _parts(slots: Slots, multipliers: HorizonMultipliers) -> int:
+    """Return how many machine prices there are for each slot."""
+    rows = multipliers.machine_prices
+    return len(rows[0]) // slots.count if rows else 1
+
+
+def _in_parts(slots: Slots, multipliers: HorizonMultipliers) -> tuple[Slots, HorizonMultipliers]:
+    """Return slots and multipliers with one machine price for each part of a slot."""
+    parts = _parts(slots, multipliers)
+    if parts == 1:
+        return slots, multipliers
+    caps, peaks = (
+        tuple(tuple(each for each in row for _ in range(parts)) for row in rows)
+        for rows in (multipliers.cap_prices, multipliers.peak_prices)
+    )
+    return slots.cut(parts), replace(multipliers, cap_prices=caps, peak_prices=peaks)
 
 
 class _Prover:
     """Evaluates the formulas above; numbers of money are in units of 2^-PLACES, or of 2^-scale where they say so."""
 
-    def __init__(self, bag: Bag, slots: Slots, weights: Weights, multipliers: HorizonMultipliers) -> None:
+    def __init__(self, bag: Bag, slots: Slots, multipliers: HorizonMultipliers, weights: Weights) -> None:
         assert bag.watts is not None, "only bags with watts"
         wrong = _wrong_multipliers(bag, slots, weights, multipliers)
         assert not wrong, wrong[0]
@@ -353,7 +378,11 @@ def _wrong_multipliers(bag: Bag, slots: Slots, weights: Weights, given: HorizonM
         found.append(f"it has {len(given.task_values)} task values, but there are {len(bag.task_types)} task types")
     if given.machine_prices is not None:
         names = [f"machine type {machine.name!r}" for machine in bag.machine_types]
-        found += _wrong_rows("machine prices", given.machine_prices, names, count, may_be_empty=False)
+        several = {len(row) // count for row in given.machine_prices if row and len(row) % count == 0}
+        parts = several.pop() if len(several) == 1 else 1
+        if parts > MOST_PARTS:
+            found.append(f"it has {parts} machine prices for each slot, but at most {MOST_PARTS} are allowed")
+        found += _wrong_rows("machine prices", given.machine_prices, names, parts * count, may_be_empty=False)
     sites = [f"site {site.name!r}" for site in slots.sites]
     for word, rows in (("cap prices", given.cap_prices), ("peak prices", given.peak_prices)):
         if rows:
@@ -381,7 +410,7 @@ def _wrong_rows(word: str, rows: Rows, names: Sequence[str], count: int, *, may_
     found = []
     for name, row in zip(names, rows, strict=True):
         if len(row) != count and (row or not may_be_empty):
-            found.append(f"it has {len(row)} {word} of {name}, but there are {count} slots")
+            found.append(f"it has {len(row)} {word} of {name}, but there are {count} slots or parts of slots")
         elif any(each < 0 for each in row):
             found.append(f"one of its {word} of {name} is negative")
     return found

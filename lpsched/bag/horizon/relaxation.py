@@ -70,6 +70,7 @@ class Relaxed:
     bound: float
     value: float  # of the program: the bound is within a gap of it unless time ran out
     peaks: Floats  # S: watts of the highest slot averages that are paid for
+    fine_prices: Floats | None = None  # M x parts of slots: machine prices that prove more than those of slots
     grams: float | None = None  # of CO2 of the solution of the work relaxation; the value may count them too
 
 
@@ -415,4 +416,4 @@ def relax_work(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None
         centre = prices.task_values
     peaks = found.solution["peak"] * oracle.watts
     emitted = None if arrays.joule_grams is None else float(np.array(found.labels) @ found.solution.values)
-    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks, emitted)
+    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks, grams=emitted)

@@ -215,13 +215,36 @@ def relax_runs(
     arrays: HorizonArrays, work: Relaxed, solver: Solver, cancel: CancelToken | None = None, *, gap: float = RUNS_GAP
 ) -> Relaxed:
     """Solve the relaxation of runs, from the prices of the work relaxation; what it proves is never less."""
+    begin = replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices))
+    return _relaxed(arrays, begin, solver, cancel, gap)
+
+
+def refined(arrays: HorizonArrays, runs: Relaxed, solver: Solver, cancel: CancelToken | None, rows: int) -> Relaxed:
+    """Return the relaxation of runs with machine prices for parts of slots, as long as there are few rows.
+
+    Within a slot, machines may be busy at no moment more than there are: the finer the parts, the more of that counts.
+    The prices of power stay.
+    """
+    prices, paid = runs.prices, cost_of_caps(arrays, runs.prices)
+    best, fine, parts = runs, prices.machine_prices, 2
+    while arrays.joule_costs.size * parts <= rows and fine is not None:
+        cut = arrays.cut(parts, full_costs(arrays, prices))
+        nothing = np.zeros(cut.caps.shape)
+        begin = Prices(prices.task_values, np.repeat(fine, 2, axis=1), nothing, nothing)
+        found = _relaxed(cut, begin, solver, cancel, RUNS_GAP)
+        if found.bound - paid > best.bound:
+            best = replace(runs, bound=found.bound - paid, fine_prices=found.prices.machine_prices)
+        fine, parts = found.prices.machine_prices, 2 * parts
+    return best
+
+
+def _relaxed(arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken | None, gap: float) -> Relaxed:
+    """Solve the relaxation of runs from some prices."""
     unit = arrays.usual_cost * float(arrays.task_counts.sum()) / USUAL
-    scaled = arrays.scaled(1.0 / unit)
-    oracle = _RunOracle(scaled)
-    begin = work.prices.scaled(1.0 / unit)
-    begin = replace(begin, machine_prices=machine_prices_of(scaled, begin))
+    oracle = _RunOracle(arrays.scaled(1.0 / unit))
+    begin = prices.scaled(1.0 / unit)
     program = oracle.program()
     generation = ColumnGeneration(solver, program, oracle, [(-1, -1, 0.0)] * len(program.costs), stage="relaxing runs")
     found = generation.run(gap=gap, cancel=cancel, centre=oracle.multipliers(begin))
-    prices, peaks = oracle.prices(found.multipliers), found.solution["peak"] * oracle.watts
-    return Relaxed(prices.scaled(unit), found.bound * unit, found.solution.value * unit, peaks)
+    made, peaks = oracle.prices(found.multipliers), found.solution["peak"] * oracle.watts
+    return Relaxed(made.scaled(unit), found.bound * unit, found.solution.value * unit, peaks)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.parts import NamedSite, Site
@@ -62,6 +63,25 @@ class Slots:
     def horizon(self) -> float:
         """The seconds from the start to the end."""
         return self.edges[-1]
+
+    def cut(self, parts: int) -> Slots:
+        """Return the same with each slot cut into some parts; its edges stay."""
+
+        def repeated(row: tuple[float, ...] | None) -> tuple[float, ...] | None:
+            return None if row is None else tuple(each for each in row for _ in range(parts))
+
+        steps = [k / parts for k in range(parts)]
+        edges = [start + (end - start) * step for start, end in pairwise(self.edges) for step in steps]
+        sites = tuple(
+            replace(
+                site,
+                tariff=repeated(site.tariff) or (),
+                carbon=repeated(site.carbon),
+                cap_watts=repeated(site.cap_watts),
+            )
+            for site in self.sites
+        )
+        return replace(self, edges=(*edges, self.horizon), sites=sites)
 
 
 @dataclass(frozen=True, slots=True)

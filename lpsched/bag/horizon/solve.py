@@ -15,7 +15,7 @@ from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, 
 from lpsched.bag.horizon.recovery import Recovered, recover
 from lpsched.bag.horizon.relaxation import Prices, Relaxed, best_choices, machine_values, relax_work
 from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, PlanCosts, PlanResult, SlotRow
-from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, relax_runs
+from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, refined, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.timelines import TICKS
@@ -36,11 +36,14 @@ from lpsched.units import SECONDS_PER_HOUR, duration
 if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.model.series import Series
+    from lpsched.model.table import Floats
 
 OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
 BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
+MOST_PART_ROWS: Final = 400  # machine types times parts of slots up to which it is refined
+LONGER: Final = 1e-5  # by which the relaxation of runs must prove more than that of work to be refined
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
 REASONS: Final = {
     "over-power-cap": "it draws more than the power cap",
@@ -252,7 +255,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     with timed(timings, "relax"):
         relaxed = relax(arrays, solver, cancel)
     with timed(timings, "prove"):
-        multipliers = multipliers_of(problem, arrays, relaxed.prices)
+        multipliers = multipliers_of(problem, arrays, relaxed.prices, relaxed.fine_prices)
         certificate = certificate_of(
             bag, slots, problem.objective, multipliers, carbon_price_per_kg=problem.carbon_price_per_kg
         )
@@ -323,16 +326,22 @@ def relax(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None = No
     if arrays.joule_costs.size > MOST_RUN_ROWS or arrays.switch_on.any():
         return replace(work, prices=replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices)))
     try:
-        return relax_runs(arrays, work, solver, cancel)
+        runs = relax_runs(arrays, work, solver, cancel)
+        if runs.bound - work.bound <= LONGER * abs(work.bound):
+            return runs
+        return refined(arrays, runs, solver, cancel, MOST_PART_ROWS)
     except SolverError:  # what the work relaxation proves is a bound, too
         return replace(work, prices=replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices)))
 
 
-def multipliers_of(problem: HorizonProblem, arrays: HorizonArrays, prices: Prices) -> HorizonMultipliers:
+def multipliers_of(
+    problem: HorizonProblem, arrays: HorizonArrays, prices: Prices, fine: Floats | None = None
+) -> HorizonMultipliers:
     """Return prices as the certificate takes them: those of machines above what being idle costs."""
     machines = None
     if prices.machine_prices is not None and arrays.joule_costs.size <= MOST_RUN_ROWS:
-        above = prices.machine_prices - least_machine_prices(arrays, prices)
+        least, given = least_machine_prices(arrays, prices), prices.machine_prices if fine is None else fine
+        above = given - np.repeat(least, given.shape[1] // least.shape[1], axis=1)
         machines = tuple(tuple(row) for row in np.maximum(above, 0.0).tolist())
     found = HorizonMultipliers(
         tuple(prices.task_values.tolist()),

@@ -186,14 +186,34 @@ def test_no_bound_exceeds_the_best_of_all_plans(seed):
         assert prove(*given, at_random(rng, *given)) <= at.best
 
 
+@pytest.mark.rotate(12)
+@pytest.mark.parametrize("seed", range(CASES))
+def test_machine_prices_of_parts_of_slots_prove_more_and_not_too_much(seed):
+    at = case(seed)
+    if at.best is None or any(site.cap_watts or site.demand_charge for site in at.slots.sites):
+        return
+    whole = least_by_runs(at.bag, at.slots, at.weights)
+    parts = least_by_runs(at.bag, at.slots.cut(2), at.weights)
+    multipliers = HorizonMultipliers(parts.task_values, parts.machine_prices)
+    proved = prove_runs(at.bag, at.slots, at.weights, fitted(at.bag, at.slots, at.weights, multipliers))
+    assert whole.value - 1e-6 <= parts.value - 1e-6 <= proved <= at.best
+
+
+def test_machine_prices_of_parts_can_close_the_gap():
+    at = case(42)
+    whole, parts = (least_by_runs(at.bag, slots, at.weights).value for slots in (at.slots, at.slots.cut(2)))
+    assert whole < parts - 0.5
+    assert parts == pytest.approx(float(at.best))
+
+
 def at_random(rng: random.Random, bag: Bag, slots: Slots, weights: Weights) -> HorizonMultipliers:
     """Return multipliers without any sense, but valid."""
 
-    def rows(count: int) -> tuple[tuple[float, ...], ...]:
-        return tuple(tuple(rng.uniform(-2, 4) for _ in range(slots.count)) for _ in range(count))
+    def rows(count: int, parts: int = 1) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(rng.uniform(-2, 4) for _ in range(slots.count * parts)) for _ in range(count))
 
     values = tuple(rng.uniform(-20, 40) for _ in bag.task_types)
-    machines = rows(len(bag.machine_types)) if rng.random() < 0.5 else None
+    machines = rows(len(bag.machine_types), rng.choice([1, 2, 3])) if rng.random() < 0.5 else None
     made = HorizonMultipliers(values, machines, rows(len(slots.sites)), rows(len(slots.sites)))
     return fitted(bag, slots, weights, made)
 

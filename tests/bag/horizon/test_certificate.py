@@ -234,6 +234,11 @@ def prices_of(name: str, *prices: float) -> FrozenDict[str, tuple[Fraction, ...]
         ({"task_values": FrozenDict({"t": Fraction(1), "u": Fraction(1)})}, "it has a value for task type 'u'"),
         ({"machine_prices": FrozenDict({})}, "it has no price for machine type 'm'"),
         ({"machine_prices": prices_of("m", 0.5)}, "it has 1 machine prices of machine type 'm', but there are 2 slots"),
+        ({"machine_prices": prices_of("m", *[0.5] * 130)}, "it has 65 machine prices for each slot, but at most 64"),
+        (
+            {"machine_prices": prices_of("m", *[0.5] * 5)},
+            "it has 5 machine prices of machine type 'm', but there are 2",
+        ),
         ({"machine_prices": prices_of("m", 0.5, -0.5)}, "one of its machine prices of machine type 'm' is negative"),
         ({"cap_prices": prices_of("r", 0.5, 0.5)}, "it has a cap price for site 'r', which there is not"),
         ({"cap_prices": prices_of("s", 0.5, -0.5)}, "one of its cap prices of site 's' is negative"),
