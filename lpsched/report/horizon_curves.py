@@ -28,7 +28,7 @@ def front_tables(front: HorizonFront) -> list[ConsoleRenderable]:
         "",
         f"LP vertex:\ncost, {money}",
         "CO2",
-        f"at {money}\nper t CO2",
+        f"best at {money}\nper t CO2 (LP)",
         "proved cost\nat that CO2",
         f"plan:\ncost, {money}",
         "CO2",
