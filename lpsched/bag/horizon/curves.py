@@ -205,7 +205,7 @@ class HorizonFront(JsonObject):
 def best_at_prices(plans: Sequence[PlanCosts]) -> list[tuple[float, PlanCosts]]:
     """Return the plans that are best at some price of a kg of CO2, each with the price from which on it is."""
     known = {(each.carbon_grams or 0.0, each.cost): each for each in plans}
-    least = {grams: cost for grams, cost in sorted(known, reverse=True)}
+    least = dict(sorted(known, reverse=True))  # the last one counts, which costs least
     hull = _lower_hull([(grams, least[grams]) for grams in sorted(least)])
     front = [each for place, each in enumerate(hull) if all(each[1] < other[1] for other in hull[:place])][::-1]
     prices = [(cost - low) / (most - grams) * GRAMS_PER_KG for (most, low), (grams, cost) in pairwise(front)]
@@ -395,13 +395,14 @@ class OfferCurve(JsonObject):
                 money_text(number(each.marginal)),
                 money_text(number(each.lp_extra)),
                 money_text(lower_text(each.at_least)),
-                money_text(self._at_most_text(each)),
+                self.at_most_text(each),
             )
             for each in self.points
         ]
 
-    def _at_most_text(self, point: OfferPoint) -> str:
-        return upper_text(point.at_most, largest=abs(point.bound))
+    def at_most_text(self, point: OfferPoint) -> str:
+        """Write what a verified plan proves: at most so much more."""
+        return money_text(upper_text(point.at_most, largest=abs(point.bound)))
 
     def csv_rows(self) -> list[dict[str, Any]]:
         """Return one row for each point, for a file."""
@@ -429,7 +430,7 @@ class OfferCurve(JsonObject):
         last = self.points[-1]
         most = power_text(WATTS_PER_KW * self.most_kw)
         cost = f"at least {money_text(lower_text(last.at_least))} {self.currency} more (proved)"
-        made = "" if last.at_most is None else f", at most {money_text(self._at_most_text(last))} (a verified plan)"
+        made = "" if last.at_most is None else f", at most {self.at_most_text(last)} (a verified plan)"
         return f"Up to {most} less than the baseline ({self.baseline}): that costs {cost}{made}.{early}"
 
 

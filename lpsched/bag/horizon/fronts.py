@@ -180,7 +180,7 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     [(0.18, 720), (0.54, 180)]
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
-    priced = build_horizon(bag, objective="cost", carbon_price=1.0, **options)  # a price asks for a carbon intensity
+    priced = build_horizon(bag, **options | {"objective": "cost", "carbon_price": 1.0})  # asks for a carbon intensity
     return front_of(replace(priced, carbon_price_per_kg=0.0), solver, cancel, plans=plans, work=work, seed=seed)
 
 
