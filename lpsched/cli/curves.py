@@ -113,7 +113,7 @@ def offer(
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,
-    effort: options.EffortOption = "auto",
+    effort: over_time.EffortOption = "auto",
     time_limit: TimeLimitOption = None,
     seed: options.Seed = 0,
     solver: options.SolverName = "highs",
@@ -130,7 +130,8 @@ def offer(
     lpsched offer instances/tiny.yaml --hours 0-1 --horizon 2h --start 20240108
     """
     from lpsched.bag.files import read_bag
-    from lpsched.bag.horizon.offers import BASELINES, offer_curve
+    from lpsched.bag.horizon.events import BASELINES
+    from lpsched.bag.horizon.offers import offer_curve
     from lpsched.report.figures.horizon_curves import offer_figure
     from lpsched.report.horizon_curves import offer_tables
 

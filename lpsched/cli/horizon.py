@@ -6,7 +6,7 @@ import re
 import shlex
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -56,6 +56,10 @@ SwitchOffOption = Annotated[
 ]
 FillOption = Annotated[
     bool, typer.Option("--fill", help="Let missing times of series have the value before, in place of an error.")
+]
+EffortOption = Annotated[
+    Literal["fast", "auto", "tight"],
+    typer.Option("--effort", help="Search for plans: about 1, 10 or 40 s for all of them together."),
 ]
 KILOGRAMS: Final = 1000.0  # of a tonne
 

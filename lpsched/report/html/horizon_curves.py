@@ -300,8 +300,8 @@ def offer_trade_off(offers: OfferCurve) -> TradeOff:
     )
     points = [TradeOffPoint(each.kw, *_offered(offers, each, each, unit)) for each in offers.points]
     for one, two in pairwise(offers.points):  # between both
-        at = math.nextafter(one.kw, math.inf)
-        points.append(TradeOffPoint(at, *_offered(offers, one, two, unit), is_breakpoint=False))
+        if (at := math.nextafter(one.kw, math.inf)) < two.kw:
+            points.append(TradeOffPoint(at, *_offered(offers, one, two, unit), is_breakpoint=False))
     points.sort(key=lambda each: each.position)
     said = (
         "Move the slider, or type how many kW less are drawn in each chosen slot. The best plan with the reduction "
