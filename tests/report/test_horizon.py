@@ -382,6 +382,7 @@ def test_the_page_has_its_parts_in_order_and_is_the_same_each_time():
     assert read.of("h2") == [
         "The answer",
         "Power over time",
+        "In detail",
         "What it pays for",
         "Compared with other plans",
         "What more would be worth",

@@ -50,9 +50,10 @@ def plan_page(
         Commands that make and check the answer, each with what it does.
     """
     parts = {name: from_terminal(each) for name, each in answers.plan_parts(result, most=MOST_TABLE_ROWS).items()}
-    answer = Section("The answer", (Tiles(tiles_of(result)), Paragraph(answers.size_text(result)), *parts["answer"]))
+    answer = Section("The answer", (Tiles(tiles_of(result)), Paragraph(answers.size_text(result))))
     sections = [answer, _drawn(result)]
     topics = {
+        "In detail": parts["answer"],
         "What it pays for": parts["costs"],
         "Compared with other plans": parts["compared"],
         WORTH: [*parts["machines"], *parts["kilowatts"]],
