@@ -95,6 +95,7 @@ def readings_at(found: TradeOff, x: float) -> dict[str, str]:
 # A trade-off.
 TWO = TradeOff(
     "Cost against carbon",
+    "Move the slider.",
     "Each point is a verified plan.",
     (Scale("carbon price, USD/kg"),),
     ("cost (verified)", "carbon (verified)"),
@@ -163,6 +164,16 @@ def test_a_front_of_one_vertex_has_no_slider():
     read = Reader(carbon_front_page(same))
     assert not read.issues
     assert "slider" not in {attributes.get("class") for _, attributes in read.tags}
+    assert not any("slider" in text for text in [*read.of("p"), *read.of("figcaption")])
+    left, right = front_figure(same).axes[0].get_xlim()
+    assert right - left > 0.1  # of 100 g: rounding is not enlarged
+
+
+def test_where_nothing_can_be_offered_there_is_no_slider_and_no_figure():
+    nothing = offer_curve(tiny(), hours=[2], baseline="plan", **GIVEN)  # the plan runs in the first hour
+    read = Reader(offer_page(nothing, None))
+    assert read.of("p")[0].startswith("Nothing to offer")
+    assert not {"svg", "figure"} & {tag for tag, _ in read.tags}
 
 
 # Cost against the deadline.
@@ -306,11 +317,11 @@ def test_names_appear_as_they_stand():
 # Figures.
 def test_tooltips_stand_at_the_points_and_say_what_is_known():
     by_text = {each.label: (each.x, each.y) for each in front_tooltips(front())}
-    assert by_text["verified plan\n0.1 USD\n900 g of CO2"] == (pytest.approx(900.0), pytest.approx(0.1))
+    assert by_text["verified plan\n0.1 USD\n900 g of CO2"] == pytest.approx((900.0, 0.1))
     assert sum(label.startswith("LP:") for label in by_text) == 3
     assert any(label.endswith("best at above 2,000 USD per t of CO2 (LP)") for label in by_text)
     last = deadline_tooltips(deadlines())[-1]
-    assert (last.x, last.y) == (3.0, pytest.approx(0.1))
+    assert (last.x, last.y) == pytest.approx((3.0, 0.1))
     assert last.label.splitlines()[-1] == "a verified plan costs 0.1 USD"
     assert [each.x for each in offer_tooltips(offers())] == [1000.0 * each.kw for each in offers().points]
 

@@ -315,7 +315,8 @@ class DeadlineCurve(JsonObject):
         """Return the least cost at the first and the last deadline, and what an hour more is worth."""
         first, last = self.points[0], self.points[-1]
         ends = " and ".join(
-            f"{lower_text(each.bound)} {self.currency} by {duration(each.deadline_seconds)}" for each in (first, last)
+            f"{lower_text(each.bound)} {self.currency} by {duration(each.deadline_seconds)}"
+            for each in (first, last)[-len(self.points) :]
         )
         made = "" if last.value is None else f"; a verified plan costs {upper_text(last.value)} by then"
         known = self.hour_later

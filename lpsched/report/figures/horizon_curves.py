@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 INCHES: Final = 3.8
 MASSES: Final = (Unit("g", 1.0), Unit("kg", 1e3), Unit("t", 1e6), Unit("kt", 1e9))
 POWERS: Final = (Unit("W", 1e-3), Unit("kW", 1.0), Unit("MW", 1e3), Unit("GW", 1e6))  # sizes in kW
+NARROW: Final = 1e-3  # relative: less carbon between both ends is not enlarged
 WORDS: Final = 0.12  # of the height, for words below a curve
 PLANS: Final[style.Look] = {"ms": 4.5, "mfc": "white", "mec": style.OURS, "zorder": 4, "label": "verified plans"}
 
@@ -40,7 +41,11 @@ def front_figure(front: HorizonFront, own: PlanCosts | None = None) -> Figure:
         dots, marks, line = (
             [(grams / unit.size, cost) for cost, grams in each] for each in (points, found, list(corners))
         )
-        everything = [*dots, *marks, *line]
+        highest = max(y for _, y in [*dots, *marks])  # the line may go up further, where little more can be saved
+        everything = [*dots, *marks, *(each for each in line if each[1] <= highest)]
+        least, most = min(x for x, _ in everything), max(x for x, _ in everything)
+        if most - least < NARROW * most:  # one vertex: what is proved of it is as good as the same
+            everything += [(x, highest) for x in (least - NARROW * most, most + NARROW * most)]
         axes.set_xlim(*style.room_about([x for x, _ in everything]))
         axes.set_ylim(
             style.room_about([y for _, y in everything], WORDS)[0], style.room_about([y for _, y in everything])[1]

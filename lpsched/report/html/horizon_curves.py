@@ -73,6 +73,7 @@ class TradeOff:
     """Points by rising position, each of which holds until the next one, the last one until the end or just there."""
 
     heading: str
+    moving: str  # how to use the slider, and what it shows
     explanation: str  # what is measured, and what is proved
     scales: tuple[Scale, ...]  # the first is that of the position
     labels: tuple[str, ...]
@@ -94,7 +95,7 @@ def trade_off_section(found: TradeOff, *tables: Part) -> Section:
     slider = _slider(found)
     if slider is not None:
         return Section(found.heading, (slider, *tables))
-    drawn = [] if found.figure is None else [found.figure]
+    drawn = [] if found.figure is None else [replace(found.figure, caption="")]
     return Section(found.heading, (Paragraph(found.explanation), *drawn, *tables))
 
 
@@ -117,7 +118,7 @@ def _slider(found: TradeOff) -> Slider | None:
         segments.append(Segment(start, stop, readings, marks=marks))
     return Slider(
         found.scales,
-        found.explanation,
+        f"{found.moving} {found.explanation}",
         starts[0] if found.begins_at is None else found.begins_at,
         found.labels,
         tuple(segments),
@@ -140,18 +141,18 @@ BETWEEN: Final = "Between two prices at which a bound is proved, the line betwee
 def carbon_trade_off(front: HorizonFront) -> TradeOff:
     """Return the slider over the carbon price, along the verified plans of a front."""
     labels = ("cost (verified)", "CO2 (verified)", "cost + price x CO2 (verified)", "at least (proved)", "gap")
-    said = (
-        f"{MOVE_PRICE} The plan is the best of the verified ones at that price. No plan has a smaller "
-        f"cost + price x CO2 than the bound: proved. {BETWEEN} The slider ends a little above the price at which all "
-        f"but {100 * LEFT:g} % of the possible reduction of CO2 is reached (LP); the table has all vertices."
+    moving = (
+        f"{MOVE_PRICE} It ends a little above the price at which all but {100 * LEFT:g} % of the possible reduction of "
+        "CO2 is reached (LP); the table has all vertices. The plan is the best of the verified ones at that price."
     )
+    said = f"No plan has a smaller cost + price x CO2 than the bound: proved. {BETWEEN}"
     figure = PageFigure(
         figures.front_figure(front),
         "Cost over CO2: the proved line below which no plan lies, and verified plans.",
         "The diamond follows the slider: the verified plan that is best at that carbon price.",
         tooltips=figures.front_tooltips(front),
     )
-    return _over_prices(front, front.measured(), "Cost against carbon", said, labels, figure)
+    return _over_prices(front, front.measured(), ("Cost against carbon", moving, said), labels, figure)
 
 
 def plan_carbon_trade_off(front: HorizonFront, own: PlanCosts, price: float) -> TradeOff:
@@ -161,24 +162,24 @@ def plan_carbon_trade_off(front: HorizonFront, own: PlanCosts, price: float) -> 
         *("proved bound, of any plan", "gap"),
     )
     said = (
-        f"{MOVE_PRICE} This plan was made for {number(price * KG_PER_TONNE)} {front.currency} per tonne; at other "
-        "prices other plans may be better, but none has a smaller cost + price x CO2 than the proved bound, which need "
-        f"not be reached. {BETWEEN}"
+        f"This plan was made for {number(price * KG_PER_TONNE)} {front.currency} per tonne of CO2; at other prices "
+        "other plans may be better, but none has a smaller cost + price x CO2 than the proved bound, which need not be "
+        f"reached. {BETWEEN}"
     )
     figure = PageFigure(
         figures.front_figure(front, own),
         "Cost over CO2: the proved line below which no plan lies, and this plan.",
         "No plan lies below the line: proved, at a few carbon prices; 'lpsched front --axes cost,carbon' proves more.",
     )
-    found = _over_prices(front, [own], "At other carbon prices", said, labels, figure, begins_at=price)
+    words = ("At other carbon prices", MOVE_PRICE, said)
+    found = _over_prices(front, [own], words, labels, figure, begins_at=price)
     return replace(found, points=tuple(replace(each, dot=None) for each in found.points))  # the plan does not move
 
 
 def _over_prices(  # noqa: PLR0913, PLR0917 - the words of both sliders
     front: HorizonFront,
     plans: Sequence[PlanCosts],
-    heading: str,
-    said: str,
+    words: tuple[str, str, str],
     labels: tuple[str, ...],
     figure: PageFigure,
     begins_at: float | None = None,
@@ -209,8 +210,7 @@ def _over_prices(  # noqa: PLR0913, PLR0917 - the words of both sliders
         dot = (grams / unit.size,) * 2, (plan.cost,) * 2
         points.append(TradeOffPoint(low * KG_PER_TONNE, readings, dot))
     return TradeOff(
-        heading,
-        said,
+        *words,
         (Scale(f"carbon price, {money}/t"),),
         labels,
         tuple(points),
@@ -259,7 +259,7 @@ def deadline_trade_off(curve: DeadlineCurve, *, own: bool = False) -> TradeOff:
         x, y = each.deadline_seconds / unit.size, each.bound if own or each.value is None else each.value
         points.append(TradeOffPoint(x, tuple(texts), ((x, x), (y, y))))
     bound = "No plan that ends by a deadline costs less than its proved bound, which need not be reached."
-    said = f"{DEADLINE} {bound}" + (" For a plan at another deadline, solve with that --horizon." if own else "")
+    said = bound + (" For a plan at another deadline, solve with that --horizon." if own else "")
     falls = " Machines that must stay on are paid for until the deadline." if not curve.never_rises else ""
     figure = PageFigure(
         figures.deadline_figure(curve),
@@ -273,6 +273,7 @@ def deadline_trade_off(curve: DeadlineCurve, *, own: bool = False) -> TradeOff:
     heading = "With other deadlines" if own else "Cost against the deadline"
     return TradeOff(
         heading,
+        DEADLINE,
         f"{said}{falls}",
         tuple(scales),
         tuple(labels),
@@ -303,10 +304,10 @@ def offer_trade_off(offers: OfferCurve) -> TradeOff:
         if (at := math.nextafter(one.kw, math.inf)) < two.kw:
             points.append(TradeOffPoint(at, *_offered(offers, one, two, unit), is_breakpoint=False))
     points.sort(key=lambda each: each.position)
+    moving = "Move the slider, or type how many kW less are drawn in each chosen slot."
     said = (
-        "Move the slider, or type how many kW less are drawn in each chosen slot. The best plan with the reduction "
-        "costs more than the best one without it: at least what is proved, at most what a verified plan shows. What is "
-        "proved for less holds for more, and a plan for more is a plan for less."
+        "The best plan with the reduction costs more than the best one without it: at least what is proved, at most "
+        "what a verified plan shows. What is proved for less holds for more, and a plan for more is a plan for less."
     )
     figure = PageFigure(
         figures.offer_figure(offers),
@@ -315,7 +316,8 @@ def offer_trade_off(offers: OfferCurve) -> TradeOff:
         tooltips=figures.offer_tooltips(offers),
     )
     scale = Scale("reduction, kW less than the baseline")
-    return TradeOff("Offers of less power", said, (scale,), labels, tuple(points), figure=figure)
+    shown = figure if len(points) > 1 else None
+    return TradeOff("Offers of less power", moving, said, (scale,), labels, tuple(points), figure=shown)
 
 
 def _offered(

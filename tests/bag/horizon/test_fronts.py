@@ -240,6 +240,14 @@ def test_an_hour_more_than_the_series_is_not_known():
     assert longer.to_dict()["format"] == "lpsched-horizon-deadlines/1"
 
 
+def test_a_curve_of_one_deadline_has_it_once_in_its_headline():
+    problem = HorizonProblem(one_machine(), slots_of([0, HOUR], [0.1]), "cost")
+    curve = deadlines_by(problem)
+    assert len(curve.points) == 1
+    assert curve.headline().startswith("Costs at least 0.1 USD by 1 h (proved)")
+    assert " and " not in curve.headline()
+
+
 def test_of_a_constant_price_whole_hours_are_deadlines():
     curve = cost_deadline(one_machine(may_be_off=False, idle_watts=100.0), horizon=9000, tariff=0.5, plans=0)
     assert [each.deadline_seconds for each in curve.points] == [3600, 7200, 9000]
