@@ -10,6 +10,7 @@ import pytest
 
 from lpsched.bag.horizon import bounds
 from lpsched.bag.horizon.bounds import bounds_beside
+from lpsched.bag.horizon.curves import PlanBounds
 from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
 from lpsched.bag.horizon.offers import offer_curve
 from lpsched.bag.horizon.result import mass_text
@@ -258,7 +259,7 @@ def test_bounds_are_left_out_where_they_take_long_and_the_page_says_so(monkeypat
 
 
 def test_a_plan_of_least_carbon_has_no_such_bounds():
-    assert bounds_beside(plan(tiny(), objective="carbon", **GIVEN)) == bounds.PlanBounds()
+    assert bounds_beside(plan(tiny(), objective="carbon", **GIVEN)) == PlanBounds()
 
 
 # Pages.

@@ -6,31 +6,21 @@ looked for. What the plan's own certificate proves is added. The number of progr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lpsched.bag.horizon.curves import CostHalfPlane
+from lpsched.bag.horizon.curves import CostHalfPlane, PlanBounds
 from lpsched.bag.horizon.fronts import deadlines_of, front_of
 from lpsched.bag.horizon.solve import HorizonProblem
 from lpsched.cancellation import CancelToken
 from lpsched.lp.solvers import default_solver
 
 if TYPE_CHECKING:
-    from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront
     from lpsched.bag.horizon.result import PlanResult
     from lpsched.lp.program import Solver
 
 LEAST, MOST = 4, 12  # programs of a curve: with fewer it says little
 EACH, ALL = 27_000, 500_000  # pairs times slots that take as long as a program itself, and of all programs: some 2 s
-
-
-@dataclass(frozen=True, slots=True)
-class PlanBounds:
-    """What is proved at other prices of carbon and for other deadlines; and what is left out, and why."""
-
-    carbon: HorizonFront | None = None
-    deadlines: DeadlineCurve | None = None
-    left_out: str = ""
 
 
 def bounds_beside(result: PlanResult, *, solver: Solver | None = None, cancel: CancelToken | None = None) -> PlanBounds:

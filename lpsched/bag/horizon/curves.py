@@ -330,6 +330,15 @@ class DeadlineCurve(JsonObject):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanBounds:
+    """Beside a plan: what is proved at other prices of carbon and for other deadlines; what is left out, and why."""
+
+    carbon: HorizonFront | None = None
+    deadlines: DeadlineCurve | None = None
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class OfferPoint(JsonObject):
     """What drawing some kW less than the baseline costs: the linear program, and what is proved."""
 

@@ -19,7 +19,7 @@ from lpsched.report.tables import FoldingTable
 from lpsched.units import counted, energy_text, gap_text, money_text, number, power_text
 
 if TYPE_CHECKING:
-    from lpsched.bag.horizon.bounds import PlanBounds
+    from lpsched.bag.horizon.curves import PlanBounds
     from lpsched.bag.horizon.result import PlanResult
     from lpsched.report.html.horizon_curves import Commands
 

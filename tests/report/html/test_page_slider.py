@@ -104,7 +104,7 @@ def test_the_numbers_for_the_browser_name_every_reading_once_and_exactly():
     assert found["breakpoints"] == [1.0, 2.0]
     assert found["formats"] == [["USD", 4, None, None], ["J", 4, None, None]]
     assert found["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
-    marks = [["there", [0.0, 1.0], [0.0, 1.0]]]
+    marks = [["there", [0.0, 1.0], [0.0, 1.0], None]]
     assert found["segments"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]
 
 
