@@ -150,7 +150,7 @@ class CancelToken:
 
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    """Record the seconds that the block takes."""
+    """Add the seconds that the block takes to those of its stage."""
     start = time.perf_counter()
     yield
-    timings[stage] = time.perf_counter() - start
+    timings[stage] = timings.get(stage, 0.0) + time.perf_counter() - start

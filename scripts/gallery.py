@@ -21,6 +21,7 @@ PAGES: Final = {  # each page, and the command that writes it
     "solve": "solve instances/mlperf-power.yaml",
     "price": "price instances/mlperf-power.yaml",
     "front": "front instances/zeus-34x4.yaml",
+    "hours": "solve instances/ai-week.yaml --objective cost --effort fast",
     "validate": "validate instances/veed-12x6.yaml --price 16",
     "simulate": "simulate instances/h100-training.yaml --bound",
     "facility": "facility instances/gavel-v100.yaml",

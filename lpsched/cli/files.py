@@ -285,13 +285,13 @@ def verify(
     from lpsched.report.tables import audit_tables
 
     read, kind = read_with_kind(instance)
-    given = {"--tariff": tariff, "--carbon": carbon, "--caps": caps, "--switch-off": switch_off, "--fill": fill or None}
+    given = over_time.TimeOptions(tariff=tariff, carbon=carbon, caps=caps, switch_off=switch_off, fill=fill)
     if kind.name == "bag":
         from lpsched.bag.horizon.slots import with_switch_off
 
-        read = with_switch_off(over_time.bag_over_time(read, tariff, carbon, caps, fill=fill), switch_off)
+        read = with_switch_off(given.bag(read), switch_off)
     else:
-        options.reject(given, f"for {kind.phrase}", "a bag")
+        options.reject(given.flags(), f"for {kind.phrase}", "a bag")
     result = audit(read, files)
     console_of(context).answer(result.to_dict(), audit_tables(result))
     if not result.accepted:

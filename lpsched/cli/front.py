@@ -281,17 +281,7 @@ def front(
 
     names = options.scheduler_words(scheduler)
     seeds = None if seed_with is None else options.words_of(seed_with)
-    timed = {
-        "--horizon": horizon,
-        "--start": start,
-        "--tariff": tariff,
-        "--carbon": carbon,
-        "--caps": caps,
-        "--carbon-price": carbon_price,
-        "--switch-off": switch_off,
-        "--fill": fill or None,
-        "--output": output,
-    }
+    over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, carbon_price, switch_off, fill)
     if axes != "energy,makespan":
         plain: dict[str, object] = {
             "--scheduler": scheduler,
@@ -300,22 +290,17 @@ def front(
             "--state": state,
         }
         plain |= {"--falling": falling or None, "--drop-below": drop_below, "--risk": risk, "--sample": sample}
-        plain |= {"--power-cap": power_cap, "--report": report, "--machines": machines, "--peak": peak}
+        plain |= {"--power-cap": power_cap, "--machines": machines, "--peak": peak}
         plain |= {"--ellipses": ellipses, "--deadline": deadline if horizon is not None else None}
         plain |= {"--carbon-price": carbon_price} if axes == "cost,carbon" else {}
         options.reject(plain, f"with --axes {axes}", "other options")
         read, _ = read_with_kind(instance, ("bag",))
-        terms: dict[str, Any] = {
-            "horizon": horizon if horizon is not None else deadline,
-            "start": start,
-            "switch_off": switch_off,
-        }
-        terms |= {} if carbon_price is None else {"carbon_price": carbon_price / over_time.KILOGRAMS}
-        made = over_time.bag_over_time(read, tariff, carbon, caps, fill=fill)
-        asked_curve = curves.CurveOptions(effort, time_limit, seed, solver, output, figure)
-        curves.front_over_time(context, made, axes, terms, asked_curve)
+        asked_curve = curves.CurveOptions(
+            instance, over.until(deadline), effort, time_limit, seed, solver, output, figure, report
+        )
+        curves.front_over_time(context, read, axes, asked_curve)
         return
-    options.reject_without(timed, "--axes cost,carbon or cost,deadline")
+    options.reject_without(over.flags() | {"--output": output}, "--axes cost,carbon or cost,deadline")
     if "nsga2" not in names:
         of_nsga2 = {"--generations": generations, "--time-limit": time_limit, "--seed-with": seeds, "--state": state}
         options.reject_without(of_nsga2, EVOLVED)

@@ -84,16 +84,7 @@ def solve(
 
     sampled = options.parse_risk(risk)
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
-    timed = {
-        "--start": start,
-        "--tariff": tariff,
-        "--carbon": carbon,
-        "--caps": caps,
-        "--carbon-price": carbon_price,
-        "--switch-off": switch_off,
-        "--fill": fill or None,
-        "--certificate": certificate,
-    }
+    given = over_time.TimeOptions(horizon, start, tariff, carbon, caps, carbon_price, switch_off, fill)
     if horizon is not None or objective in over_time.OBJECTIVES:
         plain = {"--price": price, "--profit-ratio": profit_ratio, "--power-cap": power_cap, "--risk": risk}
         if objective in {"makespan", "energy"}:
@@ -103,14 +94,10 @@ def solve(
         options.reject(plain, "with a horizon", "other terms", hint)
         over_time.solve_horizon(
             context,
-            over_time.bag_over_time(read, tariff, carbon, caps, fill=fill),
-            terms={
-                "objective": objective or "cost",
-                "horizon": horizon if horizon is not None else deadline,
-                "start": start,
-                "carbon_price": (carbon_price or 0.0) / over_time.KILOGRAMS,
-                "switch_off": switch_off,
-            },
+            bag,
+            read,
+            objective=objective or "cost",
+            given=given.until(deadline),
             effort=effort,
             gap=gap,
             time_limit=time_limit,
@@ -122,7 +109,7 @@ def solve(
             report=report,
         )
         return
-    options.reject_without(timed, "--horizon")
+    options.reject_without(given.flags() | {"--certificate": certificate}, "--horizon")
     console = console_of(context)
     with cancellable(console, time_limit) as cancel:
         result = solve_bag(

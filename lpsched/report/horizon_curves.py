@@ -21,33 +21,33 @@ MOST_ROWS: Final = 30  # of a curve; the others are in the JSON and in the CSV f
 KILO: Final = 1000.0
 
 
-def front_tables(front: HorizonFront) -> list[ConsoleRenderable]:
-    """Return the headline, and a row for each vertex."""
+def front_tables(front: HorizonFront, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each vertex; of more than `most`, some, evenly chosen."""
     money = front.currency
     headers = (
         "",
         f"LP vertex:\ncost, {money}",
         "CO2",
-        f"at {money}\nper t CO2",
+        f"best at {money}\nper t CO2 (LP)",
         "proved cost\nat that CO2",
         f"plan:\ncost, {money}",
         "CO2",
     )
     places = [place for place, each in enumerate(front.vertices) if each.costs is not None]
-    return _tables(front.headline(), headers, front.rows(), "vertices", also=places)
+    return _tables(front.headline(), headers, front.rows(), "vertices", most, also=places)
 
 
-def deadline_tables(curve: DeadlineCurve) -> list[ConsoleRenderable]:
-    """Return the headline, and a row for each deadline."""
+def deadline_tables(curve: DeadlineCurve, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each deadline, likewise."""
     money = curve.currency
     headers = ("deadline", f"LP:\ncost, {money}", "proved\nat least", "plan\ncosts")
-    found = _tables(curve.headline(), headers, curve.rows(), "deadlines", first=0)
+    found = _tables(curve.headline(), headers, curve.rows(), "deadlines", most, first=0)
     shortest = f"No plan ends before {duration(curve.shortest_seconds, upper=False)} (proved)."
     return [*found, Text(shortest)]
 
 
-def offer_tables(offers: OfferCurve) -> list[ConsoleRenderable]:
-    """Return the headline, and a row for each breakpoint."""
+def offer_tables(offers: OfferCurve, most: int = MOST_ROWS) -> list[ConsoleRenderable]:
+    """Return the headline, and a row for each breakpoint, likewise."""
     money = offers.currency
     headers = (
         "kW less",
@@ -57,7 +57,7 @@ def offer_tables(offers: OfferCurve) -> list[ConsoleRenderable]:
         "proved\nat least",
         "achieved\nat most",
     )
-    found = _tables(offers.headline(), headers, offers.rows(), "points", first=0)
+    found = _tables(offers.headline(), headers, offers.rows(), "points", most, first=0)
     if 0 < offers.full_kw < offers.most_kw:
         full = power_text(offers.full_kw * KILO, upper=False)
         found.append(
@@ -66,17 +66,18 @@ def offer_tables(offers: OfferCurve) -> list[ConsoleRenderable]:
     return found
 
 
-def _tables(  # noqa: PLR0913 - options are keyword-only
+def _tables(  # noqa: PLR0913 - a table and its words
     headline: str,
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     noun: str,
+    most: int,
     *,
     first: int = 1,
     also: Sequence[int] = (),
 ) -> list[ConsoleRenderable]:
     """Return a headline and a table of some rows, evenly chosen, and some others; numbers from column `first` on."""
-    kept = sorted({*along(len(rows), MOST_ROWS), *also})
+    kept = sorted({*along(len(rows), most), *also})
     numbers = range(first, len(headers))
     found: list[ConsoleRenderable] = [Text(headline), table(headers, [rows[place] for place in kept], numbers=numbers)]
     if len(kept) < len(rows):

@@ -13,8 +13,10 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.model import Terms
 from lpsched.bag.overview import overview
 from lpsched.report.html.bag import STATUSES, solve_page
+from lpsched.report.html.horizon_curves import carbon_trade_off, deadline_trade_off, offer_trade_off
 from lpsched.units import duration, energy_text, gap_text, number
 from tests.report.test_horizon import page_by_hand
+from tests.report.test_horizon_curves import PAGES, deadlines, front, offers, readings_at
 
 pytestmark = pytest.mark.slow
 
@@ -108,10 +110,33 @@ def test_the_page_of_a_plan_fits_a_phone_and_its_slider_goes_from_point_to_point
         opened = open_page(text, width=360, height=640, dark=dark)
         assert opened.evaluate("document.documentElement.scrollWidth") == 360
     opened = open_page(text)
-    assert opened.locator(".slider dd").all_text_contents() == ["1 USD", "3 kg"]
-    opened.get_by_role("button", name="next breakpoint").click()
-    assert opened.get_by_label("carbon price, USD/kg, exactly").input_value() == "0.5"
-    assert opened.locator(".slider dd").all_text_contents() == ["2 USD", "1 kg"]
+    slider = opened.locator(".slider").first
+    assert slider.locator("dd").all_text_contents()[2:] == ["0.1 USD", "0.1 USD", "0 %"]
+    slider.get_by_role("button", name="next breakpoint").click()  # 0.1 more for 150 g less
+    assert slider.get_by_label("carbon price, USD/t, exactly").input_value() == "666.667"
+    assert slider.locator("dd").all_text_contents()[:2] == ["0.1 USD", "200 g"]  # this plan
     assert opened.locator("dd").first.text_content() == "0.1 USD"  # the answer's own tiles stay
     opened.locator(".point").nth(1).hover(force=True)
     assert opened.locator(".tip").text_content().splitlines()[1] == "1 kW at the machines"
+
+
+@pytest.mark.parametrize(
+    ("name", "trade_off", "positions"),
+    [
+        ("carbon", lambda: carbon_trade_off(front()), (0.0, 100.0, 1234.5, 2500.0)),
+        ("deadline", lambda: deadline_trade_off(deadlines()), (1.0, 1.5, 2.0, 3.0)),
+        ("offer", lambda: offer_trade_off(offers()), (0.0, 0.25, 0.5, offers().points[-1].kw)),
+    ],
+)
+def test_the_page_of_a_curve_fits_a_phone_and_shows_what_python_writes_at_each_position(
+    name, trade_off, positions, open_page
+):
+    text = PAGES[name][0]()
+    assert open_page(text, width=360, height=640).evaluate("document.documentElement.scrollWidth") == 360
+    opened, found = open_page(text), trade_off()
+    box = opened.get_by_label(f"{found.scales[0].label}, exactly")
+    for x in positions:
+        box.fill(repr(x))
+        box.press("Enter")
+        assert readings(opened) == readings_at(found, x)
+    assert opened.locator(".mark:visible").count() == 1

@@ -51,15 +51,19 @@ def test_the_browser_writes_shares_and_what_is_no_number_as_python_does(open_pag
     assert odd == [display.number(value) for value in (None, math.nan, math.inf, -math.inf)]
 
 
-def test_the_browser_rounds_bounds_and_gaps_up_as_python_does(open_page):
+def test_the_browser_rounds_bounds_and_gaps_as_python_does(open_page):
     opened = open_page("<!DOCTYPE html><title>numbers</title>")
     values = all_sizes()
     call = f"(text) => {{ {NUMBERS}; return JSON.parse(text).map((call) => roundedUp(...call)).join(' '); }}"
+    down = f"(text) => {{ {NUMBERS}; return JSON.parse(text).map((call) => roundedDown(...call)).join(' '); }}"
     calls = [(value, digits) for digits in (6, 4) for value in values]
     shown = opened.evaluate(call, json.dumps(calls)).split(" ")
     expected = [display.bound_text(value, upper=True, digits=digits) for value, digits in calls]
     different = [each for each in zip(calls, expected, shown, strict=True) if each[1] != each[2]]
     assert different[:5] == []
+    shown = opened.evaluate(down, json.dumps(calls)).split(" ")
+    expected = [display.bound_text(value, upper=False, digits=digits) for value, digits in calls]
+    assert [each for each in zip(calls, expected, shown, strict=True) if each[1] != each[2]][:5] == []
     gaps = [None, 0.0, 1e-14, 1.1e-14, 2e-16, *(abs(each) for each in values if abs(each) < 1e9)]
     told = opened.evaluate(f"(gaps) => {{ {NUMBERS}; return gaps.map(gapText); }}", gaps)
     assert told == [display.gap_text(gap) for gap in gaps]

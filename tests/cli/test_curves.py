@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
+
+from tests.report.html_reader import Reader
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 TINY = str(INSTANCES / "tiny.yaml")
@@ -16,15 +20,48 @@ SERIES = (
 )
 
 
+def commands_of(page: Path) -> list[str]:
+    """Return the commands that a page shows."""
+    return [cell for cell in Reader(page.read_text()).of("td") if cell.startswith("lpsched ")]
+
+
+def assert_commands_run(lpsched, page: Path, folder: Path, *, first: str) -> None:
+    """Run the commands of a page in a folder: the last one checks what the one before has written."""
+    again, solve, verify = commands_of(page)
+    assert again.startswith(first)
+    with contextlib.chdir(folder):
+        assert lpsched(*shlex.split(solve)[1:], "--effort", "fast")[0] == 0
+        code, out, _ = lpsched(*shlex.split(verify)[1:])
+    assert (code, "2 of 2 files accepted" in out) == (0, True)
+
+
+def test_the_page_of_a_plan_shows_commands_that_run_with_the_options_used(lpsched, tmp_path):
+    page, plan = tmp_path / "plan.html", tmp_path / "my plan.json"
+    given = ("solve", TINY, "--objective", "cost", "--deadline", "6h", *SERIES, "--report", str(page), "-o", str(plan))
+    assert lpsched(*given)[0] == 0
+    solve, verify = commands_of(page)
+    assert "--horizon 21600" in solve
+    assert "--effort fast" in solve
+    assert f"'{plan}' proof.json" in verify
+    assert "--switch-off" in verify
+    assert "--start" not in verify  # which plan and proof say
+    plan.unlink()
+    with contextlib.chdir(tmp_path):
+        assert lpsched(*shlex.split(solve)[1:])[0] == 0
+        assert lpsched(*shlex.split(verify)[1:])[0] == 0
+    headings = Reader(page.read_text()).of("h2")
+    assert {"At other carbon prices", "With other deadlines", "How to check"} <= set(headings)
+
+
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_the_front_of_cost_and_carbon_is_printed_written_and_drawn(lpsched, tmp_path):
-    rows, figure = tmp_path / "front.csv", tmp_path / "front.svg"
+    rows, figure, page = tmp_path / "front.csv", tmp_path / "front.svg", tmp_path / "front.html"
     given = ("front", TINY, "--axes", "cost,carbon", "--horizon", "1d", *SERIES)
-    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure), "--json")
+    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure), "--report", str(page), "--json")
     content = json.loads(out) if isinstance(out, str) else out
     assert (code, content["format"], content["axes"]) == (0, "lpsched-horizon-front/1", ["cost", "carbon"])
     vertices = content["vertices"]
@@ -32,18 +69,21 @@ def test_the_front_of_cost_and_carbon_is_printed_written_and_drawn(lpsched, tmp_
     assert [float(row["lp_cost"]) for row in rows_of(rows)] == [each["cost"] for each in vertices]
     assert vertices[0]["cost"] >= content["least_cost"] * (1 - 1e-9)
     assert vertices[0]["plan"]["cost"] >= content["least_cost"]
+    assert [each["best_to_per_kg"] for each in vertices[:-1]] == [each["best_from_per_kg"] for each in vertices[1:]]
+    assert vertices[-1]["best_to_per_kg"] is None
     assert "<svg" in figure.read_text()
+    assert_commands_run(lpsched, page, tmp_path, first="lpsched front")
     code, out, _ = lpsched(*given)
     assert code == 0
     assert "no plan costs less than" in out
 
 
 def test_the_cost_over_the_deadline(lpsched, tmp_path):
-    figure = tmp_path / "deadline.svg"
-    code, out, _ = lpsched(
-        "front", TINY, "--axes", "cost,deadline", "--horizon", "6h", *SERIES, "--figure", str(figure)
-    )
+    figure, page = tmp_path / "deadline.svg", tmp_path / "deadline.html"
+    given = ("front", TINY, "--axes", "cost,deadline", "--horizon", "6h", *SERIES)
+    code, out, _ = lpsched(*given, "--figure", str(figure), "--report", str(page))
     assert code == 0
+    assert "Cost against the deadline" in Reader(page.read_text()).of("h2")
     assert "No plan ends before 12 s (proved)." in out
     assert "Another hour changes the least cost by" in out
     assert "<svg" in figure.read_text()
@@ -51,10 +91,11 @@ def test_the_cost_over_the_deadline(lpsched, tmp_path):
 
 def test_offers_are_printed_written_and_drawn(lpsched, tmp_path):
     # All at once draws at midnight UTC; half the energy can be drawn later.
-    rows, figure = tmp_path / "offers.csv", tmp_path / "offers.svg"
+    rows, figure, page = tmp_path / "offers.csv", tmp_path / "offers.svg", tmp_path / "offers.html"
     given = ("offer", TINY, "--hours", "0-1", "--baseline", "at-once", "--horizon", "1d", *SERIES)
-    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure))
+    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure), "--report", str(page))
     assert code == 0
+    assert_commands_run(lpsched, page, tmp_path, first="lpsched offer")
     assert "less than the baseline (all at once, from the start)" in out
     read = rows_of(rows)
     assert float(read[0]["kw"]) == 0

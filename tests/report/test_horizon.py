@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
+from lpsched.bag.horizon.bounds import bounds_beside
 from lpsched.bag.horizon.result import AT_ONCE, MEAN, Baseline, MachineWorth, SlotRow
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import SiteSlots, Slots
@@ -25,8 +26,7 @@ from lpsched.model.series import Series
 from lpsched.model.table import Table
 from lpsched.report.figures.horizon import date_texts, date_ticks, plan_curves, plan_figure, plan_tooltips, site_watts
 from lpsched.report.horizon import NO_KILOWATT, Calendar, calendar_of, plan_tables
-from lpsched.report.html.horizon import TradeOff, TradeOffPoint, plan_page, trade_off_section
-from lpsched.report.html.page import Slider
+from lpsched.report.html.horizon import plan_page
 from tests.report.html_reader import Reader
 from tests.report.rooms import AWKWARD_NAMES
 from tests.report.test_tables import shown
@@ -205,8 +205,8 @@ def steps(axes):
     return [patch.get_data() for patch in axes.patches]
 
 
-def test_the_figure_has_a_step_for_each_slot_and_power_tariff_and_carbon_below_each_other():
-    power, tariff, carbon = plan_figure(by_hand()).axes
+def test_the_figure_has_a_step_for_each_slot_and_tariff_carbon_and_power_below_each_other():
+    tariff, carbon, power = plan_figure(by_hand()).axes
     for axes in (power, tariff, carbon):
         for each in steps(axes):
             assert list(each.edges) == [0.0, 1.0, 2.0, 4.0]  # hours
@@ -306,7 +306,8 @@ def test_the_power_of_task_types_is_what_the_verifier_measures():
 
 def test_each_site_has_a_row_of_panels_with_its_own_cap():
     result, _ = two_sites()
-    first, tariff, second, _, carbon = plan_figure(result).axes
+    tariff, first, _, carbon, second = plan_figure(result).axes
+    assert tariff.get_title(loc="left") == "here"
     assert first.get_title(loc="left").startswith("here: power at the machines")
     assert second.get_title(loc="left").startswith("there: power")
     (cap,) = [patch for patch in first.patches if patch.get_label() == "power cap"]
@@ -317,14 +318,14 @@ def test_each_site_has_a_row_of_panels_with_its_own_cap():
     assert tariff.get_ylim()[0] < 0.0 < tariff.get_ylim()[1]
     assert first.get_ylim()[0] == second.get_ylim()[0] == 0.0
     tooltips = plan_tooltips(result)
-    assert [each.axes for each in tooltips] == [0, 0, 0, 2, 2, 2]
+    assert [each.axes for each in tooltips] == [1, 1, 1, 4, 4, 4]
     assert tooltips[5].label.splitlines()[1:3] == ["there", "266.7 W at the machines"]  # 40 of 45 s at 300 W
 
 
 def test_a_cap_that_is_far_above_is_named_and_not_drawn():
     result, _ = two_sites()
     sites = (replace(result.slots.sites[0], cap_watts=(1e6,) * 3, cap_pue=1.0), result.slots.sites[1])
-    axes = plan_figure(replace(result, slots=replace(result.slots, sites=sites))).axes[0]
+    axes = plan_figure(replace(result, slots=replace(result.slots, sites=sites))).axes[1]
     assert [text.get_text() for text in axes.texts] == ["power cap: 1 MW, far above"]
     assert not [patch for patch in axes.patches if patch.get_label() == "power cap"]
     assert axes.get_ylim()[1] < 1000.0
@@ -346,7 +347,7 @@ def test_many_slots_are_drawn_as_means_and_the_figure_says_so():
     assert (drawn.means, len(drawn.edges) - 1) == ("daily means", 50)
     assert drawn.sites[0].tariff == pytest.approx(np.ones(50))
     assert drawn.sites[0].watts[0, 0] == pytest.approx(1000.0 / 24.0)  # a kWh in a day
-    assert "daily means" in plan_figure(repeated(24 * 50, HOUR)).axes[0].get_title(loc="left")
+    assert "daily means" in plan_figure(repeated(24 * 50, HOUR)).axes[-1].get_title(loc="left")
     assert plan_curves(repeated(1000, HOUR)).means == ""
     assert plan_curves(repeated(1001, 300.0)).means == "hourly means"
     last = plan_curves(repeated(24 * 50 + 2, HOUR))  # the last step is of two hours, at 0 and 1
@@ -359,27 +360,18 @@ def test_more_task_types_than_colours_are_one():
     assert drawn.names[-2:] == ("all others", "idle, but on")
     assert len(drawn.names) == 9
     assert drawn.sites[0].watts.sum(axis=0) == pytest.approx([row.average_watts for row in result.slot_rows])
-    labels = [patch.get_label() for patch in plan_figure(result).axes[0].patches]
+    labels = [patch.get_label() for patch in plan_figure(result).axes[-1].patches]
     assert "idle, but on" not in labels  # all machines are off
     assert labels.count("all others") == 1
 
 
 # The page.
-FRONT = TradeOff(
-    "Cost against carbon",
-    "Each point is a verified plan.",
-    "carbon price, USD/kg",
-    ("cost (verified)", "carbon (verified)"),
-    (TradeOffPoint(0.0, ("1 USD", "3 kg")), TradeOffPoint(0.5, ("2 USD", "1 kg"))),
-)
-
-
 COMMANDS = (("lpsched verify bag.yaml plan.json", "verify the plan"),)
 
 
 @cache
 def page_by_hand():
-    return plan_page(by_hand(), front=FRONT, commands=COMMANDS)
+    return plan_page(by_hand(), bounds=bounds_beside(by_hand()), commands=COMMANDS)
 
 
 def test_the_page_has_its_parts_in_order_and_is_the_same_each_time():
@@ -390,20 +382,22 @@ def test_the_page_has_its_parts_in_order_and_is_the_same_each_time():
     assert read.of("h2") == [
         "The answer",
         "Power over time",
+        "In detail",
         "What it pays for",
         "Compared with other plans",
         "What more would be worth",
-        "Cost against carbon",
+        "At other carbon prices",
+        "With other deadlines",
         "All slots",
         "How to check",
     ]
     tiles = dict(zip(read.of("dt"), read.of("dd"), strict=True))
-    assert tiles["cost (verified)"] == "1 USD"  # of the slider, which follows
+    assert tiles["cost (verified)"] == "0.1 USD"
     assert tiles["at least (proved)"] == "0.1 USD"
     assert tiles["saves, compared with 'all at once'"] == "66.67 %"
     assert "2024-07-01 04:00 to 06:00 CEST" in read.of("td")
     assert "lpsched verify bag.yaml plan.json" in read.of("td")
-    assert page_by_hand() == plan_page(by_hand(), front=FRONT, commands=COMMANDS)
+    assert page_by_hand() == plan_page(by_hand(), bounds=bounds_beside(by_hand()), commands=COMMANDS)
 
 
 def test_the_page_says_all_that_the_terminal_says():
@@ -431,18 +425,6 @@ def test_awkward_names_appear_as_they_stand():
     read = Reader(plan_page(result))
     assert not read.issues
     assert read.of("h1") == [AWKWARD_NAMES[1]]
-    assert "Cost against carbon" not in read.of("h2")
+    assert "At other carbon prices" not in read.of("h2")
     assert len(read.of("script")) == 1
     assert any(AWKWARD_NAMES[0] in text for text in read.of("li"))
-
-
-def test_a_trade_off_moves_from_point_to_point():
-    slider, table = trade_off_section(FRONT).parts
-    assert isinstance(slider, Slider)
-    assert [(each.start, each.stop) for each in slider.segments] == [(0.0, 0.5), (0.5, 1.0)]
-    assert [each.at_start for each in slider.segment_at(0.5).readings] == ["2 USD", "1 kg"]
-    assert table.rows == (("0", "1 USD", "3 kg"), ("0.5", "2 USD", "1 kg"))
-    alone = trade_off_section(replace(FRONT, points=FRONT.points[:1]))
-    assert [type(part).__name__ for part in alone.parts] == ["Paragraph", "Table"]
-    ended = trade_off_section(replace(FRONT, points=FRONT.points[:1], end=2.0)).parts[0]
-    assert [(each.start, each.stop) for each in ended.segments] == [(0.0, 2.0)]

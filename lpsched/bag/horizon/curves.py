@@ -6,6 +6,7 @@ and promise nothing; **bounds** are proved exactly, for every plan; **plans** ar
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -17,12 +18,15 @@ from lpsched.model.series import moment_text
 from lpsched.units import counted, duration, lower_text, money_text, number, power_text, upper_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.bag.horizon.schedule import Plan
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance
 
 WATTS_PER_KW: Final = 1000.0
 KG_PER_TONNE: Final = 1000.0
+GRAMS_PER_KG: Final = 1000.0
 SAME: Final = 1e-6  # relative: corners that are this near to the last one are the same
 EARLY: Final = "what is here holds, but there may be more vertices, and better plans."
 
@@ -42,12 +46,21 @@ class CarbonVertex(JsonObject):
 
     cost: float  # of the linear program, as are the grams
     carbon_grams: float
-    carbon_price_per_kg: float  # at this price of carbon it costs least
-    bound: float  # proved: cost + price * kilograms of every plan is at least this
+    best_from_per_kg: float  # the prices of carbon from which and to which it costs least (LP)
+    best_to_per_kg: float | None  # `None`: at every higher price, too
+    carbon_price_per_kg: float  # the price of carbon of its bound
+    bound: float  # proved: cost + that price * kilograms of every plan is at least this
     costs: PlanCosts | None = None  # of the verified plan
     plan: Plan | None = field(default=None, repr=False)
 
-    _KEYS: ClassVar = "cost carbon_grams carbon_price_per_kg bound plan=costs"
+    _KEYS: ClassVar = "cost carbon_grams best_from_per_kg best_to_per_kg carbon_price_per_kg bound plan=costs"
+
+    def price_text(self) -> str:
+        """Return at which prices of a tonne of CO2 it is best: from one to another, or above one."""
+        low, high = self.best_from_per_kg * KG_PER_TONNE, self.best_to_per_kg
+        if high is None:
+            return f"above {number(low)}" if low else "any"
+        return f"{number(low)} to {number(high * KG_PER_TONNE)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +130,28 @@ class HorizonFront(JsonObject):
         ]
         return (*corners, (self.cost_bound(least), least))
 
+    def price_bounds(self) -> tuple[tuple[float, float], ...]:
+        """Return prices of a kg of CO2, rising, and what cost + price * kg of every plan is at least there.
+
+        At a price between two of them, every plan is above the line between their bounds too: its cost + price * kg is
+        the mean of what it is at both. Prices whose bound is below such a line are left out.
+        """
+        best: dict[float, float] = {}
+        for each in self.proofs:
+            if each.money_weight:
+                price = each.grams_weight / each.money_weight * GRAMS_PER_KG
+                best[price] = max(each.bound / each.money_weight, best.get(price, -math.inf))
+        return tuple((price, -bound) for price, bound in _lower_hull([(price, -best[price]) for price in sorted(best)]))
+
+    def price_bound(self, price: float) -> float:
+        """Return what cost + price * kg of every plan is at least, at a price of a kg of CO2; up to rounding."""
+        known = self.price_bounds()
+        for (low, one), (high, two) in pairwise(known):
+            if price <= high:
+                return one + (two - one) * (price - low) / (high - low)
+        last, bound = known[-1]  # beyond, each kg counts that no plan avoids
+        return bound + (price - last) * self.least_carbon_grams / GRAMS_PER_KG
+
     def measured(self) -> tuple[PlanCosts, ...]:
         """Return what the verified plans cost and emit, by rising cost."""
         return tuple(
@@ -129,8 +164,7 @@ class HorizonFront(JsonObject):
         for place, each in enumerate(self.vertices, start=1):
             plan = ("-", "-") if each.costs is None else (number(each.costs.cost), mass_text(each.costs.carbon_grams))
             lp = number(each.cost), mass_text(each.carbon_grams)
-            price, proved = number(each.carbon_price_per_kg * KG_PER_TONNE), self.cost_bound(each.carbon_grams)
-            rows.append((str(place), *lp, price, lower_text(proved), *plan))
+            rows.append((str(place), *lp, each.price_text(), lower_text(self.cost_bound(each.carbon_grams)), *plan))
         return rows
 
     def csv_rows(self) -> list[dict[str, Any]]:
@@ -139,6 +173,8 @@ class HorizonFront(JsonObject):
             {
                 "lp_cost": each.cost,
                 "lp_carbon_grams": each.carbon_grams,
+                "best_from_per_kg": each.best_from_per_kg,
+                "best_to_per_kg": each.best_to_per_kg,
                 "carbon_price_per_kg": each.carbon_price_per_kg,
                 "proved_at_least": each.bound,
                 "plan_cost": None if each.costs is None else each.costs.cost,
@@ -164,6 +200,29 @@ class HorizonFront(JsonObject):
         early = f"\n{self.stopped.capitalize()}: {EARLY}" if self.stopped else ""
         found = f"{found[:1].upper()}{found[1:]}"
         return f"{found}, {along}.\nProved: {least}{mass_text(self.least_carbon_grams, upper=False)}.{early}"
+
+
+def best_at_prices(plans: Sequence[PlanCosts]) -> list[tuple[float, PlanCosts]]:
+    """Return the plans that are best at some price of a kg of CO2, each with the price from which on it is."""
+    known = {(each.carbon_grams or 0.0, each.cost): each for each in plans}
+    least = dict(sorted(known, reverse=True))  # the last one counts, which costs least
+    hull = _lower_hull([(grams, least[grams]) for grams in sorted(least)])
+    front = [each for place, each in enumerate(hull) if all(each[1] < other[1] for other in hull[:place])][::-1]
+    prices = [(cost - low) / (most - grams) * GRAMS_PER_KG for (most, low), (grams, cost) in pairwise(front)]
+    return [(price, known[point]) for price, point in zip([0.0, *prices], front, strict=bool(front))]
+
+
+def _lower_hull(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the points, by rising x, that are below every line between two others."""
+    kept: list[tuple[float, float]] = []
+    for x, y in points:
+        while len(kept) > 1:
+            (left, low), (middle, high) = kept[-2:]
+            if (high - low) * (x - left) < (y - low) * (middle - left):
+                break
+            kept.pop()
+        kept.append((x, y))
+    return kept
 
 
 def _meet(one: tuple[float, float], two: tuple[float, float]) -> float:
@@ -256,7 +315,8 @@ class DeadlineCurve(JsonObject):
         """Return the least cost at the first and the last deadline, and what an hour more is worth."""
         first, last = self.points[0], self.points[-1]
         ends = " and ".join(
-            f"{lower_text(each.bound)} {self.currency} by {duration(each.deadline_seconds)}" for each in (first, last)
+            f"{lower_text(each.bound)} {self.currency} by {duration(each.deadline_seconds)}"
+            for each in (first, last)[-len(self.points) :]
         )
         made = "" if last.value is None else f"; a verified plan costs {upper_text(last.value)} by then"
         known = self.hour_later
@@ -267,6 +327,15 @@ class DeadlineCurve(JsonObject):
             more = f"\nAnother hour changes the least cost by {change} {self.currency} (proved)."
         early = f"\n{self.stopped.capitalize()}: {EARLY}" if self.stopped else ""
         return f"Costs at least {ends} (proved){made}.{more}{early}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBounds:
+    """Beside a plan: what is proved at other prices of carbon and for other deadlines; what is left out, and why."""
+
+    carbon: HorizonFront | None = None
+    deadlines: DeadlineCurve | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +405,14 @@ class OfferCurve(JsonObject):
                 money_text(number(each.marginal)),
                 money_text(number(each.lp_extra)),
                 money_text(lower_text(each.at_least)),
-                money_text(self._at_most_text(each)),
+                self.at_most_text(each),
             )
             for each in self.points
         ]
 
-    def _at_most_text(self, point: OfferPoint) -> str:
-        return upper_text(point.at_most, largest=abs(point.bound))
+    def at_most_text(self, point: OfferPoint) -> str:
+        """Write what a verified plan proves: at most so much more."""
+        return money_text(upper_text(point.at_most, largest=abs(point.bound)))
 
     def csv_rows(self) -> list[dict[str, Any]]:
         """Return one row for each point, for a file."""
@@ -370,7 +440,7 @@ class OfferCurve(JsonObject):
         last = self.points[-1]
         most = power_text(WATTS_PER_KW * self.most_kw)
         cost = f"at least {money_text(lower_text(last.at_least))} {self.currency} more (proved)"
-        made = "" if last.at_most is None else f", at most {money_text(self._at_most_text(last))} (a verified plan)"
+        made = "" if last.at_most is None else f", at most {self.at_most_text(last)} (a verified plan)"
         return f"Up to {most} less than the baseline ({self.baseline}): that costs {cost}{made}.{early}"
 
 

@@ -15,12 +15,14 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from lpsched.bag.horizon.certificate import prove
 from lpsched.bag.horizon.curves import (
+    GRAMS_PER_KG,
     CarbonVertex,
     CostHalfPlane,
     DeadlineCurve,
@@ -69,7 +71,6 @@ HIGHEST: Final = 1e6  # the price of carbon at one end, as a multiple of the usu
 PLANS: Final = 8  # verified, along a front
 MOST_DEADLINES: Final = 200
 DEADLINE_PLANS: Final = 6
-GRAMS_PER_KG: Final = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,23 +180,33 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     [(0.18, 720), (0.54, 180)]
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
-    build_horizon(bag, objective="carbon", **options)  # asks for a carbon intensity
-    problem = build_horizon(bag, objective="cost", **options)
-    return front_of(problem, solver, cancel, plans=plans, work=work, seed=seed)
+    priced = build_horizon(bag, **options | {"objective": "cost", "carbon_price": 1.0})  # asks for a carbon intensity
+    return front_of(replace(priced, carbon_price_per_kg=0.0), solver, cancel, plans=plans, work=work, seed=seed)
 
 
 def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
-    problem: HorizonProblem, solver: Solver, cancel: CancelToken, *, plans: int, work: float, seed: int
+    problem: HorizonProblem,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    plans: int,
+    work: float,
+    seed: int,
+    most: int = MOST_SOLVES,
+    runs: bool = True,
 ) -> HorizonFront:
-    """Run the stages of `cost_carbon_front`; `work` are counted seconds of the search for plans."""
+    """Run the stages of `cost_carbon_front`: at most that number of programs, with the relaxation of `runs` or not.
+
+    `work` are counted seconds of the search for plans.
+    """
     timings: dict[str, float] = {}
     require_time(problem, solver)
     with timed(timings, "relax"):
-        search = _FrontSearch(problem, solver, cancel)
+        search = _FrontSearch(problem, solver, cancel, most)
         require_possible(problem, search.found[0].bound(search.found[0].relaxed.prices))
         missed = search.run()
     with timed(timings, "prove"):
-        proved = [_proved(each, solver, cancel) for each in search.found]
+        proved = [_proved(each, solver, cancel, runs=runs) for each in search.found]
         proofs = [
             CostHalfPlane(1.0, each.problem.weights.grams, bound)
             for each, (_, bound) in zip(search.found, proved, strict=True)
@@ -206,14 +217,16 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
         proofs.append(CostHalfPlane(0.0, 1.0, rounded_down(alone.bound(scaled))))
     with timed(timings, "recover"):
         places = search.vertices()
+        ends = [0.0, *(search.price_between(one, two) for one, two in pairwise(places)), None]
         chosen = {places[place] for place in along(len(places), plans)} if plans else set()
         looking = PlanSearch(solver, cancel, work / max(len(chosen), 1), seed)
         vertices = []
-        for place in places:
+        for place, best in zip(places, pairwise(ends), strict=True):
             at, (prices, bound) = search.found[place], proved[place]
             made = looking.near(at, prices, bound) if place in chosen else None
             own = (None, None) if made is None else (costs_of(made[1]), made[0])
-            vertices.append(CarbonVertex(at.cost, at.grams, at.problem.carbon_price_per_kg, bound, *own))
+            price = at.problem.carbon_price_per_kg
+            vertices.append(CarbonVertex(at.cost, at.grams, best[0] or 0.0, best[1], price, bound, *own))
     return HorizonFront(
         currency=problem.bag.prices.currency,
         vertices=tuple(vertices),
@@ -228,17 +241,20 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     )
 
 
-def _proved(at: Solved, solver: Solver, cancel: CancelToken) -> tuple[Prices, float]:
-    """Return full prices, and the better bound of them and those of the work relaxation."""
+def _proved(at: Solved, solver: Solver, cancel: CancelToken, *, runs: bool = True) -> tuple[Prices, float]:
+    """Return full prices, and the better bound of them and those of the work relaxation; or these alone."""
+    bound = at.bound(at.relaxed.prices)
+    if not runs:
+        return at.relaxed.prices, rounded_down(bound)
     prices = at.full_prices(solver, cancel)
-    return prices, rounded_down(max(at.bound(prices), at.bound(at.relaxed.prices)))
+    return prices, rounded_down(max(at.bound(prices), bound))
 
 
 class _FrontSearch:
     """Relaxations by rising price of carbon."""
 
-    def __init__(self, problem: HorizonProblem, solver: Solver, cancel: CancelToken) -> None:
-        self.problem, self.solver, self.cancel = problem, solver, cancel
+    def __init__(self, problem: HorizonProblem, solver: Solver, cancel: CancelToken, most: int) -> None:
+        self.problem, self.solver, self.cancel, self.most = problem, solver, cancel, most
         first = self._at(0.0)
         arrays = first.arrays
         assert arrays.joule_grams is not None, "a carbon intensity at each site"
@@ -258,7 +274,7 @@ class _FrontSearch:
             depth, price, allowed = self._depth(one, two)
             if depth <= allowed:
                 continue
-            if len(self.found) >= MOST_SOLVES or self.cancel.expired():
+            if len(self.found) >= self.most or self.cancel.expired():
                 missed = FLAT * depth / allowed if allowed else FLAT
                 break
             new = self._at(price)
@@ -297,6 +313,11 @@ class _FrontSearch:
                 kept.pop()
             kept.append(place)
         return kept
+
+    def price_between(self, left: int, right: int) -> float:
+        """Return the price of a kg of CO2 at which two points cost the same."""
+        one, two = self.found[left], self.found[right]
+        return (two.cost - one.cost) / (one.grams - two.grams) * GRAMS_PER_KG
 
     def _is_above(self, left: int, middle: int, right: int) -> bool:
         """Return whether a point is on or above the line between two others."""
@@ -358,8 +379,9 @@ def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`
     plans: int,
     work: float,
     seed: int,
+    runs: bool = True,
 ) -> DeadlineCurve:
-    """Run the stages of `cost_deadline`; `later` has an hour more."""
+    """Run the stages of `cost_deadline`, with the relaxation of `runs` or not; `later` has an hour more."""
     timings: dict[str, float] = {}
     shortest = require_time(problem, solver)
     falls = all(machine.may_be_off for machine in problem.bag.machine_types)
@@ -369,21 +391,19 @@ def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`
         short = replace(problem, slots=until(problem.slots, ends[place]))
         with timed(timings, "relax"):
             at = solved(short, solver, cancel)
-            prices = at.full_prices(solver, cancel)
         with timed(timings, "prove"):
-            bound = max(at.bound(prices), at.bound(at.relaxed.prices))
+            prices, bound = _proved(at, solver, cancel, runs=runs)
         try:
-            require_possible(short, bound)
+            require_possible(short, Fraction(bound))
         except InfeasibleError:
             if ends[place] == problem.slots.horizon:
                 raise
             shortest = max(shortest, ends[place])
             continue
-        found.append((at, prices, rounded_down(bound)))
+        found.append((at, prices, bound))
     if later is not None:
         at = solved(later, solver, cancel)
-        prices = at.full_prices(solver, cancel)
-        found.append((at, prices, rounded_down(max(at.bound(prices), at.bound(at.relaxed.prices)))))
+        found.append((at, *_proved(at, solver, cancel)))
     count = len(found) - (later is not None)
     with timed(timings, "recover"):
         chosen = {*along(count, plans), *range(count - 1, len(found))} if plans else set()

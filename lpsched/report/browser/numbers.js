@@ -89,6 +89,12 @@ function roundedUp(value, digits = DIGITS, shift = 0) {
   return sign + withoutZeros(grouped + "." + padded.slice(whole.length)).replace(/\.$/, "");
 }
 
+// As bound_text(value, upper=False).
+function roundedDown(value, digits = DIGITS) {
+  const text = roundedUp(value === null ? null : -value, digits);
+  return text === "0" || text === "-" || text === "nan" ? text : text.startsWith("-") ? text.slice(1) : "-" + text;
+}
+
 function gapText(gap) {
   if (gap === null) return "-";
   if (gap > ROUNDING && gap < LEAST_GAP) return "under " + gapText(LEAST_GAP);

@@ -34,7 +34,8 @@ function written(reading, formats, x, start, stop) {
     return gapText(below !== 0 ? value / below : value !== 0 ? null : 0);
   }
   if (unit === "%") return percent(value);
-  const text = decimals !== null ? fixedText(value, decimals) : upper ? roundedUp(value, digits) : number(value, digits);
+  const bound = upper ? roundedUp : roundedDown;
+  const text = decimals !== null ? fixedText(value, decimals) : (upper === null ? number : bound)(value, digits);
   return (text + " " + unit).trimEnd();
 }
 
@@ -266,11 +267,11 @@ class Slider {
 
   moveMarks(marks, x, start, stop) {
     for (const dots of this.marks.values()) dots.forEach((dot) => { dot.hidden = true; });
-    marks.forEach(([figure, xs, ys], at) => this.dotsOf(figure, at).forEach((dot) => {
+    marks.forEach(([figure, xs, ys, axes], at) => this.dotsOf(figure, at).forEach((dot, place) => {
       const [across, down] = dot.scales;
       const left = placeOn(across, lineAt(x, start, stop, ...xs));
       const top = placeOn(down, lineAt(x, start, stop, ...ys));
-      dot.hidden = left === null || top === null;
+      dot.hidden = left === null || top === null || (axes !== null && axes !== place);
       dot.style.left = left + "%";
       dot.style.top = top + "%";
     }));

@@ -1,4 +1,4 @@
-"""The figure of a plan over a horizon: power by task type over time, above the tariff and the carbon intensity.
+"""The figure of a plan over a horizon: power by task type over time, under the tariff and the carbon intensity.
 
 Each site has a row of panels with one axis of time. Power is at the machines, on average over each slot, as caps are;
 task types are stacked from the one that takes most energy, in the order of the legend, and idle machines are on top.
@@ -162,22 +162,24 @@ def site_watts(result: PlanResult) -> Floats:
 
 
 def plan_figure(result: PlanResult) -> Figure:
-    """Draw the power of a plan over time by task type, above what electricity costs and emits."""
+    """Draw the power of a plan over time by task type, under what electricity costs and emits."""
     drawn = plan_curves(result)
     several = len(drawn.sites) > 1
     tall, low = POWER_INCHES[several], CURVE_INCHES[several]
-    heights = [inches for site in drawn.sites for inches in (tall, low, *([low] if site.carbon is not None else []))]
+    heights = [inches for site in drawn.sites for inches in (low, *([low] if site.carbon is not None else []), tall)]
     with style.begun(sum(heights) + AROUND_INCHES) as figure:
         panels = iter(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0])
         unit = style.fitting(style.SECONDS, float(drawn.edges[-1]))
         x = drawn.edges / unit.size
         powers = []
         for site in drawn.sites:
-            powers.append(next(panels))
-            _draw_power(powers[-1], drawn, site, x)
-            _draw_curve(next(panels), x, site.tariff, f"tariff,\n{style.lettered(drawn.currency)}/kWh")
+            first = next(panels)
+            first.set_title(style.lettered(site.name) if several else "")
+            _draw_curve(first, x, site.tariff, f"tariff,\n{style.lettered(drawn.currency)}/kWh")
             if site.carbon is not None:
                 _draw_curve(next(panels), x, site.carbon, "carbon,\ng/kWh")
+            powers.append(next(panels))
+            _draw_power(powers[-1], drawn, site, x)
         last = figure.axes[-1]
         last.set_xlim(x[0], x[-1])
         _write_time(last, drawn, unit)
@@ -193,10 +195,11 @@ def plan_tooltips(result: PlanResult) -> tuple[Tooltip, ...]:
     unit, watts = style.fitting(style.SECONDS, float(drawn.edges[-1])), _power_unit(drawn)
     for site in drawn.sites:
         total = site.watts.sum(axis=0)
+        axes += 1 if site.carbon is None else 2
         for h in steps:
             place = float(drawn.edges[h] + drawn.edges[h + 1]) / (2.0 * unit.size)
             found.append(Tooltip(place, float(total[h]) / watts.size, _words(drawn, site, h), axes))
-        axes += 2 if site.carbon is None else 3
+        axes += 1
     return tuple(found)
 
 

@@ -8,33 +8,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from lpsched.bag.horizon.result import mass_text
+from lpsched.model.results import along
 from lpsched.report.figures import style
-from lpsched.report.figures.style import Unit
+from lpsched.report.figures.style import Tooltip, Unit
+from lpsched.units import duration, lower_text, money_text, number, upper_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+    from lpsched.bag.horizon.result import PlanCosts
 
 INCHES: Final = 3.8
 MASSES: Final = (Unit("g", 1.0), Unit("kg", 1e3), Unit("t", 1e6), Unit("kt", 1e9))
 POWERS: Final = (Unit("W", 1e-3), Unit("kW", 1.0), Unit("MW", 1e3), Unit("GW", 1e6))  # sizes in kW
+NARROW: Final = 1e-3  # relative: less carbon between both ends is not enlarged
 WORDS: Final = 0.12  # of the height, for words below a curve
 PLANS: Final[style.Look] = {"ms": 4.5, "mfc": "white", "mec": style.OURS, "zorder": 4, "label": "verified plans"}
 
 
-def front_figure(front: HorizonFront) -> Figure:
-    """Draw cost over carbon: what is proved, the vertices of the linear program, and verified plans."""
-    corners, plans = front.bound_corners(), front.measured()
-    points = [(each.cost, each.carbon_grams) for each in front.vertices]
+def front_figure(front: HorizonFront, own: PlanCosts | None = None) -> Figure:
+    """Draw cost over carbon: what is proved, the vertices of the linear program, and verified plans; or one plan."""
+    plans = front.measured() if own is None else (own,)
+    corners, points = front.bound_corners(), [(each.cost, each.carbon_grams) for each in front.vertices]
     found = [(each.cost, each.carbon_grams or 0.0) for each in plans]
-    unit = style.fitting(MASSES, max(grams for _, grams in [*points, *found]))
+    unit = style.fitting(MASSES, most_grams(front, plans))
     with style.one_panel(INCHES) as (figure, axes):
         dots, marks, line = (
             [(grams / unit.size, cost) for cost, grams in each] for each in (points, found, list(corners))
         )
-        everything = [*dots, *marks, *line]
+        highest = max(y for _, y in [*dots, *marks])  # the line may go up further, where little more can be saved
+        everything = [*dots, *marks, *(each for each in line if each[1] <= highest)]
+        least, most = min(x for x, _ in everything), max(x for x, _ in everything)
+        if most - least < NARROW * most:  # one vertex: what is proved of it is as good as the same
+            everything += [(x, highest) for x in (least - NARROW * most, most + NARROW * most)]
         axes.set_xlim(*style.room_about([x for x, _ in everything]))
         axes.set_ylim(
             style.room_about([y for _, y in everything], WORDS)[0], style.room_about([y for _, y in everything])[1]
@@ -48,14 +59,36 @@ def front_figure(front: HorizonFront) -> Figure:
         xs, ys = [x for x, _ in line], [y for _, y in line]
         axes.fill_between([*xs, left], [*ys, top], bottom, color=style.FORBIDDEN, linewidth=0, zorder=0)
         axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label="proved: no plan is below")
-        style.draw_dots(axes, dots, ".", style.INK, ms=3, zorder=3, label="vertices of the linear program")
+        if own is None:
+            style.draw_dots(axes, dots, ".", style.INK, ms=3, zorder=3, label="vertices of the linear program")
         if marks:
-            style.draw_dots(axes, marks, "o", None, **PLANS)
+            style.draw_dots(axes, marks, "o", None, **PLANS | ({} if own is None else {"label": "this plan"}))
         axes.annotate("no plan is here", (0.015, 0.02), xycoords="axes fraction", **style.ASIDE)
         axes.set(xlabel=f"carbon, {unit.name} of CO2", ylabel=f"cost, {style.lettered(front.currency)}")
         style.write_numbers(axes.xaxis, axes.yaxis)
         style.legend_above(figure, axes)
         return figure
+
+
+def most_grams(front: HorizonFront, plans: Sequence[PlanCosts]) -> float:
+    """Return the most grams that the figure shows, by which its unit is chosen."""
+    return max(*(each.carbon_grams for each in front.vertices), *(each.carbon_grams or 0.0 for each in plans), 0.0)
+
+
+def front_tooltips(front: HorizonFront) -> tuple[Tooltip, ...]:
+    """Return the text at each verified plan and at some vertices."""
+    unit, money = style.fitting(MASSES, most_grams(front, front.measured())), front.currency
+    found = []
+    for each in front.measured():
+        text = f"verified plan\n{number(each.cost)} {money}\n{mass_text(each.carbon_grams)} of CO2"
+        found.append(Tooltip((each.carbon_grams or 0.0) / unit.size, each.cost, text))
+    for place in along(len(front.vertices), style.MOST_TOOLTIPS - len(found)):
+        vertex = front.vertices[place]
+        proved = f"proved at that CO2: at least {lower_text(front.cost_bound(vertex.carbon_grams))} {money}"
+        lines = (f"LP: {number(vertex.cost)} {money}", f"{mass_text(vertex.carbon_grams)} of CO2", proved)
+        best = f"best at {vertex.price_text()} {money} per t of CO2 (LP)"
+        found.append(Tooltip(vertex.carbon_grams / unit.size, vertex.cost, "\n".join((*lines, best))))
+    return tuple(found)
 
 
 def deadline_figure(curve: DeadlineCurve) -> Figure:
@@ -91,6 +124,35 @@ def deadline_figure(curve: DeadlineCurve) -> Figure:
         style.write_numbers(axes.xaxis, axes.yaxis)
         style.legend_above(figure, axes)
         return figure
+
+
+def deadline_tooltips(curve: DeadlineCurve) -> tuple[Tooltip, ...]:
+    """Return the text at some deadlines, and at each that has a verified plan."""
+    unit, money = style.fitting(style.SECONDS, curve.points[-1].deadline_seconds), curve.currency
+    made = {place for place, each in enumerate(curve.points) if each.value is not None}
+    found = []
+    for place in sorted({*along(len(curve.points), style.MOST_TOOLTIPS - len(made)), *made}):
+        each = curve.points[place]
+        lines = [duration(each.deadline_seconds), f"at least {lower_text(each.bound)} {money} (proved)"]
+        lines += [] if each.value is None else [f"a verified plan costs {upper_text(each.value)} {money}"]
+        y = each.bound if each.value is None else each.value
+        found.append(Tooltip(each.deadline_seconds / unit.size, y, "\n".join(lines)))
+    return tuple(found)
+
+
+def offer_tooltips(offers: OfferCurve) -> tuple[Tooltip, ...]:
+    """Return the text at each breakpoint."""
+    unit, money, found = style.fitting(POWERS, offers.points[-1].kw), offers.currency, []
+    for place in along(len(offers.points), style.MOST_TOOLTIPS):
+        each = offers.points[place]
+        lines = [
+            f"{number(each.kw)} kW less",
+            f"at least {money_text(lower_text(each.at_least))} {money} more (proved)",
+        ]
+        lines += [] if each.at_most is None else [f"at most {offers.at_most_text(each)} {money} (verified plan)"]
+        lines.append(f"LP: {money_text(number(each.lp_extra))} {money}")
+        found.append(Tooltip(each.kw / unit.size, each.lp_extra, "\n".join(lines)))
+    return tuple(found)
 
 
 def offer_figure(offers: OfferCurve) -> Figure:

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.horizon.result import mass_text
 from lpsched.report import horizon as answers
 from lpsched.report.figures.horizon import plan_curves, plan_figure, plan_tooltips
-from lpsched.report.html.page import (
-    Mark,
-    PageFigure,
-    Paragraph,
-    Reading,
-    Scale,
-    Section,
-    Segment,
-    Slider,
-    Table,
-    Tiles,
-    from_terminal,
-    made_by,
-    page,
+from lpsched.report.html.horizon_curves import (
+    check_section,
+    deadline_trade_off,
+    plan_carbon_trade_off,
+    trade_off_section,
 )
+from lpsched.report.html.page import PageFigure, Paragraph, Section, Tiles, from_terminal, made_by, page
 from lpsched.report.tables import FoldingTable
 from lpsched.units import counted, energy_text, gap_text, money_text, number, power_text
 
 if TYPE_CHECKING:
+    from lpsched.bag.horizon.curves import PlanBounds
     from lpsched.bag.horizon.result import PlanResult
-    from lpsched.report.html.page import Part
+    from lpsched.report.html.horizon_curves import Commands
 
 MOST_TABLE_ROWS: Final = 1_000
 DRAWN: Final = "Task types are stacked in the order of the legend, from the one that takes most energy."
@@ -42,77 +33,8 @@ CHECKED: Final = (
 )
 
 
-# A trade-off: plans along a scale, such as a carbon price, a deadline or a reduction of power.
-@dataclass(frozen=True, slots=True)
-class TradeOffPoint:
-    """From which position on it holds, a text for each label, and where it is in the figure."""
-
-    position: float
-    texts: tuple[str, ...]
-    dot: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """Points by rising position, each of which holds until the next one, the last one until the end."""
-
-    heading: str
-    explanation: str  # what is measured, and what is proved
-    scale: str  # the name of the position with its unit, such as "carbon price, USD/kg"
-    labels: tuple[str, ...]
-    points: tuple[TradeOffPoint, ...]
-    end: float | None = None
-    figure: PageFigure | None = None  # in which a mark moves where points have dots
-
-    def __post_init__(self) -> None:
-        """Hold the points against each other and against the labels."""
-        assert self.points, "a trade-off has a point"
-        assert all(one.position < two.position for one, two in pairwise(self.points)), "by rising position"
-        assert all(len(each.texts) == len(self.labels) for each in self.points), "a text for each label"
-        assert self.end is None or self.end > self.points[-1].position, "the last one holds until a later end"
-
-
-def trade_off_section(found: TradeOff) -> Section:
-    """Show a trade-off: a slider with its figure, and all points in a table."""
-    rows = tuple((number(each.position, 6), *each.texts) for each in found.points)
-    table = Table((found.scale, *found.labels), rows, numbers=True)
-    slider = _slider(found)
-    figure = [found.figure] if found.figure is not None and slider is None else []
-    first: tuple[Part, ...] = (Paragraph(found.explanation), *figure) if slider is None else (slider,)
-    return Section(found.heading, (*first, table))
-
-
-def _slider(found: TradeOff) -> Slider | None:
-    """Return the slider from point to point; none of a single point without an end."""
-    starts = [each.position for each in found.points]
-    end = found.end
-    if end is None:
-        if len(starts) == 1:
-            return None
-        end = starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1)  # as long as the others are on average
-    name = "trade-off" if found.figure is None else found.figure.name or Scale(found.scale).key
-    segments = []
-    for point, stop in zip(found.points, [*starts[1:], end], strict=True):
-        marks = () if point.dot is None else (Mark(name, (point.dot[0],) * 2, (point.dot[1],) * 2),)
-        readings = tuple(Reading(text, text) for text in point.texts)
-        segments.append(Segment(point.position, stop, readings, marks=marks))
-    return Slider(
-        (Scale(found.scale),),
-        found.explanation,
-        starts[0],
-        found.labels,
-        tuple(segments),
-        figures=() if found.figure is None else (replace(found.figure, name=name),),
-    )
-
-
 def plan_page(
-    result: PlanResult,
-    *,
-    front: TradeOff | None = None,
-    offers: TradeOff | None = None,
-    extra: Sequence[Section] = (),
-    commands: Sequence[tuple[str, str]] = (),
+    result: PlanResult, *, bounds: PlanBounds | None = None, extra: Sequence[Section] = (), commands: Commands = ()
 ) -> str:
     """Return the page of a plan as HTML.
 
@@ -120,24 +42,25 @@ def plan_page(
     ----------
     result
         The plan.
-    front, offers
-        A trade-off such as cost against carbon or deadline, and an offer curve; each becomes a section with a slider.
+    bounds
+        Proved bounds at other prices of carbon and for other deadlines; each becomes a section with a slider.
     extra
         Further sections, before how to check the answer.
     commands
         Commands that make and check the answer, each with what it does.
     """
     parts = {name: from_terminal(each) for name, each in answers.plan_parts(result, most=MOST_TABLE_ROWS).items()}
-    answer = Section("The answer", (Tiles(tiles_of(result)), Paragraph(answers.size_text(result)), *parts["answer"]))
+    answer = Section("The answer", (Tiles(tiles_of(result)), Paragraph(answers.size_text(result))))
     sections = [answer, _drawn(result)]
     topics = {
+        "In detail": parts["answer"],
         "What it pays for": parts["costs"],
         "Compared with other plans": parts["compared"],
         WORTH: [*parts["machines"], *parts["kilowatts"]],
     }
     sections += [Section(heading, tuple(shown)) for heading, shown in topics.items() if shown]
-    sections += [trade_off_section(each) for each in (front, offers) if each is not None]
-    sections += [*extra, _slots(result), _check(commands)]
+    sections += _beside(result, bounds)
+    sections += [*extra, _slots(result), check_section(CHECKED, commands)]
     made = result.provenance
     return page(made.instance_name, result.headline(), sections, footer=made_by(made, "bag"))
 
@@ -161,6 +84,19 @@ def tiles_of(result: PlanResult) -> tuple[tuple[str, str], ...]:
     return (*tiles, ("peak power, average of a slot", power_text(costs.peak_watts)))
 
 
+def _beside(result: PlanResult, bounds: PlanBounds | None) -> list[Section]:
+    """Show what is proved at other prices of carbon and for other deadlines."""
+    if bounds is None:
+        return []
+    sections = []
+    if bounds.carbon is not None:
+        found = plan_carbon_trade_off(bounds.carbon, result.costs, result.carbon_price_per_kg)
+        sections.append(trade_off_section(found))
+    if bounds.deadlines is not None:
+        sections.append(trade_off_section(deadline_trade_off(bounds.deadlines, own=True)))
+    return [*sections, *([Section("What is left out", (Paragraph(bounds.left_out),))] if bounds.left_out else [])]
+
+
 def _drawn(result: PlanResult) -> Section:
     """Show power, tariff and carbon intensity over time."""
     drawn = plan_curves(result)
@@ -170,7 +106,7 @@ def _drawn(result: PlanResult) -> Section:
     steps = drawn.means or counted(len(drawn.edges) - 1, "slot")
     left = f" {counted(drawn.left_out, 'site')} that draw less are not drawn." if drawn.left_out else ""
     capped = f" {CAPPED}" if any(site.cap is not None for site in drawn.sites) else ""
-    words = f"Power at the machines by task type over {result.when()}, in {steps}, above {curves}."
+    words = f"Power at the machines by task type over {result.when()}, in {steps}, under {curves}."
     figure = PageFigure(plan_figure(result), words, f"{DRAWN}{capped}{left}", tooltips=plan_tooltips(result))
     return Section("Power over time", (figure,))
 
@@ -190,9 +126,3 @@ def _slots(result: PlanResult) -> Section:
         columns[f"one more kW\n(LP), {result.unit}"] = [money_text(number(row.kilowatt)) for row in rows]
     table = FoldingTable(tuple(columns), tuple(zip(*columns.values(), strict=True)))
     return Section("All slots", tuple(from_terminal(table.shortened(MOST_TABLE_ROWS))))
-
-
-def _check(commands: Sequence[tuple[str, str]]) -> Section:
-    """Say how to check the answer."""
-    rows = tuple((what, command) for command, what in commands)
-    return Section("How to check", (Paragraph(CHECKED), *([Table(("", ""), rows)] if rows else [])))

@@ -27,7 +27,7 @@ from rich.table import Table as RichTable
 
 from lpsched.io.figure_files import inline_svg, load_jinja
 from lpsched.report.tables import WIDEST, CountTable, FoldingTable
-from lpsched.units import DIGITS, gap_text, number, percent, upper_text
+from lpsched.units import DIGITS, bound_text, gap_text, number, percent
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -103,7 +103,8 @@ class Reading:
     Numbers are written as `lpsched.units.number` writes them, with that many `digits`; shares, whose unit is "%", as
     `percent` does; with `decimals` they have that many, as amounts of money below each other have. With `over`, it is
     that line divided by the line between these two, as the gap of a value is, written by `gap_text`: over 0 it is `-`,
-    unless it is 0 itself. With `upper` it is a bound from above, written by `bound_text`.
+    unless it is 0 itself. With `upper` it is a bound from above (true) or from below (false), by
+    `bound_text`.
     """
 
     at_start: float | str | None
@@ -111,7 +112,7 @@ class Reading:
     unit: str = ""
     digits: int = DIGITS
     over: tuple[float, float] | None = None
-    upper: bool = False
+    upper: bool | None = None
     decimals: int | None = None
 
     @property
@@ -123,11 +124,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point that moves in a figure of the page, in the data coordinates of all axes that show it."""
+    """A point that moves in a figure of the page, in the data coordinates of its axes, or of all axes that show it."""
 
     figure: str  # the figure's `name`
     x: tuple[float, float]  # at the start and the stop of the segment
     y: tuple[float, float]
+    axes: int | None = None  # the number of the axes in the figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,9 @@ def written(reading: Reading, segment: Segment, x: float) -> str:
         return percent(value)
     if reading.decimals is not None:
         return f"{round(value, reading.decimals) + 0.0:,.{reading.decimals}f} {reading.unit}".rstrip()
-    text = upper_text(value, reading.digits) if reading.upper else number(value, reading.digits)
+    text = number(value, reading.digits)
+    if reading.upper is not None:
+        text = bound_text(value, upper=reading.upper, digits=reading.digits)
     return f"{text} {reading.unit}".rstrip()
 
 
@@ -459,7 +463,7 @@ def _slider_view(slider: Slider) -> View:
 # The slider's data name every distinct reading once, because most of them stay the same from one segment to the next:
 #
 #     scales     a label, a key for the page's address, a size
-#     formats    a unit, a number of digits, whether it is a bound from above, and the decimals, if they are fixed
+#     formats    a unit, a number of digits, whether a bound is from above, and the decimals, if they are fixed
 #     readings   null, a word, [format, a, b] for a line, [format, a, b, c, d] for a quotient of lines
 #     segments   start, stop, then places in `readings`: one for each label, and for each table a list of rows
 #
@@ -468,7 +472,7 @@ Encoded = None | str | tuple[int | float, ...]
 
 
 def _json(slider: Slider) -> str:
-    formats: dict[tuple[str, int, bool, int | None], int] = {}
+    formats: dict[tuple[str, int, bool | None, int | None], int] = {}
     readings: dict[Encoded, int] = {}
 
     def place(reading: Reading) -> int:
@@ -485,7 +489,7 @@ def _json(slider: Slider) -> str:
             each.stop,
             [place(reading) for reading in each.readings],
             [[[place(reading) for reading in row] for row in table] for table in each.tables],
-            [[mark.figure, mark.x, mark.y] for mark in each.marks],
+            [[mark.figure, mark.x, mark.y, mark.axes] for mark in each.marks],
         ]
         for each in slider.segments
     ]

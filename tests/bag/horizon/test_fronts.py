@@ -9,7 +9,9 @@ from itertools import pairwise
 
 import pytest
 
+from lpsched.bag.horizon.curves import best_at_prices
 from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline, deadlines_of, front_of, until
+from lpsched.bag.horizon.result import PlanCosts
 from lpsched.bag.horizon.slots import SiteSlots, Slots, Weights
 from lpsched.bag.horizon.solve import HorizonProblem
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
@@ -54,6 +56,9 @@ def test_a_front_of_two_slots_by_hand():
     assert [each.carbon_grams for each in front.vertices] == pytest.approx([400, 100])
     assert front.least_cost == pytest.approx(0.1)
     assert front.least_carbon_grams == pytest.approx(100)
+    between = pytest.approx(200 / 300)
+    assert [each.best_from_per_kg for each in front.vertices] == [0.0, between]
+    assert [each.best_to_per_kg for each in front.vertices] == [between, None]
     edge = next(each for each in front.proofs if each.grams_weight == pytest.approx(0.2 / 300))
     assert edge.bound == pytest.approx(0.1 + 400 * 0.2 / 300)
     assert [(round(one, 9), round(two, 6)) for one, two in front.bound_corners()] == [(0.1, 400), (0.3, 100)]
@@ -119,12 +124,44 @@ def test_no_plan_lies_below_a_proved_half_plane(seed):
         for proof in front.proofs:
             value = Fraction(proof.money_weight) * measured.money + Fraction(proof.grams_weight) * measured.grams
             assert value >= Fraction(proof.bound)
+        for price in (0.0, 1e-3, 0.1, 2.0, 300.0, 1e12):  # of a kg, also between those that were tried, and beyond
+            value = float(measured.money) + price / 1000 * float(measured.grams)
+            assert front.price_bound(price) <= value + 1e-9 * (1 + abs(value))
         cost, grams = front.cost_bound(float(measured.grams)), front.least_carbon_grams
         assert cost <= float(measured.money) + 1e-9
         assert grams <= measured.grams
     for vertex in front.vertices:  # the bounds are not vacuous: they reach the relaxation, or more
         value = vertex.cost + vertex.carbon_price_per_kg / 1000 * vertex.carbon_grams
         assert vertex.bound >= value - 1e-4 * (1 + abs(value))
+
+
+def costs(cost: float, grams: float) -> PlanCosts:
+    return PlanCosts(cost, cost, 0.0, 0.0, 0.0, 0.0, grams, 1.0, 0.0, 1.0, 1.0, 1.0, 0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_several_plans_the_best_at_a_price_is_known(seed):
+    rng = random.Random(seed)  # noqa: S311
+    plans = [costs(float(rng.randint(0, 9)), 1000.0 * rng.randint(0, 9)) for _ in range(rng.randint(1, 9))]
+    best = best_at_prices(plans)
+    starts = [price for price, _ in best]
+    assert starts[0] == 0.0
+    assert starts == sorted(set(starts))
+    for price in [0.0, *starts, *(start + 0.01 for start in starts), 100.0]:
+        known = next(each for start, each in reversed(best) if start <= price)
+        values = [each.cost + price * (each.carbon_grams or 0.0) / 1000 for each in plans]
+        assert known.cost + price * (known.carbon_grams or 0.0) / 1000 == pytest.approx(min(values))
+    assert best_at_prices([]) == []
+
+
+def test_a_front_of_few_programs_proves_less_but_nothing_false():
+    problem = random_problem(3, types=3, machines=3, slot_count=5)
+    exact = front_by(problem)
+    few = front_of(problem, default_solver(), CancelToken(), plans=0, work=0.0, seed=0, most=4, runs=False)
+    assert few.solves <= 4 < exact.solves
+    for price in (0.0, 0.5, 5.0, 80.0):
+        least = least_by_work(problem.bag, problem.slots, Weights(1.0, price / 1000)).value
+        assert few.price_bound(price) <= least + 1e-6 * (1 + abs(least))
 
 
 def test_plans_of_a_front_are_verified_and_measured():
@@ -201,6 +238,14 @@ def test_an_hour_more_than_the_series_is_not_known():
     assert longer.hour_later.at_least == pytest.approx(-0.2)
     assert "Another hour changes the least cost by -0.2 USD" in longer.headline()
     assert longer.to_dict()["format"] == "lpsched-horizon-deadlines/1"
+
+
+def test_a_curve_of_one_deadline_has_it_once_in_its_headline():
+    problem = HorizonProblem(one_machine(), slots_of([0, HOUR], [0.1]), "cost")
+    curve = deadlines_by(problem)
+    assert len(curve.points) == 1
+    assert curve.headline().startswith("Costs at least 0.1 USD by 1 h (proved)")
+    assert " and " not in curve.headline()
 
 
 def test_of_a_constant_price_whole_hours_are_deadlines():

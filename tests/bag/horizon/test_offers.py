@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.bag.horizon.offers import _OfferSearch, event_slots, offer_curve, offers_of
+from lpsched.bag.horizon.events import event_slots
+from lpsched.bag.horizon.offers import _OfferSearch, offer_curve, offers_of
 from lpsched.bag.horizon.slots import SiteSlots, Slots, Weights
 from lpsched.bag.horizon.solve import HorizonProblem, build_horizon
 from lpsched.bag.horizon.verify import verify_plan

@@ -58,6 +58,8 @@ def slider(*, name="a", figure="there", begins_at=1.5):
         (Reading(-0.0, -0.0, "W"), "0 W"),
         (Reading(1000.0, 3000.0, "USD", decimals=2), "1,500.00 USD"),
         (Reading(-0.004, -0.004, decimals=2), "0.00"),
+        (Reading(2 / 3, 2 / 3, "USD", upper=True), "0.6667 USD"),
+        (Reading(2 / 3, 2 / 3, "USD", upper=False), "0.6666 USD"),
     ],
 )
 def test_a_reading_says_what_it_is_a_quarter_of_the_way(reading, expected):
@@ -100,9 +102,9 @@ def test_the_numbers_for_the_browser_name_every_reading_once_and_exactly():
     assert found["begins"] == 1.1
     assert (found["current"], found["scales"], found["totals"]) == (None, [["a", "a", 1.0]], [[]])
     assert found["breakpoints"] == [1.0, 2.0]
-    assert found["formats"] == [["USD", 4, False, None], ["J", 4, False, None]]
+    assert found["formats"] == [["USD", 4, None, None], ["J", 4, None, None]]
     assert found["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
-    marks = [["there", [0.0, 1.0], [0.0, 1.0]]]
+    marks = [["there", [0.0, 1.0], [0.0, 1.0], None]]
     assert found["segments"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]
 
 
