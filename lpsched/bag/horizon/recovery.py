@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
 # Dives, in turn: by how much a task that is left for later costs more than its value, and whether mixtures are tried.
-DIVES: Final = ((0.04, True), (0.02, False), (0.07, True))
+DIVES: Final = ((0.04, True), (0.02, False), (0.07, True), (1.0, True))
 ROUNDS: Final = 150  # of generating timelines for the whole program
 DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough

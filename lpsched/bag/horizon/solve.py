@@ -263,21 +263,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     with timed(timings, "recover"):
         least = float(-certificate.bound if problem.objective == "profit" else certificate.bound)
         enough = least + 0.5 * gap * abs(least)
-        for below in BELOW:
-            recovered = recover(
-                arrays,
-                relaxed.prices,
-                solver,
-                cancel,
-                work=work,
-                seed=seed,
-                enough=enough,
-                peaks=relaxed.peaks,
-                below=below,
-            )
-            made = plan_of(problem, arrays, recovered)
-            if not verify_plan(bag, slots, made, optional=problem.weights.optional):
-                break
+        made = _recovered(problem, arrays, relaxed, solver, cancel, work=work, seed=seed, enough=enough)
     with timed(timings, "verify"):
         measured = verified(problem, made)
     value, bound = problem.value(measured), certificate.bound
@@ -318,6 +304,33 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         idle_watts=_averages(slots, measured.idle_joules),
         stopped=cancel.why_cut(),
     )
+
+
+def _recovered(  # noqa: PLR0913 - options are keyword-only
+    problem: HorizonProblem,
+    arrays: HorizonArrays,
+    relaxed: Relaxed,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    work: float,
+    seed: int,
+    enough: float,
+) -> Plan:
+    """Return a plan; where the search finds none, the shortest schedule from the start if that is one."""
+    bag, slots, optional = problem.bag, problem.slots, problem.weights.optional
+    terms: dict[str, Any] = {"work": work, "seed": seed, "enough": enough, "peaks": relaxed.peaks}
+    try:
+        for below in BELOW:
+            found = recover(arrays, relaxed.prices, solver, cancel, below=below, **terms)
+            made = plan_of(problem, arrays, found)
+            if not verify_plan(bag, slots, made, optional=optional):
+                break
+    except NotFoundError:
+        made = at_once(problem, solver)
+        if verify_plan(bag, slots, made, optional=optional):
+            raise
+    return made
 
 
 def relax(arrays: HorizonArrays, solver: Solver, cancel: CancelToken | None = None) -> Relaxed:
