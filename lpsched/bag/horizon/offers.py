@@ -25,19 +25,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from lpsched.bag.horizon.answers import at_mean, at_once
 from lpsched.bag.horizon.curves import EventSlot, OfferCurve, OfferPoint
 from lpsched.bag.horizon.fronts import PlanSearch, Solved, solved
 from lpsched.bag.horizon.relaxation import most_watts, relax_work
-from lpsched.bag.horizon.solve import (
-    HorizonProblem,
-    at_mean,
-    at_once,
-    build_horizon,
-    require_possible,
-    require_time,
-    search_of,
-    verified,
-)
+from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, require_possible, require_time, search_of, verified
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError, quote
 from lpsched.model.fields import FrozenDict, describe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -11,20 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag.horizon.arrays import HorizonArrays, horizon_arrays
-from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, fitted, prove, unit_of, weights_of
+from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, fitted, unit_of, weights_of
 from lpsched.bag.horizon.recovery import Recovered, recover
-from lpsched.bag.horizon.relaxation import Prices, Relaxed, best_choices, machine_values, relax_work
-from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, PlanCosts, PlanResult, SlotRow
+from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
+from lpsched.bag.horizon.result import PlanCosts, PlanResult, SlotRow
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
 from lpsched.bag.problem import proved_makespan
-from lpsched.bag.schedule import Schedule, numbered, run_of
-from lpsched.bag.solve import solve as solve_bag
+from lpsched.bag.schedule import run_of
 from lpsched.cancellation import CancelToken, timed
-from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.errors import InfeasibleError, InputIssue, InstanceError, InvalidScheduleError, SolverError
 from lpsched.io.series_files import read_series, series_from
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict, describe
@@ -38,14 +38,8 @@ if TYPE_CHECKING:
 
 OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
-BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
-REASONS: Final = {
-    "over-power-cap": "it draws more than the power cap",
-    "after-horizon": "it takes longer than the horizon",
-}
-EARLIER: Final = 1e-3  # what the mean price rises by until the end of the horizon, so that tasks run early
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +272,9 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         measured = verified(problem, made)
     value, bound = problem.value(measured), certificate.bound
     with timed(timings, "compare"):
-        others = _baselines(problem, float(value), solver, cancel, seed) if baselines else ()
-        worth = _machine_worth(problem, arrays, relaxed.prices, multipliers, value)
+        answers = pkgutil.resolve_name("lpsched.bag.horizon.answers")  # above this module: it plans again
+        others = answers.baselines_of(problem, float(value), solver, cancel, seed) if baselines else ()
+        worth = answers.machine_worth(problem, arrays, relaxed.prices, multipliers, value)
     distance = abs(value - bound)
     spent = _gross(problem, measured)
     share = float(distance / abs(bound)) if bound else (0.0 if not distance else None)
@@ -477,94 +472,7 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-# Plans to compare with.
-def _baselines(
-    problem: HorizonProblem, value: float, solver: Solver, cancel: CancelToken, seed: int
-) -> tuple[Baseline, ...]:
-    made = []
-    for name in (AT_ONCE, MEAN):
-        try:
-            other = at_once(problem, solver) if name == AT_ONCE else at_mean(problem, solver, cancel, seed)
-            broken = verify_plan(problem.bag, problem.slots, other, optional=problem.weights.optional)
-            if broken:
-                made.append(
-                    Baseline(name, BASELINES[name], None, None, reason=REASONS.get(broken[0].code, "not valid"))
-                )
-                continue
-            measured = measure_plan(problem.bag, problem.slots, other)
-            own = problem.value(measured)
-            saves = None
-            if own:
-                saves = float((own - Fraction(value)) / abs(own)) * (-1 if problem.objective == "profit" else 1)
-            rounded = rounded_down(own) if problem.objective == "profit" else rounded_up(own)
-            made.append(Baseline(name, BASELINES[name], rounded, costs_of(measured), saves))
-        except (InfeasibleError, NotFoundError) as error:
-            made.append(Baseline(name, BASELINES[name], None, None, reason=str(error)))
-    return tuple(made)
-
-
-def at_once(problem: HorizonProblem, solver: Solver) -> Plan:
-    """Return the shortest schedule, from the start of the horizon."""
-    bag = problem.bag.without_limits()
-    return plan_of_schedule(bag, solve_bag(bag, objective="makespan", effort="balanced", solver=solver).schedule)
-
-
-def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
-    """Return a schedule as a plan: each machine runs its tasks from the start, in their order."""
-    groups = []
-    for j, machines, own in numbered(bag, schedule):
-        ready, runs = Fraction(0), []
-        for i, column, count in own:
-            begin, run = rounded_up(ready), run_of(bag, i, column, count)
-            runs.append(TimedRun(begin, run.task_type, run.count, run.p_state))
-            ready = Fraction(begin) + count * Fraction(bag.seconds[i, column] or 0.0)
-        groups.append(PlanGroup(bag.machine_types[j].name, machines, tuple(runs)))
-    return Plan(tuple(groups))
-
-
-def at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
-    """Return a plan at the mean of each series, which rises a little so that tasks run early."""
-    slots = problem.slots
-    lengths = np.diff(slots.edges)
-    middle = 0.5 * (np.array(slots.edges[1:]) + np.array(slots.edges[:-1])) / slots.horizon
-
-    def mean(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        if values is None:
-            return None
-        average = float(np.array(values) @ lengths / lengths.sum())
-        return tuple((average + abs(average) * EARLIER * middle).tolist())
-
-    sites = tuple(replace(site, tariff=mean(site.tariff) or (), carbon=mean(site.carbon)) for site in slots.sites)
-    flat = replace(problem, slots=replace(slots, sites=sites))
-    arrays = flat.arrays()
-    work = relax_work(arrays, solver, cancel)
-    prices = replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices))
-    found = recover(arrays, prices, solver, cancel, work=BASELINE_WORK, seed=seed, peaks=work.peaks)
-    return plan_of(flat, arrays, found)
-
-
-# What more would be worth.
-def _machine_worth(
-    problem: HorizonProblem, arrays: HorizonArrays, prices: Prices, multipliers: HorizonMultipliers, value: Fraction
-) -> tuple[MachineWorth, ...]:
-    """Return, for each machine type, the derivative of the bound, and what one more can save at most."""
-    rates = prices.machine_prices
-    if rates is None or arrays.switch_on.any():  # being on may lose money until the next run: prices of machines do not
-        values = machine_values(arrays, best_choices(arrays, prices).rates)
-    else:
-        values = rates @ arrays.lengths
-    found = []
-    for j, machine in enumerate(problem.bag.machine_types):
-        types = list(problem.bag.machine_types)
-        types[j] = machine.model_copy(update={"count": machine.count + 1})
-        more = problem.bag.model_copy(update={"machine_types": tuple(types)})
-        bound = prove(more, problem.slots, problem.weights, multipliers)
-        least = -bound if problem.objective == "profit" else bound
-        saved = least - value if problem.objective == "profit" else value - least
-        found.append(MachineWorth(machine.name, float(values[j]), max(0.0, rounded_up(saved))))
-    return tuple(found)
-
-
+# What each slot draws.
 def _averages(slots: Slots, joules: tuple[Fraction, ...]) -> tuple[float, ...]:
     return tuple(float(each / Fraction(slots.edges[h + 1] - slots.edges[h])) for h, each in enumerate(joules))
 
