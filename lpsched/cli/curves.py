@@ -79,6 +79,7 @@ def offer(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,
@@ -109,7 +110,7 @@ def offer(
         except ValueError:
             known = f"one of {', '.join(BASELINES)}, or a number of kW"
             raise options.usage_error("--baseline", repr(baseline), known, "correct it") from None
-    made = over_time.bag_over_time(read_bag(bag), tariff, carbon, caps, fill=fill)
+    made = over_time.bag_over_time(read_bag(bag), tariff, carbon, caps, fill=fill, grid_fee=grid_fee)
     terms: dict[str, Any] = {
         "hours": hours,
         "baseline": drawn,

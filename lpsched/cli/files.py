@@ -268,12 +268,13 @@ def verify(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,  # noqa: FBT002 - an option
 ) -> None:
     """Check proofs, schedules and allocations without a solver.
 
-    Plans over a horizon need the same --tariff, --carbon, --caps and --switch-off as when they were made.
+    Plans over a horizon need the same --tariff, --carbon, --caps, --grid-fee and --switch-off as when they were made.
 
     Examples
     --------
@@ -285,11 +286,13 @@ def verify(
     from lpsched.report.tables import audit_tables
 
     read, kind = read_with_kind(instance)
-    given = {"--tariff": tariff, "--carbon": carbon, "--caps": caps, "--switch-off": switch_off, "--fill": fill or None}
+    given = {"--tariff": tariff, "--carbon": carbon, "--caps": caps, "--grid-fee": grid_fee}
+    given |= {"--switch-off": switch_off, "--fill": fill or None}
     if kind.name == "bag":
         from lpsched.bag.horizon.slots import with_switch_off
 
-        read = with_switch_off(over_time.bag_over_time(read, tariff, carbon, caps, fill=fill), switch_off)
+        read = over_time.bag_over_time(read, tariff, carbon, caps, fill=fill, grid_fee=grid_fee)
+        read = with_switch_off(read, switch_off)
     else:
         options.reject(given, f"for {kind.phrase}", "a bag")
     result = audit(read, files)

@@ -244,6 +244,7 @@ def front(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,
@@ -287,6 +288,7 @@ def front(
         "--tariff": tariff,
         "--carbon": carbon,
         "--caps": caps,
+        "--grid-fee": grid_fee,
         "--carbon-price": carbon_price,
         "--switch-off": switch_off,
         "--fill": fill or None,
@@ -311,7 +313,7 @@ def front(
             "switch_off": switch_off,
         }
         terms |= {} if carbon_price is None else {"carbon_price": carbon_price / over_time.KILOGRAMS}
-        made = over_time.bag_over_time(read, tariff, carbon, caps, fill=fill)
+        made = over_time.bag_over_time(read, tariff, carbon, caps, fill=fill, grid_fee=grid_fee)
         asked_curve = curves.CurveOptions(effort, time_limit, seed, solver, output, figure)
         curves.front_over_time(context, made, axes, terms, asked_curve)
         return

@@ -45,6 +45,10 @@ CapsOption = Annotated[
     str | None,
     typer.Option("--caps", metavar="<kW|file>", help="Power cap of each slot, on average: kW, or a file likewise."),
 ]
+GridFeeOption = Annotated[
+    float | None,
+    typer.Option("--grid-fee", help="Grid fees and taxes, money for each kWh on top of the tariff.", min=0.0),
+]
 CarbonPriceOption = Annotated[
     float | None, typer.Option("--carbon-price", help="Money for each tonne of CO2, as a part of the cost.", min=0.0)
 ]
@@ -74,12 +78,15 @@ def series_given(bag: Bag, key: str, text: str | None, *, fill: bool) -> float |
     return read_series(Path(name), key, currency=bag.prices.currency, time_zone=zone, fill=fill, **named)
 
 
-def bag_over_time(bag: Bag, tariff: str | None, carbon: str | None, caps: str | None, *, fill: bool) -> Bag:
-    """Return the bag with the series that options give."""
+def bag_over_time(
+    bag: Bag, tariff: str | None, carbon: str | None, caps: str | None, *, fill: bool, grid_fee: float | None = None
+) -> Bag:
+    """Return the bag with the series and the fee that options give."""
     from lpsched.bag.horizon.slots import with_series
 
     given = {"tariff": tariff, "carbon": carbon, "power_cap": caps}
-    return with_series(bag, **{key: series_given(bag, key, text, fill=fill) for key, text in given.items()})
+    series = {key: series_given(bag, key, text, fill=fill) for key, text in given.items()}
+    return with_series(bag, **series, grid_fee=grid_fee)
 
 
 def solve_horizon(

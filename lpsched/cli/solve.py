@@ -44,6 +44,7 @@ def solve(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,  # noqa: FBT002 - an option
@@ -89,6 +90,7 @@ def solve(
         "--tariff": tariff,
         "--carbon": carbon,
         "--caps": caps,
+        "--grid-fee": grid_fee,
         "--carbon-price": carbon_price,
         "--switch-off": switch_off,
         "--fill": fill or None,
@@ -103,7 +105,7 @@ def solve(
         options.reject(plain, "with a horizon", "other terms", hint)
         over_time.solve_horizon(
             context,
-            over_time.bag_over_time(read, tariff, carbon, caps, fill=fill),
+            over_time.bag_over_time(read, tariff, carbon, caps, fill=fill, grid_fee=grid_fee),
             terms={
                 "objective": objective or "cost",
                 "horizon": horizon if horizon is not None else deadline,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_SLOTS: Final = 5  # in which a kilowatt is worth most
 BETTER: Final = {"cost": "saves", "carbon": "emits less", "profit": "earns more"}  # than a plan to compare with
+MARKET_PART: Final = "saves,\nmarket part"
+NO_FEES: Final = "Without grid fees and taxes on each kWh (--grid-fee): they make these savings smaller in percent."
 DERIVATIVE: Final = (
     "The marginal value is the derivative of the bound by the number of machines, and no promise about plans. "
 )
@@ -116,7 +118,8 @@ def cost_parts(result: PlanResult) -> list[tuple[str, float]]:
     costs, kg = result.costs, (result.costs.carbon_grams or 0.0) / KILO
     priced = 0.0 if result.objective == "carbon" else result.carbon_price_per_kg
     rows = [
-        ("electricity", costs.electricity),
+        ("electricity at market prices" if costs.fees else "electricity", costs.electricity),
+        ("grid fees and taxes", costs.fees),
         ("demand charge", costs.demand),
         ("wear", costs.wear),
         ("moving tasks", costs.moving),
@@ -159,7 +162,9 @@ def _compared(result: PlanResult) -> list[ConsoleRenderable]:
         return []
     money, known = result.bag.prices.currency, all(each.costs is None or _has_carbon(each) for each in result.baselines)
     header = "carbon" if result.objective == "carbon" else f"{result.objective}, {money}"
-    columns = {"compared with": ["this plan"], header: [_value_text(result)], BETTER[result.objective]: [""]}
+    shares = [each.market_saves for each in result.baselines]
+    better = BETTER[result.objective] if not any(each is not None for each in shares) else "saves,\nwhole bill"
+    columns = {"compared with": ["this plan"], header: [_value_text(result)], better: [""]}
     also = {"cost": "carbon", "carbon": f"cost, {money}"}.get(result.objective)
     if also is not None and known and result.costs.carbon_grams is not None:
         columns[also] = [_also_text(result, result)]
@@ -167,9 +172,25 @@ def _compared(result: PlanResult) -> list[ConsoleRenderable]:
         cells = (f"{each.name}: {each.meaning}", _amount_text(result, each.value), saves_text(result, each))
         for column, cell in zip(columns.values(), (*cells, _also_text(result, each)), strict=False):
             column.append(cell)
+    if better not in BETTER.values():
+        columns[MARKET_PART] = ["", *("-" if each is None else percent(each) for each in shares)]
     rows = list(zip(*columns.values(), strict=True))
     reasons = [fitted(f"No plan '{each.name}': {each.reason.rstrip('.')}.") for each in result.baselines if each.reason]
-    return [fitted(table(tuple(columns), rows, numbers=range(1, len(columns)))), *reasons]
+    return [fitted(table(tuple(columns), rows, numbers=range(1, len(columns)))), *_on_fees(result), *reasons]
+
+
+def _on_fees(result: PlanResult) -> list[ConsoleRenderable]:
+    """Return what savings of money say about fees on each kWh."""
+    if result.objective == "carbon":
+        return []
+    fees = sorted({site.fee for site in result.slots.sites})
+    if not fees[-1]:
+        return [fitted(NO_FEES)]
+    if result.objective != "cost":
+        return []
+    money = f"{' to '.join(number(fee) for fee in dict.fromkeys((fees[0], fees[-1])))} {result.unit}/kWh"
+    words = f"The market part is electricity without the grid fee of {money}; both savings are of the same plans."
+    return [fitted(words)]
 
 
 def saves_text(result: PlanResult, baseline: Baseline) -> str:

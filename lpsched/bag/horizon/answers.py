@@ -15,7 +15,7 @@ from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, Machi
 from lpsched.bag.horizon.runs import machine_prices_of
 from lpsched.bag.horizon.schedule import Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.solve import HorizonProblem, costs_of, plan_of
-from lpsched.bag.horizon.verify import measure_plan, verify_plan
+from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.schedule import Schedule, numbered, run_of
 from lpsched.bag.solve import solve as solve_bag
 from lpsched.errors import InfeasibleError, NotFoundError
@@ -37,9 +37,10 @@ EARLIER: Final = 1e-3  # what the mean price rises by until the end of the horiz
 
 # Plans to compare with.
 def baselines_of(
-    problem: HorizonProblem, value: float, solver: Solver, cancel: CancelToken, seed: int
+    problem: HorizonProblem, own_plan: PlanMeasurement, solver: Solver, cancel: CancelToken, seed: int
 ) -> tuple[Baseline, ...]:
-    """Return other plans, verified and measured, and what a plan of this value saves of them."""
+    """Return other plans, verified and measured, and what this plan saves of them."""
+    value = problem.value(own_plan)
     made = []
     for name in (AT_ONCE, MEAN):
         try:
@@ -54,12 +55,20 @@ def baselines_of(
             own = problem.value(measured)
             saves = None
             if own:
-                saves = float((own - Fraction(value)) / abs(own)) * (-1 if problem.objective == "profit" else 1)
+                saves = float((own - value) / abs(own)) * (-1 if problem.objective == "profit" else 1)
             rounded = rounded_down(own) if problem.objective == "profit" else rounded_up(own)
-            made.append(Baseline(name, BASELINES[name], rounded, costs_of(measured), saves))
+            market = _market_saves(problem, own_plan, measured)
+            made.append(Baseline(name, BASELINES[name], rounded, costs_of(measured), saves, market_saves=market))
         except (InfeasibleError, NotFoundError) as error:
             made.append(Baseline(name, BASELINES[name], None, None, reason=str(error)))
     return tuple(made)
+
+
+def _market_saves(problem: HorizonProblem, own: PlanMeasurement, other: PlanMeasurement) -> float | None:
+    """Return the share of what another plan pays at market prices that is saved; `None` where there are no fees."""
+    if problem.objective != "cost" or not other.fees or not other.electricity:
+        return None
+    return float((other.electricity - own.electricity) / abs(other.electricity))
 
 
 def at_once(problem: HorizonProblem, solver: Solver) -> Plan:

@@ -160,7 +160,7 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     time_limit, cancel, seed, solver
         As in `solve`.
     options
-        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `switch_off` and `fill`, as in `plan`.
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `grid_fee`, `switch_off` and `fill`, as in `plan`.
 
     Raises
     ------
@@ -335,7 +335,8 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     time_limit, cancel, seed, solver
         As in `solve`.
     options
-        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `carbon_price`, `switch_off` and `fill`, as in `plan`.
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `grid_fee`, `carbon_price`, `switch_off` and
+        `fill`, as in `plan`.
 
     Raises
     ------

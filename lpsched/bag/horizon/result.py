@@ -44,7 +44,8 @@ class PlanCosts(JsonObject):
     """What a verified plan costs and emits, as doubles that are no smaller than the exact sums."""
 
     cost: float
-    electricity: float
+    electricity: float  # at market prices
+    fees: float  # grid fees and taxes on each kWh
     demand: float
     wear: float
     moving: float
@@ -68,6 +69,7 @@ class Baseline(JsonObject):
     costs: PlanCosts | None
     saves: float | None = None  # of its value, as a share; negative where this plan is worse
     reason: str = ""
+    market_saves: float | None = None  # likewise, of electricity at market prices; only of cost, where there are fees
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     tariff: Any = None,  # noqa: ANN401 - a number, a series, a path, or a series of pandas
     carbon: Any = None,  # noqa: ANN401 - likewise
     power_cap: Any = None,  # noqa: ANN401 - likewise
+    grid_fee: float | None = None,
     carbon_price: float = 0.0,
     switch_off: bool | None = None,
     fill: bool = False,
@@ -84,7 +85,8 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     if objective not in OBJECTIVES:
         raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
-    bag = with_series(bag, **{key: _series(bag, key, value, fill=fill) for key, value in given.items()})
+    series = {key: _series(bag, key, value, fill=fill) for key, value in given.items()}
+    bag = with_series(bag, **series, grid_fee=grid_fee)
     bag = with_switch_off(bag, switch_off)
     issues = []
     if horizon is None:
@@ -142,6 +144,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     tariff: Any = None,  # noqa: ANN401 - a number, a series, a path, or a series of pandas
     carbon: Any = None,  # noqa: ANN401 - likewise
     power_cap: Any = None,  # noqa: ANN401 - likewise
+    grid_fee: float | None = None,
     carbon_price: float = 0.0,
     switch_off: bool | None = None,
     fill: bool = False,
@@ -171,6 +174,8 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     tariff, carbon, power_cap
         In place of those of the bag: a number (money per kWh, g/kWh, kW), a `Series`, a series of pandas with moments
         as its index, or the path of a CSV or Parquet file.
+    grid_fee
+        In place of that of the bag: money per kWh on top of the tariff, such as grid fees and taxes.
     carbon_price
         Money for each kg of CO2, as a part of the cost.
     switch_off
@@ -217,6 +222,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         tariff=tariff,
         carbon=carbon,
         power_cap=power_cap,
+        grid_fee=grid_fee,
         carbon_price=carbon_price,
         switch_off=switch_off,
         fill=fill,
@@ -273,7 +279,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     value, bound = problem.value(measured), certificate.bound
     with timed(timings, "compare"):
         answers = pkgutil.resolve_name("lpsched.bag.horizon.answers")  # above this module: it plans again
-        others = answers.baselines_of(problem, float(value), solver, cancel, seed) if baselines else ()
+        others = answers.baselines_of(problem, measured, solver, cancel, seed) if baselines else ()
         worth = answers.machine_worth(problem, arrays, relaxed.prices, multipliers, value)
     distance = abs(value - bound)
     spent = _gross(problem, measured)
@@ -372,9 +378,9 @@ def _most(problem: HorizonProblem) -> Fraction:
         cells = [row[column] for row in bag.watts for column in columns]
         watts = max([machine.idle_watts, *(cell for cell in cells if cell is not None)])
         kwh = Fraction(watts) * machine.count * Fraction(slots.horizon) * Fraction(site.pue) / 3_600_000
-        price = max(abs(each) for each in site.tariff)
+        price = max(abs(Fraction(each)) for each in site.tariff) + Fraction(site.fee)
         carbon = max(site.carbon) if site.carbon is not None else 0.0
-        total += kwh * (Fraction(weights.money) * Fraction(price) + Fraction(weights.grams) * Fraction(carbon))
+        total += kwh * (Fraction(weights.money) * price + Fraction(weights.grams) * Fraction(carbon))
         hours = Fraction(slots.horizon) / SECONDS_PER_HOUR * machine.count
         kw = Fraction(watts) * machine.count * Fraction(site.pue) / 1000
         money = Fraction(machine.wear_per_busy_hour) * hours + Fraction(site.demand_charge) * kw
@@ -390,7 +396,7 @@ def _gross(problem: HorizonProblem, measured: PlanMeasurement) -> Fraction:
     weights, spent = problem.weights, Fraction(0)
     for site, joules in zip(problem.slots.sites, measured.joules, strict=True):
         for h, drawn in enumerate(joules):
-            price = Fraction(weights.money) * Fraction(site.tariff[h])
+            price = Fraction(weights.money) * (Fraction(site.tariff[h]) + Fraction(site.fee))
             price += Fraction(weights.grams) * Fraction(site.carbon[h]) if site.carbon is not None else 0
             spent += abs(price) * drawn * Fraction(site.pue) / 3_600_000
     rest = measured.demand + measured.wear + measured.moving + measured.switching
@@ -410,6 +416,7 @@ def costs_of(measured: PlanMeasurement) -> PlanCosts:
     return PlanCosts(
         cost=rounded_up(measured.money),
         electricity=rounded_up(measured.electricity),
+        fees=rounded_up(measured.fees),
         demand=rounded_up(measured.demand),
         wear=rounded_up(measured.wear),
         moving=rounded_up(measured.moving),
