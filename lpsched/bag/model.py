@@ -243,7 +243,8 @@ class Bag(Instance):
 
     def remarks(self) -> tuple[str, ...]:
         """Return warnings about what is legal but unusual, in sentences."""
-        money, places = self.prices.currency, [("", self.site), *((site.name, site) for site in self.sites)]
+        money, places = self.prices.currency, list[tuple[str, Site | NamedSite]]([("", self.site)])
+        places += [(site.name, site) for site in self.sites]
         given: list[tuple[str, str, float | Series | None]] = [("tariff", name, site.tariff) for name, site in places]
         given += [("grid fee", name, site.grid_fee_per_kwh) for name, site in places]
         remarks = [*filter(None, (high_price(price, TARIFF, money, name, word) for word, name, price in given))]

@@ -94,6 +94,7 @@ def solve_horizon(
     bag: Bag,
     *,
     terms: dict[str, Any],
+    marginals: str,
     effort: str,
     gap: float,
     time_limit: float | None,
@@ -113,7 +114,8 @@ def solve_horizon(
     console = console_of(context)
     with cancellable(console, time_limit) as cancel:
         effort = "fast" if effort == "balanced" else effort
-        result = plan(bag, **terms, effort=effort, gap=gap, cancel=cancel, seed=seed, solver=solver_named(solver))
+        searched: dict[str, Any] = {"effort": effort, "marginals": marginals, "gap": gap, "seed": seed}
+        result = plan(bag, **terms, **searched, cancel=cancel, solver=solver_named(solver))
     if output is not None:
         made = HorizonPlan(result.plan, result.horizon_seconds, result.start)
         write_plan(made, result.bag, output, result.provenance.lpsched)

@@ -113,6 +113,7 @@ def solve(
                 "carbon_price": (carbon_price or 0.0) / over_time.KILOGRAMS,
                 "switch_off": switch_off,
             },
+            marginals=marginals,
             effort=effort,
             gap=gap,
             time_limit=time_limit,

@@ -130,7 +130,8 @@ class PlanSearch:
         except NotFoundError:
             return None
         made, bag, slots = plan_of(at.problem, at.arrays, found), at.problem.bag, at.problem.slots
-        if verify_plan(bag, slots, made):  # idling between two runs counts against a cap, but not in the search
+        # Idling between two runs counts against a cap, but not in the search.
+        if verify_plan(bag, slots, made, optional=at.problem.weights.optional):
             return None
         return made, measure_plan(bag, slots, made)
 

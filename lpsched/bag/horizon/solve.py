@@ -21,6 +21,7 @@ from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
+from lpsched.bag.pricing.one_more import Marginals, marginals_named
 from lpsched.bag.problem import proved_makespan
 from lpsched.bag.schedule import run_of
 from lpsched.cancellation import CancelToken, timed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
+STEP_WORK: Final = 0.3  # likewise, for each plan with one more machine or another horizon
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
 
@@ -149,6 +151,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     switch_off: bool | None = None,
     fill: bool = False,
     baselines: bool = True,
+    marginals: str = "lp",
     effort: str = "auto",
     gap: float = 1e-4,
     time_limit: float | None = None,
@@ -184,6 +187,10 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         Whether hours missing in files have the value of the hour before, in place of an error.
     baselines
         Whether to compare with running all at once, and with a plan at the mean price.
+    marginals
+        `lp`: what one more machine of each type is worth by the bound alone. `top`: also by plans with one more, for
+        the three types of largest marginal value; and what an hour more and less until the end of the horizon change.
+        `proved`: for all types.
     effort
         `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search.
     gap
@@ -194,7 +201,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     ValueError
-        If the objective or the effort is not known.
+        If the objective, `marginals` or the effort is not known.
     InstanceError
         If an option is not valid, or the bag lacks what the objective needs.
     InfeasibleError
@@ -214,6 +221,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     (0.1, 0.09999999999999999, [3600.0, 5400.0])
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
+    selected = marginals_named(marginals)
     problem = build_horizon(
         bag,
         objective=objective,
@@ -227,7 +235,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         switch_off=switch_off,
         fill=fill,
     )
-    return plan_problem(problem, solver, cancel, work=work, gap=gap, seed=seed, baselines=baselines)
+    return plan_problem(problem, solver, cancel, work=work, gap=gap, seed=seed, baselines=baselines, marginals=selected)
 
 
 def search_of(
@@ -240,7 +248,15 @@ def search_of(
 
 
 def plan_problem(  # noqa: PLR0913 - the options of `plan`
-    problem: HorizonProblem, solver: Solver, cancel: CancelToken, *, work: float, gap: float, seed: int, baselines: bool
+    problem: HorizonProblem,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    work: float,
+    gap: float,
+    seed: int,
+    baselines: bool,
+    marginals: Marginals = Marginals.LP,
 ) -> PlanResult:
     """Run the stages."""
     timings: dict[str, float] = {}
@@ -280,7 +296,22 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
     with timed(timings, "compare"):
         answers = pkgutil.resolve_name("lpsched.bag.horizon.answers")  # above this module: it plans again
         others = answers.baselines_of(problem, measured, solver, cancel, seed) if baselines else ()
-        worth = answers.machine_worth(problem, arrays, relaxed.prices, multipliers, value)
+        sign = -1 if problem.objective == "profit" else 1
+        now = answers.Present(
+            problem,
+            arrays,
+            relaxed.prices,
+            multipliers,
+            made,
+            sign * value,
+            sign * bound,
+            solver,
+            cancel,
+            work if marginals is Marginals.PROVED else STEP_WORK,
+            seed,
+        )
+        worth = answers.machine_worth(now, marginals)
+        hours = answers.other_horizons(now) if marginals is not Marginals.LP else ()
     distance = abs(value - bound)
     spent = _gross(problem, measured)
     share = float(distance / abs(bound)) if bound else (0.0 if not distance else None)
@@ -304,6 +335,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         costs=costs_of(measured),
         baselines=others,
         machine_worth=worth,
+        other_horizons=hours,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
         plan=made,

@@ -121,7 +121,7 @@ def test_a_machine_idles_from_run_to_run_only_if_that_is_cheaper_than_switching_
 def test_one_more_machine_saves_at_most_the_gap_and_its_marginal_value(fields):
     result = planned(small(4, **fields), over_hours(0.1, 5.0, 0.1))
     (worth,) = result.machine_worth
-    assert worth.at_most == pytest.approx(max(0.0, result.value - result.bound + worth.marginal), abs=1e-9)
+    assert worth.at_most == pytest.approx(result.value - result.bound + worth.marginal, abs=1e-9)
 
 
 def test_caps_hold_on_average_over_each_slot():
