@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+    from lpsched.bag.horizon.level_curve import LevelCurve
     from lpsched.bag.model import Bag
 
-Curve = TypeVar("Curve", "HorizonFront", "DeadlineCurve", "OfferCurve")
+Curve = TypeVar("Curve", "HorizonFront", "DeadlineCurve", "OfferCurve", "LevelCurve")
 Axes = Literal["energy,makespan", "cost,carbon", "cost,deadline"]
 AxesOption = Annotated[
     Axes, typer.Option("--axes", help="Between what: energy and makespan; over a --horizon, cost and another.")
@@ -57,6 +58,15 @@ def front_over_time(context: typer.Context, bag: Bag, axes: str, terms: dict[str
         _answer(context, partial(cost_carbon_front, bag, **terms), asked, front_figure, front_tables)
     else:
         _answer(context, partial(cost_deadline, bag, **terms), asked, deadline_figure, deadline_tables)
+
+
+def levels_over_time(context: typer.Context, bag: Bag, terms: dict[str, Any], asked: CurveOptions) -> None:
+    """Print the most profit over the level of market prices."""
+    from lpsched.bag.horizon.levels import profit_by_level
+    from lpsched.report.figures.horizon_curves import level_figure
+    from lpsched.report.horizon_curves import level_tables
+
+    _answer(context, partial(profit_by_level, bag, **terms), asked, level_figure, level_tables)
 
 
 def offer(

@@ -29,7 +29,7 @@ BOUND_DIGITS: Final = 6  # of bounds of horizons that differ by an hour
 MOST_SLOTS: Final = 5  # in which a kilowatt is worth most
 BETTER: Final = {"cost": "saves", "carbon": "emits less", "profit": "earns more"}  # than a plan to compare with
 MARKET_PART: Final = "saves,\nmarket part"
-NO_FEES: Final = "Without grid fees and taxes on each kWh (--grid-fee): they make these savings smaller in percent."
+NO_FEES: Final = "Without grid fees and taxes on each kWh (--grid-fee)"
 WORDS: Final = {"cost": "cost", "carbon": "carbon", "profit": "profit"}
 DERIVATIVE: Final = (
     "The marginal value is the derivative of the bound by the number of machines, and no promise about plans. "
@@ -187,7 +187,8 @@ def _on_fees(result: PlanResult) -> list[ConsoleRenderable]:
         return []
     fees = sorted({site.fee for site in result.slots.sites})
     if not fees[-1]:
-        return [fitted(NO_FEES)]
+        smaller = ": they make these savings smaller in percent" if result.objective == "cost" else ""
+        return [fitted(f"{NO_FEES}{smaller}.")]
     if result.objective != "cost":
         return []
     money = f"{' to '.join(number(fee) for fee in dict.fromkeys((fees[0], fees[-1])))} {result.unit}/kWh"

@@ -192,11 +192,11 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     timings: dict[str, float] = {}
     require_time(problem, solver)
     with timed(timings, "relax"):
-        search = _FrontSearch(problem, solver, cancel)
+        search = FrontSearch(problem, solver, cancel)
         require_possible(problem, search.found[0].bound(search.found[0].relaxed.prices))
         missed = search.run()
     with timed(timings, "prove"):
-        proved = [_proved(each, solver, cancel) for each in search.found]
+        proved = [proved_at(each, solver, cancel) for each in search.found]
         proofs = [
             CostHalfPlane(1.0, each.problem.weights.grams, bound)
             for each, (_, bound) in zip(search.found, proved, strict=True)
@@ -229,25 +229,31 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     )
 
 
-def _proved(at: Solved, solver: Solver, cancel: CancelToken) -> tuple[Prices, float]:
+def proved_at(at: Solved, solver: Solver, cancel: CancelToken) -> tuple[Prices, float]:
     """Return full prices, and the better bound of them and those of the work relaxation."""
     prices = at.full_prices(solver, cancel)
     return prices, rounded_down(max(at.bound(prices), at.bound(at.relaxed.prices)))
 
 
-class _FrontSearch:
-    """Relaxations by rising price of carbon."""
+class FrontSearch:
+    """Relaxations by rising price of carbon, from 0 to the highest; by default one at which carbon alone counts."""
 
-    def __init__(self, problem: HorizonProblem, solver: Solver, cancel: CancelToken) -> None:
+    def __init__(
+        self, problem: HorizonProblem, solver: Solver, cancel: CancelToken, highest: float | None = None
+    ) -> None:
         self.problem, self.solver, self.cancel = problem, solver, cancel
-        first = self._at(0.0)
+        first = self.at(0.0)
+        if highest is not None:
+            self.found = [first, self.at(highest)]
+            return
         arrays = first.arrays
         assert arrays.joule_grams is not None, "a carbon intensity at each site"
         emitted = float(np.where(arrays.can_run, arrays.seconds * arrays.watts, 0.0).mean() * arrays.joule_grams.mean())
         usual = arrays.usual_cost / (emitted or 1.0)
-        self.found = [first, self._at(HIGHEST * usual)]
+        self.found = [first, self.at(HIGHEST * usual)]
 
-    def _at(self, price: float) -> Solved:
+    def at(self, price: float) -> Solved:
+        """Return the relaxation at a price of a gram."""
         return solved(replace(self.problem, carbon_price_per_kg=price * GRAMS_PER_KG), self.solver, self.cancel)
 
     def run(self) -> float:
@@ -262,7 +268,7 @@ class _FrontSearch:
             if len(self.found) >= MOST_SOLVES or self.cancel.expired():
                 missed = FLAT * depth / allowed if allowed else FLAT
                 break
-            new = self._at(price)
+            new = self.at(price)
             self.found.append(new)
             if one.cost + price * one.grams - new.relaxed.value <= allowed:  # an edge
                 continue
