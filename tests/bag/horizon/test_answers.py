@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lpsched.bag.horizon.certificate import HorizonMultipliers
+from lpsched.bag.horizon.schedule import Plan
 from lpsched.bag.horizon.slots import Weights
-from lpsched.bag.horizon.solve import HorizonProblem, plan, plan_problem
+from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, plan, plan_problem, relax
 from lpsched.bag.model import Bag, with_machines
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import Marginals
@@ -169,3 +172,41 @@ def test_one_more_saves_no_less_than_is_claimed_by_all_plans_on_a_grid_and_an_in
             assert worth.at_least <= most - least.value
         assert worth.at_least is None or worth.at_least <= worth.at_most
         assert worth.at_most >= 0 or not machine.may_be_off
+
+
+def present(value: int, bound: int, other: tuple[int, int | None], **fields):
+    """Return a problem whose best value is between `bound` and `value`; with a change, it is between those of `other`."""
+    from lpsched.bag.horizon import answers  # noqa: PLC0415 - a part of it is replaced
+
+    bag = small(2, **fields)
+    problem = build_horizon(bag, horizon=2.0 * HOUR, start=0, tariff=PRICES)
+    arrays = problem.arrays()
+    relaxed = relax(arrays, default_solver())
+    multipliers = HorizonMultipliers((-1e9,))  # prove nothing
+
+    class Replaced(answers.Present):
+        def again(self, problem):  # noqa: ARG002 - as it is called
+            low, high = other
+            return Fraction(low), None if high is None else Fraction(high)
+
+    ends = Fraction(value), Fraction(bound)
+    made = (Plan(()), *ends, default_solver(), CancelToken(), 0.1, 0)
+    return Replaced(problem, arrays, relaxed.prices, multipliers, *made)
+
+
+def test_intervals_are_between_the_bound_of_one_side_and_the_plan_of_the_other():
+    from lpsched.bag.horizon.answers import machine_worth, other_horizons  # noqa: PLC0415 - as above
+
+    # The best value is 8 to 10 now and 5 to 6 with one more: at most 10 - 5 are saved, and at least 8 - 6.
+    (worth,) = machine_worth(present(10, 8, (5, 6)), Marginals.PROVED)
+    assert (worth.at_least, worth.at_most) == (2.0, 5.0)
+    # 7 to 9 with one more: 8 - 9 is less than nothing, but the new one may be off.
+    (worth,) = machine_worth(present(10, 8, (7, 9)), Marginals.PROVED)
+    assert (worth.at_least, worth.at_most) == (0.0, 3.0)
+    # Another hour: at least 5 - 10, at most 6 - 8; without a plan, and with an hour more, at most 0.
+    less, more = other_horizons(present(10, 8, (5, 6)))
+    assert (less.bound, less.at_least, less.at_most) == (5.0, -5.0, -2.0)
+    assert (more.bound, more.at_least, more.at_most) == (5.0, -5.0, -2.0)
+    less, more = other_horizons(present(10, 8, (9, None)))
+    assert (less.at_least, less.at_most) == (-1.0, None)
+    assert (more.at_least, more.at_most) == (-1.0, 0.0)

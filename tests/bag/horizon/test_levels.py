@@ -43,7 +43,7 @@ def curve_of(bag: Bag, prices=(0.3, 0.1), **options):
     return profit_by_level(bag, horizon=float(series.end), start=0, tariff=series, effort="fast", **options)
 
 
-def test_breakpoints_are_where_the_tasks_of_an_hour_stop_to_pay():
+def test_breakpoints_are_where_the_tasks_of_an_hour_stop_paying():
     # Two tasks in each hour: they pay up to 0.2 / 0.15 = 4/3 in the first, and up to 0.2 / 0.05 = 4 in the second.
     curve = curve_of(small(4))
     levels = [each.level for each in curve.points]  # both ends, today, and just below what nothing pays at
