@@ -70,6 +70,7 @@ def price(
     --------
     lpsched price instances/profit-30x9.yaml
     lpsched price instances/tiny.yaml --price 0.03 --lifetime 1500d
+    lpsched price instances/render-day.yaml --horizon 24h
     """
     from lpsched.bag.files import read_bag
     from lpsched.bag.pricing.price_curve import price_curve

@@ -30,7 +30,7 @@ from lpsched.bag.model import Bag, with_machines
 from lpsched.bag.pricing.one_more import Marginals, selected_types
 from lpsched.bag.schedule import Schedule, numbered, run_of
 from lpsched.bag.solve import solve as solve_bag
-from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
+from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, SolverError
 from lpsched.model.fields import MOST, FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
@@ -201,7 +201,10 @@ def _one_more(now: Present, j: int, *, search: bool) -> tuple[float, float | Non
     if value is not None and (machine.may_be_off or (site.cap_watts is None and not site.demand_charge)):
         least.append(now.value - value)  # likewise in any other plan, at the same extra cost
     if search and not now.cancel.expired():
-        proved, found = now.again(more)
+        try:
+            proved, found = now.again(more)
+        except (InfeasibleError, SolverError):  # its idle power may leave too little below a cap
+            proved, found = bound, None
         bound, value = max(bound, proved), min((each for each in (value, found) if each is not None), default=None)
     if value is not None:
         least.append(now.bound - value)
@@ -230,6 +233,8 @@ def _other_horizon(now: Present, end: float) -> OtherHorizon:
         bound, value = now.again(other)
     except InfeasibleError:
         return OtherHorizon(end, None, None, None, "no plan finishes all tasks (proved)")
+    except SolverError:
+        return OtherHorizon(end, None, None, None, "not known: the solver failed")
     kept, rise = now.kept(other), None
     if end > slots.horizon and not any(site.demand_charge for site in slots.sites):
         rise = None if kept is None else kept - now.value  # of any plan: machines that must stay on idle for longer

@@ -133,7 +133,7 @@ def plan_page(
     topics = {
         "What it pays for": parts["costs"],
         "Compared with other plans": parts["compared"],
-        WORTH: [*parts["machines"], *parts["kilowatts"]],
+        WORTH: [*parts["machines"], *parts["hours"], *parts["kilowatts"]],
     }
     sections += [Section(heading, tuple(shown)) for heading, shown in topics.items() if shown]
     sections += [trade_off_section(each) for each in (front, offers) if each is not None]

@@ -174,7 +174,7 @@ def test_one_more_saves_no_less_than_is_claimed_by_all_plans_on_a_grid_and_an_in
         assert worth.at_most >= 0 or not machine.may_be_off
 
 
-def present(value: int, bound: int, other: tuple[int, int | None], **fields):
+def present(value: int, bound: int, other: tuple[int, int | None] | None, **fields):
     """Return a problem whose best value is between `bound` and `value`; with a change, it is between those of `other`."""
     from lpsched.bag.horizon import answers  # noqa: PLC0415 - a part of it is replaced
 
@@ -182,10 +182,12 @@ def present(value: int, bound: int, other: tuple[int, int | None], **fields):
     problem = build_horizon(bag, horizon=2.0 * HOUR, start=0, tariff=PRICES)
     arrays = problem.arrays()
     relaxed = relax(arrays, default_solver())
-    multipliers = HorizonMultipliers((-1e9,))  # prove nothing
+    multipliers = HorizonMultipliers((-1e9,))  # prove little
 
     class Replaced(answers.Present):
         def again(self, problem):  # noqa: ARG002 - as it is called
+            if other is None:
+                raise InfeasibleError("no plan")
             low, high = other
             return Fraction(low), None if high is None else Fraction(high)
 
@@ -210,3 +212,12 @@ def test_intervals_are_between_the_bound_of_one_side_and_the_plan_of_the_other()
     less, more = other_horizons(present(10, 8, (9, None)))
     assert (less.at_least, less.at_most) == (-1.0, None)
     assert (more.at_least, more.at_most) == (-1.0, 0.0)
+
+
+def test_where_there_is_no_plan_with_one_more_machine_or_another_hour_nothing_else_is_claimed():
+    from lpsched.bag.horizon.answers import machine_worth, other_horizons  # noqa: PLC0415 - as above
+
+    (worth,) = machine_worth(present(10, 8, None), Marginals.PROVED)
+    assert worth.at_least == 0.0  # the new one may be off
+    assert worth.at_most == pytest.approx(10 - 0.1)  # both tasks in the hour at 0.1: no plan costs less
+    assert [each.reason for each in other_horizons(present(10, 8, None))] == ["no plan finishes all tasks (proved)"] * 2
