@@ -144,11 +144,12 @@ class Present:
     bound: Fraction  # likewise
     solver: Solver
     cancel: CancelToken
-    work: float  # counted seconds of the search for each plan with a change
+    budget: CancelToken  # of the searches for plans with a change, all together
+    work: float  # counted seconds of each
     seed: int
 
     def again(self, problem: HorizonProblem) -> tuple[Fraction, Fraction | None]:
-        """Return the bound of a problem and the value of a verified plan, `None` if none was found.
+        """Return the bound of a problem and the value of a verified plan, `None` if none was looked for or found.
 
         Raises
         ------
@@ -162,7 +163,9 @@ class Present:
         multipliers = multipliers_of(problem, arrays, relaxed.prices)
         bound = prove(problem.bag, problem.slots, problem.weights, multipliers)
         require_possible(problem, bound)
-        search = PlanSearch(self.solver, self.cancel, self.work, self.seed)
+        if self.budget.expired():
+            return bound, None
+        search = PlanSearch(self.solver, self.budget, self.work, self.seed)
         made = search.near(Solved(problem, arrays, relaxed), relaxed.prices, float(bound))
         return bound, None if made is None else made[1].value(problem.weights)
 
@@ -183,6 +186,8 @@ def machine_worth(now: Present, marginals: Marginals) -> tuple[MachineWorth, ...
         values = rates @ arrays.lengths
     marginal = FrozenDict(zip([machine.name for machine in types], values.tolist(), strict=True))
     chosen = [] if marginals is Marginals.LP else selected_types(marginals, marginal)
+    if marginals is Marginals.TOP:  # a plan with as large a gap would prove nothing of the others
+        chosen = [name for name in chosen if marginal[name] > now.value - now.bound]
     if now.problem.bag.machines >= MOST:  # of any file
         return ()
     return tuple(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
 STEP_WORK: Final = 0.3  # likewise, for each plan with one more machine or another horizon
+ANSWER_WORK: Final = 5.0  # likewise, for all of these together; what is under way then is finished
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
 
@@ -189,8 +190,8 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         Whether to compare with running all at once, and with a plan at the mean price.
     marginals
         `lp`: what one more machine of each type is worth by the bound alone. `top`: also by plans with one more, for
-        the three types of largest marginal value; and what an hour more and less until the end of the horizon change.
-        `proved`: for all types.
+        the three types of largest marginal value, where that is above the gap; and what an hour more and less until the
+        end of the horizon change. Some 5 seconds of search in all. `proved`: for all types, without that limit.
     effort
         `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search.
     gap
@@ -307,6 +308,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
             sign * bound,
             solver,
             cancel,
+            cancel if marginals is Marginals.PROVED else cancel.share(ANSWER_WORK),
             work if marginals is Marginals.PROVED else STEP_WORK,
             seed,
         )

@@ -192,7 +192,7 @@ def present(value: int, bound: int, other: tuple[int, int | None] | None, **fiel
             return Fraction(low), None if high is None else Fraction(high)
 
     ends = Fraction(value), Fraction(bound)
-    made = (Plan(()), *ends, default_solver(), CancelToken(), 0.1, 0)
+    made = (Plan(()), *ends, default_solver(), CancelToken(), CancelToken(), 0.1, 0)
     return Replaced(problem, arrays, relaxed.prices, multipliers, *made)
 
 
@@ -221,3 +221,15 @@ def test_where_there_is_no_plan_with_one_more_machine_or_another_hour_nothing_el
     assert worth.at_least == 0.0  # the new one may be off
     assert worth.at_most == pytest.approx(10 - 0.1)  # both tasks in the hour at 0.1: no plan costs less
     assert [each.reason for each in other_horizons(present(10, 8, None))] == ["no plan finishes all tasks (proved)"] * 2
+
+
+def test_once_the_work_for_all_answers_is_used_up_bounds_are_still_proved():
+    from lpsched.bag.horizon import answers  # noqa: PLC0415 - as above
+
+    now = present(10, 8, (5, 6))
+    spent = CancelToken().share(0.0)
+    plain = answers.Present(*(getattr(now, name) for name in answers.Present.__slots__))
+    bound, value = replace(plain, budget=spent).again(now.problem)
+    assert value is None
+    assert float(bound) == pytest.approx(0.1)
+    assert plain.again(now.problem)[1] == pytest.approx(0.1)
