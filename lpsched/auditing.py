@@ -135,7 +135,7 @@ def _verdict_over_time(bag: Bag, document: Document, path: Path) -> Checked | No
     if kind == CERTIFICATE:
         claim = horizon_certificate_of(document, path)
         if claim.instance_hash != bag.content_hash:
-            hint = "give the same --tariff, --carbon, --caps and --switch-off as for the plan"
+            hint = "give the same --tariff, --carbon, --caps, --grid-fee and --switch-off as for the plan"
             reason = f"it is about another bag: its hash is {claim.instance_hash}, not {bag.content_hash}; {hint}"
             return Checked(str(path), "certificate", (reason,), claim.objective, claim.unit, float(claim.bound))
         slots = slots_of(bag, horizon=claim.horizon_seconds, start=claim.start, need=())

@@ -3,6 +3,8 @@
 from lpsched.bag.horizon.certificate import check_horizon as check
 from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
 from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
+from lpsched.bag.horizon.level_curve import LevelCurve
+from lpsched.bag.horizon.levels import profit_by_level
 from lpsched.bag.horizon.offers import offer_curve
 from lpsched.bag.horizon.result import PlanResult
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
@@ -17,6 +19,7 @@ __all__ = [
     "DeadlineCurve",
     "HorizonFront",
     "IdleSpan",
+    "LevelCurve",
     "NamedSite",
     "OfferCurve",
     "Plan",
@@ -31,6 +34,7 @@ __all__ = [
     "measure_plan",
     "offer_curve",
     "plan",
+    "profit_by_level",
     "read_series",
     "series_from",
     "slots_of",

@@ -193,5 +193,5 @@ class _Model:
 def _joule_price(slots: Slots, weights: Weights, s: int, h: int) -> float:
     """Return c: what a joule at the machines of a site costs in a slot."""
     site = slots.sites[s]
-    per_kwh = weights.money * site.tariff[h] + (weights.grams * site.carbon[h] if site.carbon else 0.0)
+    per_kwh = weights.money * (site.tariff[h] + site.fee) + (weights.grams * site.carbon[h] if site.carbon else 0.0)
     return per_kwh * site.pue / JOULES_PER_KWH

@@ -50,6 +50,7 @@ RESULTS = {
         "pricing.result",
         "horizon.result",
         "horizon.curves",
+        "horizon.level_curve",
     },
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},

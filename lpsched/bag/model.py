@@ -243,9 +243,11 @@ class Bag(Instance):
 
     def remarks(self) -> tuple[str, ...]:
         """Return warnings about what is legal but unusual, in sentences."""
-        given = [("", self.site.tariff), *((site.name, site.tariff) for site in self.sites)]
-        tariffs = (high_price(tariff, TARIFF, self.prices.currency, name) for name, tariff in given)
-        remarks = [*filter(None, tariffs)]
+        money, places = self.prices.currency, list[tuple[str, Site | NamedSite]]([("", self.site)])
+        places += [(site.name, site) for site in self.sites]
+        given: list[tuple[str, str, float | Series | None]] = [("tariff", name, site.tariff) for name, site in places]
+        given += [("grid fee", name, site.grid_fee_per_kwh) for name, site in places]
+        remarks = [*filter(None, (high_price(price, TARIFF, money, name, word) for word, name, price in given))]
         if self.watts is None:
             return tuple(remarks)
         whole = not self.watts.absent()

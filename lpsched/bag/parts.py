@@ -95,6 +95,7 @@ class Site(Part):
     demand_charge_per_kw: Money = 0.0  # of the slot with the highest average power
     time_zone: TimeZone | None = None  # of times without an offset
     start: Moment | None = None  # of the horizon
+    grid_fee_per_kwh: Money = 0.0  # grid fees and taxes at the meter, on top of the tariff
 
 
 class _CostByTaskType:
@@ -141,6 +142,7 @@ class NamedSite(Part):
     demand_charge_per_kw: Money = 0.0
     time_zone: TimeZone | None = None
     moving_cost_per_task: Annotated[float | FrozenDict[str, float], _CostByTaskType()] = 0.0
+    grid_fee_per_kwh: Money = 0.0
 
     def moving_cost(self, task_type: str) -> float:
         """Return the money for each task of a type that runs here."""
@@ -154,7 +156,7 @@ NamedSites = tuple[NamedSite, ...]
 MOST_SITES: Final = 1_000
 OF_SITES: Final = (  # keys of `site` that a bag with several sites has in these
     *("pue", "average_power_cap_watts", "cap_measured_at", "tariff", "carbon", "power_cap"),
-    *("demand_charge_per_kw", "time_zone"),
+    *("demand_charge_per_kw", "grid_fee_per_kwh", "time_zone"),
 )
 NO_PRICES: Final = Prices()
 PLAIN_SITE: Final = Site()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+    from lpsched.bag.horizon.level_curve import LevelCurve
     from lpsched.bag.model import Bag
 
 FRONT_AGAIN, CURVE_AGAIN, OFFERS_AGAIN = "find the front again", "find the curve again", "find the offers again"
-Curve = TypeVar("Curve", "HorizonFront", "DeadlineCurve", "OfferCurve")
+Curve = TypeVar("Curve", "HorizonFront", "DeadlineCurve", "OfferCurve", "LevelCurve")
 Axes = Literal["energy,makespan", "cost,carbon", "cost,deadline"]
 AxesOption = Annotated[
     Axes, typer.Option("--axes", help="Between what: energy and makespan; over a --horizon, cost and another.")
@@ -90,6 +91,18 @@ def front_over_time(context: typer.Context, bag: Bag, axes: str, asked: CurveOpt
         _answer(context, find, asked, deadline_figure, deadline_tables, deadlines_page)
 
 
+def levels_over_time(context: typer.Context, bag: Bag, to_level: float | None, asked: CurveOptions) -> None:
+    """Print the most profit over the level of market prices."""
+    from lpsched.bag.horizon.levels import profit_by_level
+    from lpsched.report.figures.horizon_curves import level_figure
+    from lpsched.report.horizon_curves import level_tables
+
+    over = asked.over
+    terms: dict[str, Any] = {"horizon": over.horizon, "start": over.start, "switch_off": over.switch_off}
+    find = partial(profit_by_level, over.bag(bag), **terms, highest=to_level)
+    _answer(context, find, asked, level_figure, level_tables)
+
+
 def offer(
     context: typer.Context,
     bag: options.BagFile,
@@ -110,6 +123,7 @@ def offer(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,
@@ -143,7 +157,7 @@ def offer(
             known = f"one of {', '.join(BASELINES)}, or a number of kW"
             raise options.usage_error("--baseline", repr(baseline), known, "correct it") from None
     read = read_bag(bag)
-    over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, carbon_price, switch_off, fill)
+    over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, grid_fee, carbon_price, switch_off, fill)
     asked = CurveOptions(bag, over, effort, time_limit, seed, solver, output, figure, report)
     find = partial(offer_curve, over.bag(read), hours=hours, baseline=drawn, site=site, **over.terms())
 
@@ -164,7 +178,7 @@ def _answer(
     asked: CurveOptions,
     draw: Callable[[Curve], Figure],
     tables: Callable[[Curve], Sequence[ConsoleRenderable]],
-    page: Callable[[Curve], str],
+    page: Callable[[Curve], str] | None = None,
 ) -> None:
     """Find a curve, write it, and print it."""
     from lpsched.io.content import csv_bytes, write_files
@@ -177,7 +191,8 @@ def _answer(
     if asked.output is not None:
         rows = result.csv_rows()
         write_files({asked.output: csv_bytes(rows[0], [row.values() for row in rows])})
-    options.write_figure_and_page(asked.figure, asked.report, lambda: draw(result), lambda: page(result))
+    write_page = (lambda: "") if page is None else (lambda: page(result))
+    options.write_figure_and_page(asked.figure, asked.report, lambda: draw(result), write_page)
     console.log_timings(result.timings, result.provenance.solver)
     console.answer(result.to_dict(), tables(result))
     exit_with_status(cancel)

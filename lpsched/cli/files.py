@@ -268,12 +268,13 @@ def verify(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,  # noqa: FBT002 - an option
 ) -> None:
     """Check proofs, schedules and allocations without a solver.
 
-    Plans over a horizon need the same --tariff, --carbon, --caps and --switch-off as when they were made.
+    Plans over a horizon need the same --tariff, --carbon, --caps, --grid-fee and --switch-off as when they were made.
 
     Examples
     --------
@@ -285,7 +286,9 @@ def verify(
     from lpsched.report.tables import audit_tables
 
     read, kind = read_with_kind(instance)
-    given = over_time.TimeOptions(tariff=tariff, carbon=carbon, caps=caps, switch_off=switch_off, fill=fill)
+    given = over_time.TimeOptions(
+        tariff=tariff, carbon=carbon, caps=caps, grid_fee=grid_fee, switch_off=switch_off, fill=fill
+    )
     if kind.name == "bag":
         from lpsched.bag.horizon.slots import with_switch_off
 

@@ -244,6 +244,7 @@ def front(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,
@@ -281,7 +282,7 @@ def front(
 
     names = options.scheduler_words(scheduler)
     seeds = None if seed_with is None else options.words_of(seed_with)
-    over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, carbon_price, switch_off, fill)
+    over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, grid_fee, carbon_price, switch_off, fill)
     if axes != "energy,makespan":
         plain: dict[str, object] = {
             "--scheduler": scheduler,

@@ -47,6 +47,10 @@ CapsOption = Annotated[
     str | None,
     typer.Option("--caps", metavar="<kW|file>", help="Power cap of each slot, on average: kW, or a file likewise."),
 ]
+GridFeeOption = Annotated[
+    float | None,
+    typer.Option("--grid-fee", help="Grid fees and taxes, money for each kWh on top of the tariff.", min=0.0),
+]
 CarbonPriceOption = Annotated[
     float | None, typer.Option("--carbon-price", help="Money for each tonne of CO2, as a part of the cost.", min=0.0)
 ]
@@ -89,6 +93,7 @@ class TimeOptions:
     tariff: str | None = None
     carbon: str | None = None
     caps: str | None = None
+    grid_fee: float | None = None
     carbon_price: float | None = None
     switch_off: bool | None = None
     fill: bool = False
@@ -103,7 +108,8 @@ class TimeOptions:
         from lpsched.bag.horizon.slots import with_series
 
         given = {"tariff": self.tariff, "carbon": self.carbon, "power_cap": self.caps}
-        return with_series(bag, **{key: series_given(bag, key, text, fill=self.fill) for key, text in given.items()})
+        series = {key: series_given(bag, key, text, fill=self.fill) for key, text in given.items()}
+        return with_series(bag, **series, grid_fee=self.grid_fee)
 
     def until(self, deadline: float | None) -> TimeOptions:
         """Return the options with a deadline as the horizon, unless one is given."""
@@ -167,6 +173,7 @@ def solve_horizon(
     *,
     objective: str,
     given: TimeOptions,
+    marginals: str,
     effort: str,
     gap: float,
     time_limit: float | None,
@@ -186,6 +193,7 @@ def solve_horizon(
     console, found = console_of(context), solver_named(solver)
     searched: dict[str, Any] = {
         "effort": "fast" if effort == "balanced" else effort,
+        "marginals": marginals,
         "gap": gap,
         "seed": seed,
         "solver": found,

@@ -33,8 +33,9 @@ from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
 from lpsched.cli.options import GLOBAL, add_command, expected_of, new_app, place_of
+from lpsched.cli.price import price
 from lpsched.cli.simulate import simulate
-from lpsched.cli.solve import export, price, solve
+from lpsched.cli.solve import export, solve
 from lpsched.cli.study import study_app
 from lpsched.cli.validate import validate
 from lpsched.cli.whatif import whatif

@@ -288,14 +288,11 @@ EffortOption = Annotated[Effort, typer.Option("--effort", help=EFFORT_HELP)]
 EffortOfBag = Annotated[  # for commands that take other instances as well
     Effort | None, typer.Option("--effort", help=f"Bags only. {EFFORT_HELP}", show_default="auto")
 ]
-MarginalsOption = Annotated[
-    Marginals,
-    typer.Option(
-        "--marginals",
-        help="lp: marginal values of the linear program. top: also the proved effect of one more machine or task, "
-        "for the three types of largest value. proved: for all types.",
-    ),
-]
+MARGINALS_HELP: Final = (
+    "lp: marginal values of the linear program. top: also the proved effect of one more machine or task, for the three "
+    "types of largest value. proved: for all types."
+)
+MarginalsOption = Annotated[Marginals, typer.Option("--marginals", help=MARGINALS_HELP)]
 SolverName = Annotated[str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")]
 Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same answer.", min=0)]
 

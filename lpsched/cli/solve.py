@@ -1,8 +1,7 @@
-"""`lpsched solve`, `price` and `export`, and the figures and pages of a bag."""
+"""`lpsched solve` and `export`, and the figures and pages of a bag."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +43,7 @@ def solve(
     tariff: over_time.TariffOption = None,
     carbon: over_time.CarbonOption = None,
     caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
     carbon_price: over_time.CarbonPriceOption = None,
     switch_off: over_time.SwitchOffOption = None,
     fill: over_time.FillOption = False,  # noqa: FBT002 - an option
@@ -84,7 +84,7 @@ def solve(
 
     sampled = options.parse_risk(risk)
     read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
-    given = over_time.TimeOptions(horizon, start, tariff, carbon, caps, carbon_price, switch_off, fill)
+    given = over_time.TimeOptions(horizon, start, tariff, carbon, caps, grid_fee, carbon_price, switch_off, fill)
     if horizon is not None or objective in over_time.OBJECTIVES:
         plain = {"--price": price, "--profit-ratio": profit_ratio, "--power-cap": power_cap, "--risk": risk}
         if objective in {"makespan", "energy"}:
@@ -98,6 +98,7 @@ def solve(
             read,
             objective=objective or "cost",
             given=given.until(deadline),
+            marginals=marginals,
             effort=effort,
             gap=gap,
             time_limit=time_limit,
@@ -184,75 +185,3 @@ def export(
     write_files({output: text.encode()})
     answer = header("lpsched-written/1", read) | {"files": [str(output)]}
     console_of(context).answer(answer, text=f"{output}: the linear program, {text.count(chr(10)):,} lines\n")
-
-
-# `lpsched price`: the most profit at every price, and what that depends on.
-ENDS = 2  # points that a figure needs: it shows where the last segment goes
-
-
-def price(
-    context: typer.Context,
-    bag: options.BagFile,
-    from_ratio: Annotated[
-        float | None, typer.Option(help="First profit ratio of the curve; by default 0, a price of 0.")
-    ] = None,
-    to_ratio: Annotated[
-        float | None, typer.Option(help="Last profit ratio of the curve; by default there is none.")
-    ] = None,
-    points: Annotated[int, typer.Option(help="Number of evenly spaced points to add to the result.", min=0)] = 0,
-    price: options.Price = None,
-    profit_ratio: options.ProfitRatio = None,
-    lifetime: Annotated[
-        float | None,
-        options.time_option(
-            "--lifetime",
-            help="Lifetime of machines without one in the file, in hours or with a unit, e.g. 1500d.",
-            unit=3600,
-        ),
-    ] = None,
-    marginals: options.MarginalsOption = "top",
-    power_cap: options.PowerCap = None,
-    deadline: options.Deadline = None,
-    effort: options.EffortOption = "auto",
-    seed: options.Seed = 0,
-    figure: options.Figure = None,
-    report: options.Report = None,
-    solver: options.SolverName = "highs",
-) -> None:
-    """Find the break-even price, and the most profit at every price.
-
-    Also: what electricity may cost, and how many more machines of each type are worthwhile. The profit ratio is the
-    price as a multiple of the cost of the bag's least energy.
-
-    Examples
-    --------
-    lpsched price instances/profit-30x9.yaml
-    lpsched price instances/tiny.yaml --price 0.03 --lifetime 1500d
-    """
-    from lpsched.bag.files import read_bag
-    from lpsched.bag.pricing.price_curve import price_curve
-    from lpsched.bag.pricing.sensitivity import sensitivity
-    from lpsched.io.figure_files import write_figure
-    from lpsched.lp.solvers import solver_named
-    from lpsched.report.figures.prices import pricing_figure
-    from lpsched.report.solution import price_tables
-
-    read, terms = read_bag(bag), options.terms_of(price, profit_ratio, power_cap, deadline)
-    searched: dict[str, Any] = {"effort": effort, "seed": seed, "solver": solver_named(solver)}
-    drawn = price_curve(
-        read,
-        from_ratio=from_ratio,
-        to_ratio=to_ratio,
-        points=points if figure is None and report is None else max(points, ENDS),
-        **terms,
-        **searched,
-    )
-    curve = drawn if points else replace(drawn, points=())
-    needs = sensitivity(read, lifetime_hours=lifetime, marginals=marginals, **terms, **searched)
-    if figure is not None:
-        write_figure(pricing_figure(drawn, needs), figure)
-    if report is not None:
-        write_page(read, terms, solver, report, curve=drawn, sensitivity=needs, seed=seed)
-    console = console_of(context)
-    console.log_timings(curve.timings, curve.provenance.solver)
-    console.answer(curve.to_dict() | {"sensitivity": needs.to_dict()}, price_tables(curve, needs))

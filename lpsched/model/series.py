@@ -226,7 +226,9 @@ POWER_CAP: Final = SeriesKind(
 KINDS: Final = {kind.key: kind for kind in (TARIFF, CARBON, POWER_CAP)}
 
 
-def high_price(series: float | Series | None, kind: SeriesKind, currency: str, site: str = "") -> str:
+def high_price(
+    series: float | Series | None, kind: SeriesKind, currency: str, site: str = "", word: str = "tariff"
+) -> str:
     """Return a warning about prices that are usual for other units; '' if there is none."""
     values = series.values if isinstance(series, Series) else (series or 0.0,)
     highest = max(values, key=abs)
@@ -234,7 +236,7 @@ def high_price(series: float | Series | None, kind: SeriesKind, currency: str, s
         return ""
     when = f" at {moment_text(series.times[values.index(highest)])}" if isinstance(series, Series) else ""
     whose = f" of {quote(site)}" if site else ""
-    return f"the tariff{whose} is {highest:g} {currency} per kWh{when}; is the unit right?"
+    return f"the {word}{whose} is {highest:g} {currency} per kWh{when}; is the unit right?"
 
 
 # Fields: a number or a series, and a time zone.

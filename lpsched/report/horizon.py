@@ -14,28 +14,31 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.bag.horizon.result import mass_text
+from lpsched.bag.result import Between
 from lpsched.model.series import LATEST, zone_named
 from lpsched.report.solution import ledger
 from lpsched.report.tables import MOST_ROWS, FoldingTable, fitted, table
-from lpsched.units import KILO, NOISE, counted, duration, money_text, number, percent, upper_text
+from lpsched.units import DIGITS, KILO, NOISE, ROUNDING, bound_text, counted, duration, money_text, number, percent
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.bag.horizon.result import Baseline, PlanResult, SlotRow
 
+BOUND_DIGITS: Final = 6  # of bounds of horizons that differ by an hour
 MOST_SLOTS: Final = 5  # in which a kilowatt is worth most
 BETTER: Final = {"cost": "saves", "carbon": "emits less", "profit": "earns more"}  # than a plan to compare with
+MARKET_PART: Final = "saves,\nmarket part"
+NO_FEES: Final = "Without grid fees and taxes on each kWh (--grid-fee)"
+WORDS: Final = {"cost": "cost", "carbon": "carbon", "profit": "profit"}
 DERIVATIVE: Final = (
     "The marginal value is the derivative of the bound by the number of machines, and no promise about plans. "
 )
-AT_MOST: Final = {  # what is proved about one more machine
-    "cost": "Proved: no plan with one more machine of the type costs less than this plan by more than the last column.",
-    "carbon": "Proved: no plan with one more machine of the type emits less than this plan by more than the last "
-    "column.",
-    "profit": "Proved: no plan with one more machine of the type earns more than this plan by more than the last "
-    "column.",
-}
+ONE_MORE: Final = "Proved: one more machine of the type {} the {} of the best plan by an amount in the last column"
+HOURS: Final = (
+    "Proved: with that horizon the {} of the best plan changes by an amount in the last column. Nothing follows for "
+    "other horizons: this is not convex."
+)
 KILOWATTS: Final = "Where one more kW under the power cap is worth most: derivatives of the bound (LP), by slot."
 NO_KILOWATT: Final = "One more kW under the power cap would not change the bound, in any slot (LP)."
 
@@ -98,6 +101,7 @@ def plan_parts(result: PlanResult, *, most: int = MOST_ROWS) -> dict[str, list[C
         "costs": _costs(result),
         "compared": _compared(result),
         "machines": _machines(result, most),
+        "hours": _hours(result),
         "kilowatts": _kilowatts(result),
     }
 
@@ -116,7 +120,8 @@ def cost_parts(result: PlanResult) -> list[tuple[str, float]]:
     costs, kg = result.costs, (result.costs.carbon_grams or 0.0) / KILO
     priced = 0.0 if result.objective == "carbon" else result.carbon_price_per_kg
     rows = [
-        ("electricity", costs.electricity),
+        ("electricity at market prices" if costs.fees else "electricity", costs.electricity),
+        ("grid fees and taxes", costs.fees),
         ("demand charge", costs.demand),
         ("wear", costs.wear),
         ("moving tasks", costs.moving),
@@ -159,7 +164,9 @@ def _compared(result: PlanResult) -> list[ConsoleRenderable]:
         return []
     money, known = result.bag.prices.currency, all(each.costs is None or _has_carbon(each) for each in result.baselines)
     header = "carbon" if result.objective == "carbon" else f"{result.objective}, {money}"
-    columns = {"compared with": ["this plan"], header: [_value_text(result)], BETTER[result.objective]: [""]}
+    shares = [each.market_saves for each in result.baselines]
+    better = BETTER[result.objective] if not any(each is not None for each in shares) else "saves,\nwhole bill"
+    columns = {"compared with": ["this plan"], header: [_value_text(result)], better: [""]}
     also = {"cost": "carbon", "carbon": f"cost, {money}"}.get(result.objective)
     if also is not None and known and result.costs.carbon_grams is not None:
         columns[also] = [_also_text(result, result)]
@@ -167,9 +174,26 @@ def _compared(result: PlanResult) -> list[ConsoleRenderable]:
         cells = (f"{each.name}: {each.meaning}", _amount_text(result, each.value), saves_text(result, each))
         for column, cell in zip(columns.values(), (*cells, _also_text(result, each)), strict=False):
             column.append(cell)
+    if better not in BETTER.values():
+        columns[MARKET_PART] = ["", *("-" if each is None else percent(each) for each in shares)]
     rows = list(zip(*columns.values(), strict=True))
     reasons = [fitted(f"No plan '{each.name}': {each.reason.rstrip('.')}.") for each in result.baselines if each.reason]
-    return [fitted(table(tuple(columns), rows, numbers=range(1, len(columns)))), *reasons]
+    return [fitted(table(tuple(columns), rows, numbers=range(1, len(columns)))), *_on_fees(result), *reasons]
+
+
+def _on_fees(result: PlanResult) -> list[ConsoleRenderable]:
+    """Return what savings of money say about fees on each kWh."""
+    if result.objective == "carbon":
+        return []
+    fees = sorted({site.fee for site in result.slots.sites})
+    if not fees[-1]:
+        smaller = ": they make these savings smaller in percent" if result.objective == "cost" else ""
+        return [fitted(f"{NO_FEES}{smaller}.")]
+    if result.objective != "cost":
+        return []
+    money = f"{' to '.join(number(fee) for fee in dict.fromkeys((fees[0], fees[-1])))} {result.unit}/kWh"
+    words = f"The market part is electricity without the grid fee of {money}; both savings are of the same plans."
+    return [fitted(words)]
 
 
 def saves_text(result: PlanResult, baseline: Baseline) -> str:
@@ -204,13 +228,9 @@ def _also_text(result: PlanResult, found: PlanResult | Baseline) -> str:
 
 # What more would be worth.
 def _machines(result: PlanResult, most: int) -> list[ConsoleRenderable]:
-    """Return what one more machine of each type is worth: by the bound's derivative, and at most."""
+    """Return what one more machine of each type is worth: by the bound's derivative, and proved."""
     rows = tuple(
-        (
-            each.machine_type,
-            money_text(number(each.marginal)),
-            money_text(upper_text(each.at_most, largest=abs(result.value))),
-        )
+        (each.machine_type, money_text(number(each.marginal)), _between_text(result, each.between()))
         for each in result.machine_worth
     )
     if not rows:
@@ -218,9 +238,48 @@ def _machines(result: PlanResult, most: int) -> list[ConsoleRenderable]:
     headers = (
         "one more machine",
         f"marginal value (LP),\n{result.unit} over the horizon",
-        f"{'earns' if result.is_profit else 'saves'} at most\n(proved), {result.unit}",
+        f"{'earns' if result.is_profit else 'saves'}\n(proved), {result.unit}",
     )
-    return [*FoldingTable(headers, rows).shortened(most), fitted(DERIVATIVE + AT_MOST[result.objective])]
+    proved = ONE_MORE.format("raises" if result.is_profit else "lowers", WORDS[result.objective])
+    rises = "; a negative amount: it rises" if any((each.at_least or 0.0) < 0 for each in result.machine_worth) else ""
+    rises = rises.replace("rises", "falls") if result.is_profit else rises
+    return [*FoldingTable(headers, rows).shortened(most), fitted(f"{DERIVATIVE}{proved}{rises}.")]
+
+
+def _between_text(result: PlanResult, between: Between) -> str:
+    """Write an interval of changes of the best plan; what is only the rounding of its value is 0."""
+    low, high = (
+        0.0 if each is not None and abs(each) <= ROUNDING * abs(result.value) else each
+        for each in (between.at_least, between.at_most)
+    )
+    return Between(low, high).text()
+
+
+def _hours(result: PlanResult) -> list[ConsoleRenderable]:
+    """Return what is proved if the horizon ends an hour earlier or later."""
+    if not result.other_horizons:
+        return []
+
+    def amount(value: float | None) -> str:
+        if result.objective == "carbon":
+            return mass_text(value, upper=False, finer=BOUND_DIGITS - DIGITS)
+        return money_text(bound_text(value, upper=result.is_profit, digits=BOUND_DIGITS))
+
+    rows = [(result.horizon_seconds, (f"{duration(result.horizon_seconds)}, as now", amount(result.bound), ""))]
+    for each in result.other_horizons:
+        cells = (
+            ("-", each.reason) if each.bound is None else (amount(each.bound), _between_text(result, each.between()))
+        )
+        rows.append((each.horizon_seconds, (duration(each.horizon_seconds), *cells)))
+    headers = (
+        "if the horizon is",
+        f"bound (proved), {result.unit}",
+        f"the best plan\nchanges by (proved), {result.unit}",
+    )
+    if result.objective == "carbon":
+        headers = (headers[0], "bound (proved)", headers[2])
+    found = table(headers, [cells for _, cells in sorted(rows)], numbers=(1, 2))
+    return [found, fitted(HOURS.format(WORDS[result.objective]))]
 
 
 def _kilowatts(result: PlanResult) -> list[ConsoleRenderable]:

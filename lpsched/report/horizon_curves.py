@@ -1,4 +1,4 @@
-"""Tables of curves over a horizon: cost and carbon, cost and deadline, offers of less power."""
+"""Tables of curves over a horizon: cost and carbon, cost and deadline, offers of less power, profit and price level."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.model.results import along
-from lpsched.report.tables import table
+from lpsched.report.tables import fitted, table
 from lpsched.units import duration, power_text
 
 if TYPE_CHECKING:
@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
     from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+    from lpsched.bag.horizon.level_curve import LevelCurve
 
 MOST_ROWS: Final = 30  # of a curve; the others are in the JSON and in the CSV file
+CONVEX: Final = (
+    "The most profit is convex in the level: between two levels no plan earns more than the line between their bounds "
+    "(proved)."
+)
+NEGATIVE: Final = "Some market prices are negative, so it may rise with the level."
 KILO: Final = 1000.0
 
 
@@ -64,6 +70,23 @@ def offer_tables(offers: OfferCurve, most: int = MOST_ROWS) -> list[ConsoleRende
             Text(f"Up to {full}, all {len(offers.slots)} slots draw so much less; beyond, some reach idle power.")
         )
     return found
+
+
+def level_tables(curve: LevelCurve) -> list[ConsoleRenderable]:
+    """Return the headline, a row for each level, and what holds between two of them."""
+    money = curve.currency
+    headers = (
+        "level",
+        f"mean price,\n{money}/kWh",
+        f"LP: profit,\n{money}",
+        "proved\nat most",
+        "verified\nplan earns",
+        "its tasks",
+        "kWh",
+    )
+    places = [place for place, each in enumerate(curve.points) if each.level == 1.0]
+    found = _tables(curve.headline(), headers, curve.rows(), "levels", MOST_ROWS, first=0, also=places)
+    return [*found, fitted(CONVEX if curve.never_rises else f"{CONVEX} {NEGATIVE}")]
 
 
 def _tables(  # noqa: PLR0913 - a table and its words

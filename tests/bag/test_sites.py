@@ -41,6 +41,7 @@ def with_site(**site):
 RAW = [
     with_sites(),
     with_site(tariff=SHORT, carbon=LONG, power_cap=GAPS, start="2024-07-01T00:00:00Z", demand_charge_per_kw=3),
+    with_site(tariff=SHORT, grid_fee_per_kwh=0.25),
     with_site(tariff=-0.5, carbon=0, power_cap=0, time_zone="UTC"),
     sound(prices={"currency": "EUR"}, site={"tariff": LONG}),
     sound(prices={"currency": "credits"}, site={"tariff": LONG}),
@@ -141,7 +142,7 @@ def test_problems_of_series_come_with_all_others_and_with_their_lines(tmp_path):
 
 
 def test_what_the_template_shows_can_be_read(tmp_path):
-    keys = "tariff|carbon|power_cap|demand_charge_per_kw|time_zone|start"
+    keys = "tariff|carbon|power_cap|demand_charge_per_kw|grid_fee_per_kwh|time_zone|start"
     shown = re.sub(rf"^  # ({keys}):", r"  \1:", template("bag"), flags=re.MULTILINE)
     (tmp_path / "carbon.csv").write_text("time,g_per_kwh\n2024-07-01T00:00Z,5\n2024-07-01T01:00Z,4\n")
     (tmp_path / "one.yaml").write_text(shown)

@@ -1,4 +1,4 @@
-"""`lpsched front` over a horizon, and `lpsched offer`."""
+"""`lpsched front` and `price` over a horizon, and `lpsched offer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.report.html_reader import Reader
 
 INSTANCES = Path(__file__).parents[2] / "instances"
-TINY = str(INSTANCES / "tiny.yaml")
+TINY, DAY = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "render-day.yaml")
 SERIES = (
     *("--tariff", str(INSTANCES / "prices-de-2024-01-08.csv"), "--carbon", str(INSTANCES / "carbon-de-2024-01-08.csv")),
     *("--start", "2024-01-08T00:00Z", "--switch-off", "--effort", "fast"),
@@ -106,9 +106,25 @@ def test_offers_are_printed_written_and_drawn(lpsched, tmp_path):
     assert (code, content["format"], content["slots"][0]["baseline_kw"]) == (0, "lpsched-offers/1", 0.001)
 
 
+def test_profit_by_level_is_printed_written_and_drawn(lpsched, tmp_path):
+    rows, figure = tmp_path / "levels.csv", tmp_path / "levels.svg"
+    given = ("price", DAY, "--horizon", "1d", "--effort", "fast", "--to-level", "1.2")
+    code, out, _ = lpsched(*given, "-o", str(rows), "--figure", str(figure), "--json")
+    content = json.loads(out) if isinstance(out, str) else out
+    assert (code, content["format"], content["never_rises"]) == (0, "lpsched-horizon-levels/1", True)
+    assert (content["points"][0]["level"], content["points"][-1]["level"]) == (0.0, 1.2)
+    assert all(each["value"] <= each["bound"] for each in content["points"])
+    assert [float(row["proved_at_most"]) for row in rows_of(rows)] == [each["bound"] for each in content["points"]]
+    assert "<svg" in figure.read_text()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        (("price", DAY, "--horizon", "1d", "--price", "3"), "with a horizon"),
+        (("price", DAY, "--horizon", "1d", "--to-level", "-1"), "a positive number"),
+        (("price", DAY, "--to-level", "3"), "without --horizon"),
+        (("price", TINY, "--horizon", "1d", "--tariff", "0.1"), "prices.per_task"),
         (("front", TINY, "--horizon", "1d"), "without --axes"),
         (("front", TINY, "--axes", "cost,carbon", "--horizon", "1d", "--carbon-price", "3"), "with --axes cost,carbon"),
         (("front", TINY, "--axes", "cost,deadline", "--scheduler", "mct"), "with --axes cost,deadline"),

@@ -77,7 +77,7 @@ COMMANDS = {
     "facility": (("facility", ROOM), {"-o": "p.json", "--certificate": "c.json", "--figure": "p.png"}),
     "front": (("front", TINY), {"-o": "p.csv", "--figure": "p.pdf", "--machines": "m.json", "--report": "p.html"}),
     "offer": (("offer", TINY, "--hours", "0-1"), {"-o": "p.csv", "--figure": "p.svg", "--report": "p.html"}),
-    "price": (("price", TINY), {"--figure": "p.svg", "--report": "p.html"}),
+    "price": (("price", TINY), {"-o": "p.csv", "--figure": "p.svg", "--report": "p.html"}),
     "validate": (("validate", TINY), {"--figure": "p.svg", "--report": "p.html"}),
     "simulate": (("simulate", CLUSTERS), {"-o": "p.csv", "--figure": "p.svg", "--timeline": "t.svg"}),
     "certify": (("certify", TINY), {"-o": "p.json"}),

@@ -50,6 +50,7 @@ LONG: Final = (
     re.compile("--report (?:page|front|price).html"),
     re.compile("energy-2k.yaml --scheduler fcfs"),
     re.compile("ai-week"),
+    re.compile("render-day"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),
     re.compile("my-node|my-bench"),
@@ -58,7 +59,7 @@ LONG: Final = (
 # How near numbers must be, as a share, by the first pattern that the command has. By default they are the same.
 NEARLY: Final = (
     (re.compile(r"\bnode[-.]"), math.inf),  # measured on this machine
-    (re.compile("ai-week"), 0.1),  # thousands of steps of a search, each of which a last digit may turn
+    (re.compile("ai-week|render-day"), 0.1),  # thousands of steps of a search, each of which a last digit may turn
     (re.compile("nsga2|,ga,"), 0.1),  # one other last digit of a processor, and chance goes other ways
     (re.compile("--no-colocation"), 1e-3),  # its gap is the last digits of two sums
 )

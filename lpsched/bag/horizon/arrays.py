@@ -1,7 +1,7 @@
 """The costs of a bag over a horizon as arrays, for the programs and the recovery.
 
     e_ijk, a_ijk   seconds and watts of a task of type i in mode k of machine type j; n_i tasks, m_j machines
-    c_jh           weighted cost of a joule at a machine of type j in slot h: tariff, PUE and carbon folded in
+    c_jh           weighted cost of a joule at a machine of type j in slot h: tariff, fee, PUE and carbon folded in
     b_j            watts of an idle machine
     q_jh           cost of a second of a machine that runs nothing: c_jh b_j if it must stay on, else min(0, c_jh b_j)
     wear_j, tau_ij weighted cost of a busy second, and of moving a task to the machine's site
@@ -152,7 +152,7 @@ def horizon_arrays(bag: Bag, slots: Slots, weights: Weights) -> HorizonArrays:
 
 
 def _joule_costs(site: SiteSlots, weights: Weights) -> Floats:
-    per_kwh = weights.money * np.array(site.tariff)
+    per_kwh = weights.money * (np.array(site.tariff) + site.fee)
     if weights.grams:
         assert site.carbon is not None, "the parser asks for carbon"
         per_kwh = per_kwh + weights.grams * np.array(site.carbon)

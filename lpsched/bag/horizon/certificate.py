@@ -2,7 +2,7 @@
 
     i, j, k, h, s(j)   task type, machine type, P-state, slot, site of j       L_h, T_H   length of a slot, the horizon
     e_ijk, a_ijk, b_j  seconds and watts of a task, watts when idle            n_i, m_j   how many tasks and machines
-    c_jh               (w_money tariff + w_grams carbon) PUE / 3.6e6 of the site: what a joule at a machine costs
+    c_jh               (w_money (tariff + fee) + w_grams carbon) PUE / 3.6e6 of the site: a joule at a machine
     wear_j, f_j, tau   w_money times the wear of a busy second, a switch-on, and moving a task to the site of j
     P_sh               the power cap, divided by cap_pue: watts at the machines, on average over the slot
 
@@ -303,7 +303,7 @@ def _joule_prices(site: SiteSlots, weights: Weights, cap: list[int], peak: list[
     """Return C in each slot, rounded down."""
     money, grams, meter = Fraction(weights.money), Fraction(weights.grams), Fraction(site.pue) / JOULES_PER_KWH
     money, grams = money * meter, grams * meter
-    prices = [_floor(money * Fraction(each)) if money else 0 for each in site.tariff]
+    prices = [_floor(money * (Fraction(each) + Fraction(site.fee))) if money else 0 for each in site.tariff]
     if grams:
         assert site.carbon is not None, "grams need a carbon intensity at each site"
         prices = [price + _floor(grams * Fraction(each)) for price, each in zip(prices, site.carbon, strict=True)]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.horizon.answers import at_mean
 from lpsched.bag.horizon.curves import WATTS_PER_KW
-from lpsched.bag.horizon.solve import HorizonProblem, at_mean, at_once, verified
+from lpsched.bag.horizon.solve import HorizonProblem, at_once, verified
 from lpsched.errors import InputIssue, InstanceError, NotFoundError, quote
 from lpsched.model.fields import describe
 from lpsched.model.series import zone_named

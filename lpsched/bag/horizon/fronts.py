@@ -131,7 +131,8 @@ class PlanSearch:
         except NotFoundError:
             return None
         made, bag, slots = plan_of(at.problem, at.arrays, found), at.problem.bag, at.problem.slots
-        if verify_plan(bag, slots, made):  # idling between two runs counts against a cap, but not in the search
+        # Idling between two runs counts against a cap, but not in the search.
+        if verify_plan(bag, slots, made, optional=at.problem.weights.optional):
             return None
         return made, measure_plan(bag, slots, made)
 
@@ -161,7 +162,7 @@ def cost_carbon_front(  # noqa: PLR0913 - options are keyword-only
     time_limit, cancel, seed, solver
         As in `solve`.
     options
-        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `switch_off` and `fill`, as in `plan`.
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `grid_fee`, `switch_off` and `fill`, as in `plan`.
 
     Raises
     ------
@@ -202,11 +203,11 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     timings: dict[str, float] = {}
     require_time(problem, solver)
     with timed(timings, "relax"):
-        search = _FrontSearch(problem, solver, cancel, most)
+        search = FrontSearch(problem, solver, cancel, most=most)
         require_possible(problem, search.found[0].bound(search.found[0].relaxed.prices))
         missed = search.run()
     with timed(timings, "prove"):
-        proved = [_proved(each, solver, cancel, runs=runs) for each in search.found]
+        proved = [proved_at(each, solver, cancel, runs=runs) for each in search.found]
         proofs = [
             CostHalfPlane(1.0, each.problem.weights.grams, bound)
             for each, (_, bound) in zip(search.found, proved, strict=True)
@@ -241,7 +242,7 @@ def front_of(  # noqa: PLR0913 - the options of `cost_carbon_front`
     )
 
 
-def _proved(at: Solved, solver: Solver, cancel: CancelToken, *, runs: bool = True) -> tuple[Prices, float]:
+def proved_at(at: Solved, solver: Solver, cancel: CancelToken, *, runs: bool = True) -> tuple[Prices, float]:
     """Return full prices, and the better bound of them and those of the work relaxation; or these alone."""
     bound = at.bound(at.relaxed.prices)
     if not runs:
@@ -250,19 +251,31 @@ def _proved(at: Solved, solver: Solver, cancel: CancelToken, *, runs: bool = Tru
     return prices, rounded_down(max(at.bound(prices), bound))
 
 
-class _FrontSearch:
-    """Relaxations by rising price of carbon."""
+class FrontSearch:
+    """Relaxations by rising price of carbon, from 0 to the highest; by default one at which carbon alone counts."""
 
-    def __init__(self, problem: HorizonProblem, solver: Solver, cancel: CancelToken, most: int) -> None:
+    def __init__(
+        self,
+        problem: HorizonProblem,
+        solver: Solver,
+        cancel: CancelToken,
+        *,
+        highest: float | None = None,
+        most: int = MOST_SOLVES,
+    ) -> None:
         self.problem, self.solver, self.cancel, self.most = problem, solver, cancel, most
-        first = self._at(0.0)
+        first = self.at(0.0)
+        if highest is not None:
+            self.found = [first, self.at(highest)]
+            return
         arrays = first.arrays
         assert arrays.joule_grams is not None, "a carbon intensity at each site"
         emitted = float(np.where(arrays.can_run, arrays.seconds * arrays.watts, 0.0).mean() * arrays.joule_grams.mean())
         usual = arrays.usual_cost / (emitted or 1.0)
-        self.found = [first, self._at(HIGHEST * usual)]
+        self.found = [first, self.at(HIGHEST * usual)]
 
-    def _at(self, price: float) -> Solved:
+    def at(self, price: float) -> Solved:
+        """Return the relaxation at a price of a gram."""
         return solved(replace(self.problem, carbon_price_per_kg=price * GRAMS_PER_KG), self.solver, self.cancel)
 
     def run(self) -> float:
@@ -277,7 +290,7 @@ class _FrontSearch:
             if len(self.found) >= self.most or self.cancel.expired():
                 missed = FLAT * depth / allowed if allowed else FLAT
                 break
-            new = self._at(price)
+            new = self.at(price)
             self.found.append(new)
             if one.cost + price * one.grams - new.relaxed.value <= allowed:  # an edge
                 continue
@@ -356,7 +369,8 @@ def cost_deadline(  # noqa: PLR0913 - options are keyword-only
     time_limit, cancel, seed, solver
         As in `solve`.
     options
-        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `carbon_price`, `switch_off` and `fill`, as in `plan`.
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `grid_fee`, `carbon_price`, `switch_off` and
+        `fill`, as in `plan`.
 
     Raises
     ------
@@ -392,7 +406,7 @@ def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`
         with timed(timings, "relax"):
             at = solved(short, solver, cancel)
         with timed(timings, "prove"):
-            prices, bound = _proved(at, solver, cancel, runs=runs)
+            prices, bound = proved_at(at, solver, cancel, runs=runs)
         try:
             require_possible(short, Fraction(bound))
         except InfeasibleError:
@@ -403,7 +417,7 @@ def deadlines_of(  # noqa: PLR0913 - the options of `cost_deadline`
         found.append((at, prices, bound))
     if later is not None:
         at = solved(later, solver, cancel)
-        found.append((at, *_proved(at, solver, cancel)))
+        found.append((at, *proved_at(at, solver, cancel)))
     count = len(found) - (later is not None)
     with timed(timings, "recover"):
         chosen = {*along(count, plans), *range(count - 1, len(found))} if plans else set()

@@ -90,7 +90,8 @@ def offer_curve(  # noqa: PLR0913 - options are keyword-only
     time_limit, cancel, seed, solver
         As in `solve`.
     options
-        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `carbon_price`, `switch_off` and `fill`, as in `plan`.
+        `horizon`, `start`, `tariff`, `carbon`, `power_cap`, `grid_fee`, `carbon_price`, `switch_off` and
+        `fill`, as in `plan`.
 
     Raises
     ------

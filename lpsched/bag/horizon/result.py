@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from lpsched.bag.result import Between
 from lpsched.model.provenance import Provenance, Status
 from lpsched.model.results import JsonObject, optimal_words, stopped_words
 from lpsched.model.series import moment_text
@@ -44,7 +45,8 @@ class PlanCosts(JsonObject):
     """What a verified plan costs and emits, as doubles that are no smaller than the exact sums."""
 
     cost: float
-    electricity: float
+    electricity: float  # at market prices
+    fees: float  # grid fees and taxes on each kWh
     demand: float
     wear: float
     moving: float
@@ -68,15 +70,36 @@ class Baseline(JsonObject):
     costs: PlanCosts | None
     saves: float | None = None  # of its value, as a share; negative where this plan is worse
     reason: str = ""
+    market_saves: float | None = None  # likewise, of electricity at market prices; only of cost, where there are fees
 
 
 @dataclass(frozen=True, slots=True)
 class MachineWorth(JsonObject):
-    """What one more machine of a type is worth over the horizon."""
+    """What one more machine of a type is worth over the horizon; negative where it costs more than it saves."""
 
     machine_type: str
     marginal: float  # the derivative of the bound: no promise about plans
-    at_most: float  # no plan with one more is better than this plan by more, proved
+    at_most: float  # the best plan with one more is better than the best without it by no more, proved
+    at_least: float | None = None  # and by no less, proved; `None`: nothing is known
+
+    def between(self) -> Between:
+        """Return the interval."""
+        return Between(self.at_least, self.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherHorizon(JsonObject):
+    """What is proved if the horizon ends at another time: the bound, and by how much the best value changes."""
+
+    horizon_seconds: float
+    bound: float | None  # `None` where there is no plan, or no data
+    at_least: float | None  # the change of the best value, as are the next; `None`: nothing is known
+    at_most: float | None
+    reason: str = ""  # why there is no bound
+
+    def between(self) -> Between:
+        """Return the interval."""
+        return Between(self.at_least, self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +136,7 @@ class PlanResult(JsonObject):
     costs: PlanCosts
     baselines: tuple[Baseline, ...]
     machine_worth: tuple[MachineWorth, ...]
+    other_horizons: tuple[OtherHorizon, ...]
     timings: FrozenDict[str, float]
     provenance: Provenance
     plan: Plan = field(repr=False)
@@ -127,7 +151,7 @@ class PlanResult(JsonObject):
     _FORMAT: ClassVar = "lpsched-horizon/1"
     _KEYS: ClassVar = (
         "objective status value bound unit gap gross_gap start_time horizon_seconds carbon_price_per_kg tasks machines "
-        "finished costs baselines machine_worth slots=slot_rows timings"
+        "finished costs baselines machine_worth other_horizons slots=slot_rows timings"
     )
 
     @property

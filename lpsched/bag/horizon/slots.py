@@ -36,13 +36,14 @@ class SiteSlots:
     """What one site pays and may draw in each slot; electricity is counted at its meter, after the PUE."""
 
     name: str
-    tariff: tuple[float, ...]  # money per kWh at the meter; may be negative
+    tariff: tuple[float, ...]  # market price: money per kWh at the meter; may be negative
     carbon: tuple[float, ...] | None = None  # grams of CO2 per kWh at the meter
     cap_watts: tuple[float, ...] | None = None  # the most watts, on average over each slot
     pue: float = 1.0  # watts at the meter for each watt at the machines
     cap_pue: float = 1.0  # watts where the cap is measured, for each watt at the machines: the PUE, or 1
     demand_charge: float = 0.0  # money per kW at the meter of the slot with the highest average power
     moving_costs: tuple[float, ...] = ()  # money for each task of each type that runs here; empty: none
+    fee: float = 0.0  # money per kWh at the meter, on top of the market price in every slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,10 @@ def with_series(
     tariff: float | Series | None = None,
     carbon: float | Series | None = None,
     power_cap: float | Series | None = None,
+    grid_fee: float | None = None,
 ) -> Bag:
     """Return the bag with other numbers or series of its one site; a power cap that is a number is in kW."""
-    given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
+    given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap, "grid_fee_per_kwh": grid_fee}
     update = {key: value for key, value in given.items() if value is not None}
     if not update:
         return bag
@@ -240,6 +242,7 @@ def _site_slots(bag: Bag, site: Site | NamedSite, start: int, moments: list[int]
         moving_costs=tuple(moving.moving_cost(task.name) for task in bag.task_types)
         if moving is not None and moving.moving_cost_per_task
         else (),
+        fee=site.grid_fee_per_kwh,
     )
 
 

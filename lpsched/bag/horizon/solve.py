@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -11,16 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag.horizon.arrays import HorizonArrays, horizon_arrays
-from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, fitted, prove, unit_of, weights_of
+from lpsched.bag.horizon.certificate import HorizonMultipliers, certificate_of, fitted, unit_of, weights_of
 from lpsched.bag.horizon.recovery import Recovered, recover
-from lpsched.bag.horizon.relaxation import Prices, Relaxed, best_choices, machine_values, relax_work
-from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, PlanCosts, PlanResult, SlotRow
+from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
+from lpsched.bag.horizon.result import PlanCosts, PlanResult, SlotRow
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, refined, relax_runs
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.timelines import TICKS
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.model import Bag
+from lpsched.bag.pricing.one_more import Marginals, marginals_named
 from lpsched.bag.problem import proved_makespan
 from lpsched.bag.schedule import Schedule, numbered, run_of
 from lpsched.bag.solve import solve as solve_bag
@@ -40,16 +42,12 @@ if TYPE_CHECKING:
 
 OBJECTIVES: Final = ("cost", "carbon", "profit")
 EFFORTS: Final = {"fast": 1.0, "auto": 10.0, "tight": 40.0}  # counted seconds of the search for a plan
-BASELINE_WORK: Final = 1.0  # likewise, for a plan to compare with
+STEP_WORK: Final = 0.3  # likewise, for each plan with one more machine or another horizon
+ANSWER_WORK: Final = 5.0  # likewise, for all of these together; what is under way then is finished
 MOST_RUN_ROWS: Final = 4_000  # machine types times slots up to which the relaxation of runs is solved
 MOST_PART_ROWS: Final = 400  # machine types times parts of slots up to which it is refined
 LONGER: Final = 1e-5  # by which the relaxation of runs must prove more than that of work to be refined
 BELOW: Final = (1.0, 1.0 - 1e-9)  # shares of power caps that are kept, the second where rounding breaks the first
-REASONS: Final = {
-    "over-power-cap": "it draws more than the power cap",
-    "after-horizon": "it takes longer than the horizon",
-}
-EARLIER: Final = 1e-3  # what the mean price rises by until the end of the horizon, so that tasks run early
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     tariff: Any = None,  # noqa: ANN401 - a number, a series, a path, or a series of pandas
     carbon: Any = None,  # noqa: ANN401 - likewise
     power_cap: Any = None,  # noqa: ANN401 - likewise
+    grid_fee: float | None = None,
     carbon_price: float = 0.0,
     switch_off: bool | None = None,
     fill: bool = False,
@@ -94,7 +93,8 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     if objective not in OBJECTIVES:
         raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
-    bag = with_series(bag, **{key: _series(bag, key, value, fill=fill) for key, value in given.items()})
+    series = {key: _series(bag, key, value, fill=fill) for key, value in given.items()}
+    bag = with_series(bag, **series, grid_fee=grid_fee)
     bag = with_switch_off(bag, switch_off)
     issues = []
     if horizon is None:
@@ -152,10 +152,12 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     tariff: Any = None,  # noqa: ANN401 - a number, a series, a path, or a series of pandas
     carbon: Any = None,  # noqa: ANN401 - likewise
     power_cap: Any = None,  # noqa: ANN401 - likewise
+    grid_fee: float | None = None,
     carbon_price: float = 0.0,
     switch_off: bool | None = None,
     fill: bool = False,
     baselines: bool = True,
+    marginals: str = "lp",
     effort: str = "auto",
     gap: float = 1e-4,
     time_limit: float | None = None,
@@ -181,6 +183,8 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     tariff, carbon, power_cap
         In place of those of the bag: a number (money per kWh, g/kWh, kW), a `Series`, a series of pandas with moments
         as its index, or the path of a CSV or Parquet file.
+    grid_fee
+        In place of that of the bag: money per kWh on top of the tariff, such as grid fees and taxes.
     carbon_price
         Money for each kg of CO2, as a part of the cost.
     switch_off
@@ -189,6 +193,10 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         Whether hours missing in files have the value of the hour before, in place of an error.
     baselines
         Whether to compare with running all at once, and with a plan at the mean price.
+    marginals
+        `lp`: what one more machine of each type is worth by the bound alone. `top`: also by plans with one more, for
+        the three types of largest marginal value, where that is above the gap; and what an hour more and less until the
+        end of the horizon change. Some 5 seconds of search in all. `proved`: for all types, without that limit.
     effort
         `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search.
     gap
@@ -199,7 +207,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     ValueError
-        If the objective or the effort is not known.
+        If the objective, `marginals` or the effort is not known.
     InstanceError
         If an option is not valid, or the bag lacks what the objective needs.
     InfeasibleError
@@ -219,6 +227,7 @@ def plan(  # noqa: PLR0913 - options are keyword-only
     (0.1, 0.09999999999999999, [(3600.0, 2)])
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
+    selected = marginals_named(marginals)
     problem = build_horizon(
         bag,
         objective=objective,
@@ -227,11 +236,12 @@ def plan(  # noqa: PLR0913 - options are keyword-only
         tariff=tariff,
         carbon=carbon,
         power_cap=power_cap,
+        grid_fee=grid_fee,
         carbon_price=carbon_price,
         switch_off=switch_off,
         fill=fill,
     )
-    return plan_problem(problem, solver, cancel, work=work, gap=gap, seed=seed, baselines=baselines)
+    return plan_problem(problem, solver, cancel, work=work, gap=gap, seed=seed, baselines=baselines, marginals=selected)
 
 
 def search_of(
@@ -244,7 +254,15 @@ def search_of(
 
 
 def plan_problem(  # noqa: PLR0913 - the options of `plan`
-    problem: HorizonProblem, solver: Solver, cancel: CancelToken, *, work: float, gap: float, seed: int, baselines: bool
+    problem: HorizonProblem,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    work: float,
+    gap: float,
+    seed: int,
+    baselines: bool,
+    marginals: Marginals = Marginals.LP,
 ) -> PlanResult:
     """Run the stages."""
     timings: dict[str, float] = {}
@@ -268,8 +286,25 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         measured = verified(problem, made)
     value, bound = problem.value(measured), certificate.bound
     with timed(timings, "compare"):
-        others = _baselines(problem, float(value), solver, cancel, seed) if baselines else ()
-        worth = _machine_worth(problem, arrays, relaxed.prices, multipliers, value)
+        answers = pkgutil.resolve_name("lpsched.bag.horizon.answers")  # above this module: it plans again
+        others = answers.baselines_of(problem, measured, solver, cancel, seed) if baselines else ()
+        sign = -1 if problem.objective == "profit" else 1
+        now = answers.Present(
+            problem,
+            arrays,
+            relaxed,
+            multipliers,
+            made,
+            sign * value,
+            sign * bound,
+            solver,
+            cancel,
+            cancel if marginals is Marginals.PROVED else cancel.share(ANSWER_WORK),
+            work if marginals is Marginals.PROVED else STEP_WORK,
+            seed,
+        )
+        worth = answers.machine_worth(now, marginals)
+        hours = answers.other_horizons(now) if marginals is not Marginals.LP else ()
     distance = abs(value - bound)
     spent = _gross(problem, measured)
     share = float(distance / abs(bound)) if bound else (0.0 if not distance else None)
@@ -293,6 +328,7 @@ def plan_problem(  # noqa: PLR0913 - the options of `plan`
         costs=costs_of(measured),
         baselines=others,
         machine_worth=worth,
+        other_horizons=hours,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
         plan=made,
@@ -400,9 +436,9 @@ def _most(problem: HorizonProblem) -> Fraction:
         cells = [row[column] for row in bag.watts for column in columns]
         watts = max([machine.idle_watts, *(cell for cell in cells if cell is not None)])
         kwh = Fraction(watts) * machine.count * Fraction(slots.horizon) * Fraction(site.pue) / 3_600_000
-        price = max(abs(each) for each in site.tariff)
+        price = max(abs(Fraction(each)) for each in site.tariff) + Fraction(site.fee)
         carbon = max(site.carbon) if site.carbon is not None else 0.0
-        total += kwh * (Fraction(weights.money) * Fraction(price) + Fraction(weights.grams) * Fraction(carbon))
+        total += kwh * (Fraction(weights.money) * price + Fraction(weights.grams) * Fraction(carbon))
         hours = Fraction(slots.horizon) / SECONDS_PER_HOUR * machine.count
         kw = Fraction(watts) * machine.count * Fraction(site.pue) / 1000
         money = Fraction(machine.wear_per_busy_hour) * hours + Fraction(site.demand_charge) * kw
@@ -418,7 +454,7 @@ def _gross(problem: HorizonProblem, measured: PlanMeasurement) -> Fraction:
     weights, spent = problem.weights, Fraction(0)
     for site, joules in zip(problem.slots.sites, measured.joules, strict=True):
         for h, drawn in enumerate(joules):
-            price = Fraction(weights.money) * Fraction(site.tariff[h])
+            price = Fraction(weights.money) * (Fraction(site.tariff[h]) + Fraction(site.fee))
             price += Fraction(weights.grams) * Fraction(site.carbon[h]) if site.carbon is not None else 0
             spent += abs(price) * drawn * Fraction(site.pue) / 3_600_000
     rest = measured.demand + measured.wear + measured.moving + measured.switching
@@ -438,6 +474,7 @@ def costs_of(measured: PlanMeasurement) -> PlanCosts:
     return PlanCosts(
         cost=rounded_up(measured.money),
         electricity=rounded_up(measured.electricity),
+        fees=rounded_up(measured.fees),
         demand=rounded_up(measured.demand),
         wear=rounded_up(measured.wear),
         moving=rounded_up(measured.moving),
@@ -478,6 +515,25 @@ def plan_of(problem: HorizonProblem, arrays: HorizonArrays, found: Recovered) ->
     return Plan(tuple(groups))
 
 
+def at_once(problem: HorizonProblem, solver: Solver) -> Plan:
+    """Return the shortest schedule, from the start of the horizon."""
+    bag = problem.bag.without_limits()
+    return plan_of_schedule(bag, solve_bag(bag, objective="makespan", effort="balanced", solver=solver).schedule)
+
+
+def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
+    """Return a schedule as a plan: each machine runs its tasks from the start, in their order."""
+    groups = []
+    for j, machines, own in numbered(bag, schedule):
+        ready, runs = Fraction(0), []
+        for i, column, count in own:
+            begin, run = rounded_up(ready), run_of(bag, i, column, count)
+            runs.append(TimedRun(begin, run.task_type, run.count, run.p_state))
+            ready = Fraction(begin) + count * Fraction(bag.seconds[i, column] or 0.0)
+        groups.append(PlanGroup(bag.machine_types[j].name, machines, tuple(runs)))
+    return Plan(tuple(groups))
+
+
 def _idle_spans(arrays: HorizonArrays, j: int) -> tuple[IdleSpan, ...]:
     """Return when a machine that may be off stays on, because idling earns: at negative prices, without a cap."""
     earns = arrays.joule_costs[j] < 0
@@ -501,94 +557,7 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-# Plans to compare with.
-def _baselines(
-    problem: HorizonProblem, value: float, solver: Solver, cancel: CancelToken, seed: int
-) -> tuple[Baseline, ...]:
-    made = []
-    for name in (AT_ONCE, MEAN):
-        try:
-            other = at_once(problem, solver) if name == AT_ONCE else at_mean(problem, solver, cancel, seed)
-            broken = verify_plan(problem.bag, problem.slots, other, optional=problem.weights.optional)
-            if broken:
-                made.append(
-                    Baseline(name, BASELINES[name], None, None, reason=REASONS.get(broken[0].code, "not valid"))
-                )
-                continue
-            measured = measure_plan(problem.bag, problem.slots, other)
-            own = problem.value(measured)
-            saves = None
-            if own:
-                saves = float((own - Fraction(value)) / abs(own)) * (-1 if problem.objective == "profit" else 1)
-            rounded = rounded_down(own) if problem.objective == "profit" else rounded_up(own)
-            made.append(Baseline(name, BASELINES[name], rounded, costs_of(measured), saves))
-        except (InfeasibleError, NotFoundError) as error:
-            made.append(Baseline(name, BASELINES[name], None, None, reason=str(error)))
-    return tuple(made)
-
-
-def at_once(problem: HorizonProblem, solver: Solver) -> Plan:
-    """Return the shortest schedule, from the start of the horizon."""
-    bag = problem.bag.without_limits()
-    return plan_of_schedule(bag, solve_bag(bag, objective="makespan", effort="balanced", solver=solver).schedule)
-
-
-def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
-    """Return a schedule as a plan: each machine runs its tasks from the start, in their order."""
-    groups = []
-    for j, machines, own in numbered(bag, schedule):
-        ready, runs = Fraction(0), []
-        for i, column, count in own:
-            begin, run = rounded_up(ready), run_of(bag, i, column, count)
-            runs.append(TimedRun(begin, run.task_type, run.count, run.p_state))
-            ready = Fraction(begin) + count * Fraction(bag.seconds[i, column] or 0.0)
-        groups.append(PlanGroup(bag.machine_types[j].name, machines, tuple(runs)))
-    return Plan(tuple(groups))
-
-
-def at_mean(problem: HorizonProblem, solver: Solver, cancel: CancelToken, seed: int) -> Plan:
-    """Return a plan at the mean of each series, which rises a little so that tasks run early."""
-    slots = problem.slots
-    lengths = np.diff(slots.edges)
-    middle = 0.5 * (np.array(slots.edges[1:]) + np.array(slots.edges[:-1])) / slots.horizon
-
-    def mean(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        if values is None:
-            return None
-        average = float(np.array(values) @ lengths / lengths.sum())
-        return tuple((average + abs(average) * EARLIER * middle).tolist())
-
-    sites = tuple(replace(site, tariff=mean(site.tariff) or (), carbon=mean(site.carbon)) for site in slots.sites)
-    flat = replace(problem, slots=replace(slots, sites=sites))
-    arrays = flat.arrays()
-    work = relax_work(arrays, solver, cancel)
-    prices = replace(work.prices, machine_prices=machine_prices_of(arrays, work.prices))
-    found = recover(arrays, prices, solver, cancel, work=BASELINE_WORK, seed=seed, peaks=work.peaks)
-    return plan_of(flat, arrays, found)
-
-
-# What more would be worth.
-def _machine_worth(
-    problem: HorizonProblem, arrays: HorizonArrays, prices: Prices, multipliers: HorizonMultipliers, value: Fraction
-) -> tuple[MachineWorth, ...]:
-    """Return, for each machine type, the derivative of the bound, and what one more can save at most."""
-    rates = prices.machine_prices
-    if rates is None or arrays.switch_on.any():  # being on may lose money until the next run: prices of machines do not
-        values = machine_values(arrays, best_choices(arrays, prices).rates)
-    else:
-        values = rates @ arrays.lengths
-    found = []
-    for j, machine in enumerate(problem.bag.machine_types):
-        types = list(problem.bag.machine_types)
-        types[j] = machine.model_copy(update={"count": machine.count + 1})
-        more = problem.bag.model_copy(update={"machine_types": tuple(types)})
-        bound = prove(more, problem.slots, problem.weights, multipliers)
-        least = -bound if problem.objective == "profit" else bound
-        saved = least - value if problem.objective == "profit" else value - least
-        found.append(MachineWorth(machine.name, float(values[j]), max(0.0, rounded_up(saved))))
-    return tuple(found)
-
-
+# What each slot draws.
 def _averages(slots: Slots, joules: tuple[Fraction, ...]) -> tuple[float, ...]:
     return tuple(float(each / Fraction(slots.edges[h + 1] - slots.edges[h])) for h, each in enumerate(joules))
 

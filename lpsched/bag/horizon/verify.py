@@ -6,7 +6,8 @@ it runs tasks and in its idle spans, which may overlap its runs: then it runs. I
 longest spans of being on: spans that touch are one, and a span that begins at 0 counts too.
 
     kWh_sh    PUE_s * joules at the machines of site s in slot h / 3.6e6: electricity at the meter
-    money     sum_sh kWh_sh tariff_sh  +  sum_s demand charge_s * (highest average kW at the meter of all slots)
+    money     sum_sh kWh_sh (tariff_sh + fee_s)
+              + sum_s demand charge_s * (highest average kW at the meter of all slots)
               + wear per busy hour * busy hours  +  moving costs of the site for each task that runs there
               + switch-on cost for each time that a machine is switched on
     grams     sum_sh kWh_sh carbon_sh
@@ -47,7 +48,8 @@ MOST: Final = 1000  # violations of one plan
 class PlanMeasurement:
     """What a plan costs, emits, draws and earns, without rounding; joules and watts are at the machines."""
 
-    electricity: Fraction  # money, as are the next four
+    electricity: Fraction  # at market prices; money, as are the next five
+    fees: Fraction
     demand: Fraction
     wear: Fraction
     moving: Fraction
@@ -68,7 +70,7 @@ class PlanMeasurement:
     @property
     def money(self) -> Fraction:
         """What the plan costs in money."""
-        return self.electricity + self.demand + self.wear + self.moving + self.switching
+        return self.electricity + self.fees + self.demand + self.wear + self.moving + self.switching
 
     def value(self, weights: Weights) -> Fraction:
         """Return what is minimised."""
@@ -330,16 +332,18 @@ class _Tally:
         joules = tuple(tuple(Fraction(each, unit) for each in drawn) for drawn in of_sites)
         lengths = [self._seconds(end - start) for start, end in pairwise(self.edges)]
         averages = tuple(max(each / length for each, length in zip(drawn, lengths, strict=True)) for drawn in joules)
-        electricity, demand, kwh, grams = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
+        electricity, fees, demand, kwh, grams = Fraction(0), Fraction(0), Fraction(0), Fraction(0), Fraction(0)
         for site, drawn, highest in zip(slots.sites, joules, averages, strict=True):
             meter = Fraction(site.pue)
             electricity += meter * _weighed(site.tariff, drawn) / JOULES_PER_KWH
             grams += meter * _weighed(site.carbon or (), drawn) / JOULES_PER_KWH
             kwh += meter * sum(drawn) / JOULES_PER_KWH
+            fees += Fraction(site.fee) * meter * sum(drawn) / JOULES_PER_KWH
             demand += Fraction(site.demand_charge) * meter * highest / WATTS_PER_KW
         prices = [Fraction(bag.prices.per_task.get(task.name, 0.0)) for task in bag.task_types]
         return PlanMeasurement(
             electricity=electricity,
+            fees=fees,
             demand=demand,
             wear=sum(
                 (

@@ -1,7 +1,7 @@
-"""Curves of plans over a horizon: cost against carbon, cost against the deadline, and offers of less power.
+"""Curves of plans over a horizon: cost against carbon or the deadline, offers of less power, profit against prices.
 
-Blue lines are proved: no plan is below them, which is shaded. Rings are verified plans, dots the vertices of the linear
-program. Nothing is solved here: the numbers are given.
+Blue lines are proved: no plan is below them (of profit: above), which is shaded. Rings are verified plans, dots the
+vertices of the linear program. Nothing is solved here: the numbers are given.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+    from lpsched.bag.horizon.level_curve import LevelCurve
     from lpsched.bag.horizon.result import PlanCosts
 
 INCHES: Final = 3.8
@@ -153,6 +154,26 @@ def offer_tooltips(offers: OfferCurve) -> tuple[Tooltip, ...]:
         lines.append(f"LP: {money_text(number(each.lp_extra))} {money}")
         found.append(Tooltip(each.kw / unit.size, each.lp_extra, "\n".join(lines)))
     return tuple(found)
+
+
+def level_figure(curve: LevelCurve) -> Figure:
+    """Draw the most profit over the level of market prices: what is proved, and the verified plans."""
+    xs = [each.level for each in curve.points]
+    bounds, values = ([curve.bound_at(x) for x in xs], [each.value for each in curve.points])
+    with style.one_panel(INCHES) as (figure, axes):
+        axes.set_xlim(*style.room_about(xs))
+        axes.set_ylim(style.room_about([*bounds, *values])[0], style.room_about([*bounds, *values], WORDS)[1])
+        axes.fill_between(xs, bounds, axes.get_ylim()[1], color=style.FORBIDDEN, linewidth=0, zorder=0)
+        axes.plot(
+            xs, bounds, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label="proved: no plan earns more"
+        )
+        style.draw_dots(axes, zip(xs, values, strict=True), "o", None, **PLANS)
+        axes.axvline(1.0, color=style.INK, linewidth=0.6, linestyle=":", zorder=1)
+        axes.annotate("no plan is here", (0.985, 0.95), xycoords="axes fraction", **style.ASIDE | {"ha": "right"})
+        axes.set(xlabel="level of market prices (1: today)", ylabel=f"profit, {style.lettered(curve.currency)}")
+        style.write_numbers(axes.xaxis, axes.yaxis)
+        style.legend_above(figure, axes)
+        return figure
 
 
 def offer_figure(offers: OfferCurve) -> Figure:

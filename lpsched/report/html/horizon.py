@@ -56,7 +56,7 @@ def plan_page(
         "In detail": parts["answer"],
         "What it pays for": parts["costs"],
         "Compared with other plans": parts["compared"],
-        WORTH: [*parts["machines"], *parts["kilowatts"]],
+        WORTH: [*parts["machines"], *parts["hours"], *parts["kilowatts"]],
     }
     sections += [Section(heading, tuple(shown)) for heading, shown in topics.items() if shown]
     sections += _beside(result, bounds)

@@ -15,7 +15,7 @@ from lpsched.bag.horizon.certificate import HorizonMultipliers, fitted, prove, p
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
 from models.horizon import least_by_runs, least_by_work
-from tests.bag.horizon.tiny_horizons import WEIGHTS, drawn
+from tests.bag.horizon.tiny_horizons import WEIGHTS, drawn, with_fee
 
 if TYPE_CHECKING:
     from lpsched.bag.horizon.slots import Slots, Weights
@@ -107,7 +107,7 @@ def value_of(bag: Bag, slots: Slots, weights: Weights, chosen: tuple[Timeline, .
             if site.cap_watts is not None and joules / length * Fraction(site.cap_pue) > Fraction(site.cap_watts[h]):
                 return None
             kwh = joules * Fraction(site.pue) / 3_600_000
-            money += kwh * Fraction(site.tariff[h])
+            money += kwh * (Fraction(site.tariff[h]) + Fraction(site.fee))
             grams += kwh * Fraction((site.carbon or ())[h])
             highest = max(highest, joules / length * Fraction(site.pue) / 1000)
         money += highest * Fraction(site.demand_charge)
@@ -149,6 +149,7 @@ def case(seed: int) -> Case:
     weights = WEIGHTS[seed % len(WEIGHTS)]
     while True:
         bag, slots = drawn(rng, most_tasks=2, most_seconds=2 if seed % 2 else 3)
+        slots = with_fee(slots, seed % 3 == 1)
         if slots.horizon > 5:
             continue
         ways = [timelines(bag, slots, j) for j in range(len(bag.machine_types))]

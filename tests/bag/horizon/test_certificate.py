@@ -25,7 +25,7 @@ from lpsched.bag.parts import MachineType, Prices, TaskType
 from lpsched.model.fields import FrozenDict
 from lpsched.model.table import Table
 from models.horizon import least_by_runs, least_by_work
-from tests.bag.horizon.tiny_horizons import PER_JOULE, WEIGHTS, drawn
+from tests.bag.horizon.tiny_horizons import PER_JOULE, WEIGHTS, drawn, with_fee
 
 SEEDS = range(60)
 
@@ -134,6 +134,7 @@ def test_a_task_that_does_not_fit_has_no_plan():
 def test_shadow_prices_of_the_lp_prove_its_optimum_and_others_no_more(seed):
     rng = random.Random(seed)  # noqa: S311
     bag, slots = drawn(rng, types=3, machines=3, slot_count=4)
+    slots = with_fee(slots, seed % 3 == 1)
     given = (bag, slots, WEIGHTS[seed % len(WEIGHTS)])
     for relaxed, proved_by in ((least_by_work(*given), prove_work), (least_by_runs(*given), prove_runs)):
         if relaxed is None:

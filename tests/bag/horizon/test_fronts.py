@@ -136,7 +136,7 @@ def test_no_plan_lies_below_a_proved_half_plane(seed):
 
 
 def costs(cost: float, grams: float) -> PlanCosts:
-    return PlanCosts(cost, cost, 0.0, 0.0, 0.0, 0.0, grams, 1.0, 0.0, 1.0, 1.0, 1.0, 0)
+    return PlanCosts(cost, cost, 0.0, 0.0, 0.0, 0.0, 0.0, grams, 1.0, 0.0, 1.0, 1.0, 1.0, 0)
 
 
 @pytest.mark.parametrize("seed", range(8))

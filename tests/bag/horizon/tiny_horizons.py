@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lpsched.bag.horizon.slots import SiteSlots, Slots, Weights
@@ -50,6 +51,11 @@ def drawn(
     edges = tuple(float(sum(lengths[:h])) for h in range(slot_count + 1))
     made = tuple(site(rng, name, slot_count, types) for name in ("here", "there")[: rng.randint(1, sites)])
     return bag, Slots(edges, made, tuple(rng.randrange(len(made)) for _ in kinds))
+
+
+def with_fee(slots: Slots, fee: float) -> Slots:
+    """Return slots with a fee for each joule at the meter, at all sites."""
+    return replace(slots, sites=tuple(replace(each, fee=PER_JOULE * fee) for each in slots.sites))
 
 
 def site(rng: random.Random, name: str, count: int, types: int) -> SiteSlots:
