@@ -50,6 +50,7 @@ RESULTS = {
         "pricing.result",
         "horizon.result",
         "horizon.curves",
+        "horizon.replan_result",
     },
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},

@@ -22,6 +22,7 @@ from lpsched.units import KILO, NOISE, counted, duration, money_text, number, pe
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
+    from lpsched.bag.horizon.replan_result import ReplanResult
     from lpsched.bag.horizon.result import Baseline, PlanResult, SlotRow
 
 MOST_SLOTS: Final = 5  # in which a kilowatt is worth most
@@ -77,7 +78,7 @@ class Calendar:
         return "slot, from the start" if self.start is None else f"slot ({self.name})"
 
 
-def calendar_of(result: PlanResult) -> Calendar:
+def calendar_of(result: PlanResult | ReplanResult) -> Calendar:
     """Return how moments of a plan are written: in the time zone of the site, or of all sites; else in UTC."""
     start, zones = result.start, {site.time_zone for site in result.bag.sites or (result.bag.site,)}
     name = zones.pop() if len(zones) == 1 else None

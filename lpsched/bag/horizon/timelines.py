@@ -201,10 +201,14 @@ class Timeline:
 class TimelineMaker:
     """Makes timelines of the machines of a bag from some of its pairs."""
 
-    def __init__(self, arrays: HorizonArrays, kept: Mask, points: int = POINTS) -> None:
-        self.arrays, self.grid = arrays, grid_of(arrays, points)
-        self.batches = [batches_of(arrays, self.grid, j, kept) for j in range(len(arrays.machine_counts))]
-        self.free = self.grid.points - np.arange(self.grid.points)
+    def __init__(
+        self, arrays: HorizonArrays, kept: Mask, points: int = POINTS, batches: list[Batches] | None = None
+    ) -> None:
+        self.arrays, self.grid, machines = arrays, grid_of(arrays, points), len(arrays.machine_counts)
+        self.batches = batches or [batches_of(arrays, self.grid, j, kept) for j in range(machines)]
+        ready = np.zeros(machines) if arrays.ready is None else arrays.ready
+        begun = np.arange(self.grid.points) >= np.ceil(ready / self.grid.step)[:, np.newaxis]
+        self.free = np.where(begun, self.grid.points - np.arange(self.grid.points), 0)  # M x G
         self.ends: dict[int, tuple[Integers, Floats]] = {}
         self.steps = 0  # counted: batches times grid points that were looked at
         self.power_matters = arrays.has_limits
@@ -317,13 +321,14 @@ class TimelineMaker:
     def _room(self, j: int, parts: list[tuple[Integers, Integers]]) -> Integers:
         """Return how many free steps there are from each point on."""
         if not any(len(begins) for begins, _ in parts):
-            return self.free
+            return np.asarray(self.free[j])
         points = self.grid.points
         following = np.full(points + 1, points)
         for begins, which in parts:
             for begin, span in zip(begins.tolist(), self.batches[j].spans[which].tolist(), strict=True):
                 following[begin : begin + span] = np.arange(begin, begin + span)
-        return np.minimum.accumulate(following[::-1])[::-1][:points] - np.arange(points)
+        free = np.minimum.accumulate(following[::-1])[::-1][:points] - np.arange(points)
+        return np.asarray(np.minimum(free, self.free[j]))
 
     def _limited_costs(self, j: int, power: Floats | None, joules: Floats | None) -> Floats:
         """Return the costs of batches at a price of power, infinite where a slot has not enough joules left."""
@@ -340,9 +345,10 @@ class TimelineMaker:
 
     def _ends(self, j: int) -> tuple[Integers, Floats]:
         """Return, G x A, the slot in which each batch ends, and how many seconds after its beginning."""
-        if j not in self.ends:
+        key = id(self.batches[j])  # machine types may share their batches
+        if key not in self.ends:
             edges = self.arrays.edges
             ends = np.minimum(self.grid.times[:, np.newaxis] + self.batches[j].seconds, edges[-1])
             slot = np.searchsorted(edges, ends, side="left") - 1
-            self.ends[j] = slot, ends - edges[slot]
-        return self.ends[j]
+            self.ends[key] = slot, ends - edges[slot]
+        return self.ends[key]
