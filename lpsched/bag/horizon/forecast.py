@@ -13,9 +13,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from pydantic_core import PydanticCustomError
+
 from lpsched.bag.horizon.slots import slots_of
 from lpsched.errors import InputIssue, InstanceError
-from lpsched.model.series import Series, moment_text, span_text
+from lpsched.model.series import KINDS, Series, moment_text, span_text
 from lpsched.units import SECONDS_PER_DAY, counted
 
 if TYPE_CHECKING:
@@ -128,7 +130,13 @@ def knowledge_of(problem: HorizonProblem, forecast: float | Series | str) -> Kno
         found = f"one for all of {counted(len(bag.sites), 'site')}"
         issue = InputIssue(("forecast",), found, PREVIOUS_DAY, f"use --forecast {PREVIOUS_DAY}")
         raise InstanceError("", (issue,))
-    return Knowledge(problem, key, (_given(slots, forecast),), (None,))
+    values = _given(slots, forecast)
+    try:
+        for value in values:
+            KINDS[key].values(value)
+    except PydanticCustomError as error:
+        raise InstanceError("", (InputIssue(("forecast",), **(error.context or {})),)) from None
+    return Knowledge(problem, key, (values,), (None,))
 
 
 def _given(slots: Slots, forecast: float | Series) -> tuple[float, ...]:

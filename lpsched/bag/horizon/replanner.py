@@ -119,7 +119,7 @@ class Replanner:
                 ready = start + count * seconds
             idle = [IdleSpan(each.start_seconds, min(each.end_seconds, moment)) for each in group.idle]
             idle = [each for each in idle if each.start_seconds < each.end_seconds]
-            idles = any(each.start_seconds < moment < each.end_seconds for each in group.idle)
+            idles = any(each.start_seconds < moment <= each.end_seconds for each in group.idle)
             is_on = (bool(runs) and ready >= moment) or idles
             found.append(Begun(j, group.machines, tuple(runs), tuple(idle), ready, is_on))
         for j, machine in enumerate(self.bag.machine_types):
@@ -204,7 +204,7 @@ class Replanner:
         points = max(200, round(POINTS * float(rest.edges[-1]) / problem.slots.horizon))
         grid = grid_of(rest, points)
         steps = [max(0, -int(-(each.ready - Fraction(moment)) // Fraction(grid.step))) for each in begun]
-        steps = _fewer(begun, steps)
+        steps = fewer(begun, steps)
         rows = sorted({(each.j, step) for each, step in zip(begun, steps, strict=True)})
         of = np.array([j for j, _ in rows])
         pairs = near_best(rest, prices)
@@ -337,7 +337,7 @@ def split(arrays: HorizonArrays, of: Integers, ready: Floats, counts: Floats) ->
     return made, columns
 
 
-def _fewer(begun: list[Begun], steps: list[int]) -> list[int]:
+def fewer(begun: list[Begun], steps: list[int]) -> list[int]:
     """Return when machines are ready in fewer different steps, never earlier: of each type, some share of them each."""
     found = list(steps)
     for j in {each.j for each in begun}:
