@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from lpsched.bag.horizon.recovery import PEAKS, near_best, recover
 from lpsched.bag.horizon.relaxation import relax_work
 from lpsched.bag.horizon.runs import machine_prices_of, overlaps
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
-from lpsched.bag.horizon.solve import HorizonProblem, idle_spans
+from lpsched.bag.horizon.solve import BELOW, HorizonProblem, idle_spans
 from lpsched.bag.horizon.timelines import TimelineMaker, batches_of, grid_of
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
 from lpsched.bag.schedule import run_of
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 POINTS: Final = 1500  # of the grid, about, of a plan that is made again
 MOST_READY: Final = 4  # times at which busy machines of a type are taken to be ready
-BELOW: Final = 1.0 - 1e-9  # the share of caps that is kept: sums are rounded here, and the verifier is exact
 HIGHER: Final = PEAKS[:4]  # multiples of the best peak that are tried in turn
 
 
@@ -219,10 +218,14 @@ class Replanner:
         maker = TimelineMaker(grouped, pairs[:, columns], points, [batches[j] for j in of.tolist()])
         assert prices.machine_prices is not None
         own_prices = replace(prices, machine_prices=prices.machine_prices[of])
-        found = recover(
-            grouped, own_prices, self.solver, self.cancel, work=self.work, seed=self.seed, below=BELOW, maker=maker
-        )
-        return self._plan_of(arrays, found, members, kept, moment)
+        made = Plan(())
+        for below in BELOW if grouped.has_limits else BELOW[:1]:
+            options: dict[str, Any] = {"work": self.work, "seed": self.seed, "below": below, "maker": maker}
+            found = recover(grouped, own_prices, self.solver, self.cancel, **options)
+            made = self._plan_of(arrays, found, members, kept, moment)
+            if not verify_plan(problem.bag, problem.slots, made, optional=problem.weights.optional):
+                break
+        return made
 
     def _plan_of(
         self, arrays: HorizonArrays, found: Recovered, members: list[list[Begun]], kept: Integers, moment: float

@@ -226,13 +226,11 @@ def test_a_perfect_forecast_loses_nothing_against_planning_once(fields):
 
 
 @pytest.mark.parametrize("fields", [{}, {"may_be_off": False, "idle_watts": 80.0}])
-@pytest.mark.parametrize("cap", [None, 1600.0])
-def test_every_new_plan_keeps_what_has_begun_and_is_valid(fields, cap):
+def test_every_new_plan_keeps_what_has_begun_and_is_valid(fields):
     # Not only those that are adopted: a plan that breaks a rule would be dropped without a word.
     rng = random.Random(11)  # noqa: S311
     actual, forecast = ([rng.uniform(0.05, 0.4) for _ in range(12)] for _ in range(2))
-    limits = {} if cap is None else {"power_cap": over_hours(*[cap] * 12)}
-    problem = build_horizon(hourly(6, **fields), horizon=12.0 * HOUR, start=0, tariff=over_hours(*actual), **limits)
+    problem = build_horizon(hourly(6, **fields), horizon=12.0 * HOUR, start=0, tariff=over_hours(*actual))
     knowledge = knowledge_of(problem, over_hours(*forecast))
     own = Replanner(knowledge, default_solver(), CancelToken(), work=0.02, seed=0)
     plan = plan_problem(knowledge.at(0), default_solver(), CancelToken(), **SEARCH, baselines=False).plan
@@ -244,6 +242,22 @@ def test_every_new_plan_keeps_what_has_begun_and_is_valid(fields, cap):
         assert verify_plan(problem.bag, problem.slots, made) == ()
         assert machines_of(own.begun(made, known_now.slots.edges[k])) == machines_of(begun)
         plan = made
+
+
+@pytest.mark.parametrize("fields", [{}, {"may_be_off": False, "idle_watts": 80.0}])
+def test_new_plans_leave_power_for_what_goes_on(fields):
+    # A task of 90 minutes began at 0. In the second hour it draws 1 kW for half an hour, of 1 kW on average: so another
+    # one, which would best run in the second and third hours, cannot begin before the second half of the second hour.
+    bag, prices = small(2, 2, seconds=5400.0, **fields), over_hours(0.2, 0.1, 0.1, 0.9)
+    cap = 1000.0 + fields.get("idle_watts", 0.0)
+    problem = build_horizon(bag, horizon=4.0 * HOUR, start=0, tariff=prices, power_cap=over_hours(*[cap] * 4))
+    plan = Plan(tuple(PlanGroup("cpu", 1, (TimedRun(start, "render", 1),)) for start in (0.0, 9000.0)))
+    own = Replanner(knowledge_of(problem, prices), default_solver(), CancelToken(), work=0.02, seed=0)
+    made = own.planned(problem, problem.arrays(), own.begun(plan, 3600.0), 1, plan)
+    assert verify_plan(bag, problem.slots, made) == ()
+    first, second = (start for start, _, _ in starts_of(made))
+    assert first == 0.0
+    assert 5400.0 <= second < 9000.0
 
 
 def machines_of(begun: list[Begun]) -> Counter:
