@@ -4,6 +4,8 @@ from lpsched.bag.horizon.certificate import check_horizon as check
 from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
 from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
 from lpsched.bag.horizon.offers import offer_curve
+from lpsched.bag.horizon.replan import replan
+from lpsched.bag.horizon.replan_result import ReplanResult
 from lpsched.bag.horizon.result import PlanResult
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, slots_of
@@ -22,6 +24,7 @@ __all__ = [
     "Plan",
     "PlanGroup",
     "PlanResult",
+    "ReplanResult",
     "Series",
     "Slots",
     "TimedRun",
@@ -32,6 +35,7 @@ __all__ = [
     "offer_curve",
     "plan",
     "read_series",
+    "replan",
     "series_from",
     "slots_of",
     "verify_plan",

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from lpsched.bag.horizon.replan_result import ForecastPlan, ReplanResult
 
-WAITING: Final = (
-    "Planning again may be worse than planning once: where a forecast is too low, tasks are put off to hours that turn "
-    "out to be no better."
+WORSE: Final = (
+    "Here, planning again was worse than planning once: what is better by a forecast may turn out to be worse."
 )
 
 
@@ -26,7 +25,7 @@ def replan_tables(result: ReplanResult) -> list[ConsoleRenderable]:
         table(("", "", ""), result.facts()),
         _plans(result),
     ]
-    return [*found, fitted(WAITING)] if _is_worse(result) else found
+    return [*found, fitted(WORSE)] if _is_worse(result) else found
 
 
 def size_text(result: ReplanResult) -> str:

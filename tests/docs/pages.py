@@ -50,6 +50,7 @@ LONG: Final = (
     re.compile("--report (?:page|front|price).html"),
     re.compile("energy-2k.yaml --scheduler fcfs"),
     re.compile("ai-week"),
+    re.compile("--forecast"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),
     re.compile("my-node|my-bench"),
@@ -59,6 +60,7 @@ LONG: Final = (
 NEARLY: Final = (
     (re.compile(r"\bnode[-.]"), math.inf),  # measured on this machine
     (re.compile("ai-week"), 0.1),  # thousands of steps of a search, each of which a last digit may turn
+    (re.compile("--forecast"), 0.5),  # likewise, in every slot; among others it prints how many plans were adopted
     (re.compile("nsga2|,ga,"), 0.1),  # one other last digit of a processor, and chance goes other ways
     (re.compile("--no-colocation"), 1e-3),  # its gap is the last digits of two sums
 )

@@ -139,17 +139,27 @@ def replan(  # noqa: PLR0913 - options are keyword-only
     if forecast != PREVIOUS_DAY:
         forecast = given_series(problem.bag, forecast_key(objective), forecast, fill=fill)
     knowledge = knowledge_of(problem, forecast)
-    return replan_known(knowledge, text, solver, cancel, work=work, seed=seed)
+    return replan_known(problem, knowledge, text, solver, cancel, work=work, seed=seed)
 
 
 def replan_known(  # noqa: PLR0913 - options are keyword-only
-    knowledge: Knowledge, forecast: str, solver: Solver, cancel: CancelToken, *, work: float, seed: int
+    judged: HorizonProblem,
+    knowledge: Knowledge,
+    forecast: str,
+    solver: Solver,
+    cancel: CancelToken,
+    *,
+    work: float,
+    seed: int,
 ) -> ReplanResult:
-    """Make the four plans, and compare them."""
+    """Make the four plans, and compare them.
+
+    `judged` is the problem with perfect foresight, as `solve` and `verify` state it: slots with equal values are one.
+    """
     problem, timings = knowledge.actual, dict[str, float]()
     options: dict[str, Any] = {"work": work, "gap": GAP, "seed": seed, "baselines": False}
     with timed(timings, "foresight"):
-        foresight = plan_problem(problem, solver, cancel, **options)
+        foresight = plan_problem(judged, solver, cancel, **options)
     with timed(timings, "plan"):
         once = plan_problem(knowledge.at(0), solver, cancel, **options).plan
     with timed(timings, "replan"):

@@ -152,7 +152,8 @@ def known(problem: HorizonProblem, forecasts: list[tuple[float, ...]]) -> Knowle
 
 
 def simulated(knowledge: Knowledge):
-    return replan_known(knowledge, "drawn", default_solver(), CancelToken(), work=0.02, seed=0)
+    solver = default_solver()
+    return replan_known(knowledge.actual, knowledge, "drawn", solver, CancelToken(), work=0.02, seed=0)
 
 
 @pytest.mark.rotate(8)
@@ -199,7 +200,7 @@ def seconds_of(bag: Bag, machine_type: str, run: TimedRun) -> float:
     for column, (j, k) in enumerate(bag.modes):
         machine = bag.machine_types[j]
         if machine.name == machine_type and (machine.p_states is None or machine.p_states[k] == run.p_state):
-            return bag.seconds[i, column]
+            return bag.seconds[i, column] or 0.0
     raise AssertionError
 
 
@@ -260,9 +261,9 @@ def test_new_plans_leave_power_for_what_goes_on(fields):
     assert 5400.0 <= second < 9000.0
 
 
-def machines_of(begun: list[Begun]) -> Counter:
+def machines_of(begun: list[Begun]) -> Counter[tuple[int, tuple[TimedRun, ...]]]:
     """Return how many machines have begun the same."""
-    found: Counter = Counter()
+    found: Counter[tuple[int, tuple[TimedRun, ...]]] = Counter()
     for each in begun:
         found[each.j, each.runs] += each.count
     return found
@@ -338,6 +339,10 @@ def test_equal_prices_are_not_known_to_stay():
     knowledge = knowledge_of(problem, over_hours(0.2, 0.5, 0.1))
     assert knowledge.values(0, 0) == (0.2, 0.5, 0.1)
     assert knowledge.values(0, 1) == (0.2, 0.2, 0.1)
+    # The proof is of the problem as `verify` states it.
+    result = replanned(small(), (0.2, 0.2, 0.3), (0.2, 0.5, 0.1))
+    assert result.slot_count == 3
+    assert check_horizon(result.bag, problem.slots, result.certificate).accepted
 
 
 def test_a_finer_forecast_counts_by_its_mean():
