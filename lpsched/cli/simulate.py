@@ -319,7 +319,7 @@ def simulate(
     ] = None,
     report: options.Report = None,
 ) -> None:
-    """Run scheduling policies on tasks as they arrive, or plan a bag by a forecast.
+    """Run policies on arriving tasks, or plan a bag by a forecast.
 
     Each policy is compared with a reference in which no task waits, and with --bound with a proved bound. A bag is
     planned again at the start of every slot of its prices, with a --forecast of later ones, and judged by a bound that

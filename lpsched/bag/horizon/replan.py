@@ -119,6 +119,10 @@ def replan(  # noqa: PLR0913 - options are keyword-only
     [('planned every slot', 0.25), ('planned once', 0.2), ('perfect foresight', 0.2), ('all at once', 0.2)]
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
+    if forecast is None:
+        do = f"give it (--forecast FILE or {PREVIOUS_DAY}); with prices that are known use 'lpsched solve'"
+        expected = f"a forecast of the {forecast_key(objective)}"
+        raise InstanceError("", (InputIssue(("forecast",), "nothing", expected, do),))
     problem = build_horizon(
         bag,
         objective=objective,
@@ -131,10 +135,6 @@ def replan(  # noqa: PLR0913 - options are keyword-only
         switch_off=switch_off,
         fill=fill,
     )
-    if forecast is None:
-        do = f"give it (--forecast), or use {PREVIOUS_DAY}"
-        expected = f"a forecast of the {forecast_key(objective)}"
-        raise InstanceError(problem.bag.name, (InputIssue(("forecast",), "nothing", expected, do),))
     text = str(forecast) if isinstance(forecast, str | Path | int | float) else "a series"
     if forecast != PREVIOUS_DAY:
         forecast = given_series(problem.bag, forecast_key(objective), forecast, fill=fill)
