@@ -37,7 +37,7 @@ def size_text(result: ReplanResult) -> str:
 
 
 def _is_worse(result: ReplanResult) -> bool:
-    """Return whether planning every slot was worse than planning once."""
+    """Return whether planning again was worse than planning once."""
     again, once = (each.from_bound or 0.0 for each in result.plans[:2])
     return again > once
 

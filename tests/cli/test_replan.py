@@ -24,7 +24,7 @@ def test_a_bag_is_planned_by_yesterdays_prices_and_the_plan_and_the_proof_are_ac
     )
     assert found["bound"] <= found["value"] <= found["bound"] + found["loss_at_most"]
     assert [each["name"] for each in found["plans"]] == [
-        "planned every slot",
+        "planned again",
         "planned once",
         "perfect foresight",
         "all at once",

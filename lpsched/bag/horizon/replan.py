@@ -2,7 +2,7 @@
 
 Four plans are verified and measured with the actual series: planned again every slot; planned once by the forecast;
 planned with perfect foresight; and all at once. One bound holds for all: it is proved with the actual series over the
-whole horizon, so no plan is better, whatever it knows. With a for what is planned every slot, c for perfect foresight,
+whole horizon, so no plan is better, whatever it knows. With a for what is planned again, c for perfect foresight,
 L for the bound and * for the best plan:
 
     L <= * <= c    so that    a - c <= a - * <= a - L
@@ -116,7 +116,7 @@ def replan(  # noqa: PLR0913 - options are keyword-only
     >>> actual, forecast = (Series((0, 3600, 7200), 10800, values) for values in ((0.2, 0.2, 0.25), (0.2, 0.1, 0.15)))
     >>> result = replan(bag, forecast=forecast, horizon=10800, start=0, tariff=actual)
     >>> [(each.name, each.value) for each in result.plans]
-    [('planned every slot', 0.25), ('planned once', 0.2), ('perfect foresight', 0.2), ('all at once', 0.2)]
+    [('planned again', 0.25), ('planned once', 0.2), ('perfect foresight', 0.2), ('all at once', 0.2)]
     """
     work, solver, cancel = search_of(effort, solver, cancel, time_limit)
     if forecast is None:
@@ -229,6 +229,7 @@ def _result(  # noqa: PLR0913, PLR0917 - all that is reported
         forecast_of=knowledge.key,
         mean_error=knowledge.mean_error(),
         slot_count=problem.slots.count,
+        planned_slots=done.slots,
         searched=done.searched,
         adopted=done.adopted,
         horizon_seconds=problem.slots.horizon,

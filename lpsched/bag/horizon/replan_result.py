@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from lpsched.model.fields import FrozenDict
     from lpsched.model.provenance import Provenance, Status
 
-AGAIN: Final = "planned every slot"
+AGAIN: Final = "planned again"
 ONCE: Final = "planned once"
 FORESIGHT: Final = "perfect foresight"
 PLANS: Final = {
-    AGAIN: "with the actual value of the slot and a forecast of later ones",
+    AGAIN: "by the actual value of each slot and a forecast of later ones",
     ONCE: "at the start by the forecast, and never again",
     FORESIGHT: "planned at the start with all actual values",
     AT_ONCE: BASELINES[AT_ONCE],
@@ -51,7 +51,7 @@ class ForecastSlot(JsonObject):
     end_seconds: float
     actual: float
     forecast: float
-    average_watts: float  # of what is planned every slot
+    average_watts: float  # of what was done in the end
     foresight_watts: float  # on average too, of the plan that knew all actual values
 
 
@@ -62,7 +62,7 @@ class ReplanResult(JsonObject):
     objective: str  # cost, carbon or profit
     unit: str
     status: Status
-    value: float  # of what was planned every slot, measured with the actual series
+    value: float  # of what was done in the end, measured with the actual series
     bound: float  # with the actual series, proved: no plan is better, whatever it knows
     gap: float | None  # relative to the bound
     loss_at_most: float  # value and bound apart: the forecast costs no more, proved
@@ -71,6 +71,7 @@ class ReplanResult(JsonObject):
     forecast_of: str  # tariff or carbon
     mean_error: float  # of the forecast at the start: mean of its absolute errors, per kWh
     slot_count: int
+    planned_slots: int  # from the first one on, before the time was up; then the last plan was kept
     searched: int  # slots at whose start there was news, and a new plan was searched for
     adopted: int  # of these, where it was better than the plan before
     horizon_seconds: float
@@ -92,8 +93,8 @@ class ReplanResult(JsonObject):
     _FORMAT: ClassVar = "lpsched-replan/1"
     _KEYS: ClassVar = (
         "objective status value bound unit gap loss_at_most loss_measured forecast forecast_of mean_error slot_count "
-        "searched adopted start_time horizon_seconds carbon_price_per_kg tasks machines finished plans slots=slot_rows "
-        "timings"
+        "planned_slots searched adopted start_time horizon_seconds carbon_price_per_kg tasks machines finished plans "
+        "slots=slot_rows timings"
     )
 
     @property
@@ -126,12 +127,19 @@ class ReplanResult(JsonObject):
         value, bound = self.texts()
         limit = f"no plan earns more than {bound}" if self.is_profit else f"no plan {VERBS[self.objective]} less than "
         limit += "" if self.is_profit else bound
-        first = f"Planned again every slot by the forecast, the bag {VERBS[self.objective]} {value}; {limit} (proved)."
+        verb = VERBS[self.objective]
+        first = f"Planned again {self.how_often()} by the forecast, the bag {verb} {value}; {limit} (proved)."
         return f"{first} The forecast loses at most {self.amount(self.loss_at_most, upper=True)} (proved)."
+
+    def how_often(self) -> str:
+        """Return in which slots there was time to plan again."""
+        if self.planned_slots == self.slot_count:
+            return "every slot"
+        return f"in the first {self.planned_slots:,} of {self.slot_count:,} slots"
 
     def status_text(self) -> str:
         """Return how the planning ended, in one line."""
-        return f"{stopped_words(self.stopped)} From then on, nothing was planned again." if self.stopped else ""
+        return stopped_words(self.stopped) if self.stopped else ""
 
     def when(self) -> str:
         """Return the horizon in words."""
@@ -146,7 +154,11 @@ class ReplanResult(JsonObject):
         known = f"{self.forecast_of}: {self.forecast}"
         news = f"{counted(self.searched, 'new plan')} searched for, {self.adopted:,} of them better by what was known"
         return [
-            (self.objective, value, f"verified: planned again every slot, measured with the actual {self.forecast_of}"),
+            (
+                self.objective,
+                value,
+                f"verified: planned again {self.how_often()}, measured with the actual {self.forecast_of}",
+            ),
             ("bound", bound, f"proved: no plan {best}, whatever it knows"),
             ("gap", gap_text(self.gap), self.status_text()),
             ("loss at most", self.amount(self.loss_at_most, upper=True), "proved: from the bound to this plan"),

@@ -61,6 +61,7 @@ class Replanned:
     """What was done in the end, and how often a new plan was searched for and adopted."""
 
     plan: Plan
+    slots: int  # from the first one on, in which there was time to plan again
     searched: int
     adopted: int
 
@@ -79,20 +80,21 @@ class Replanner:
     def run(self, first: Plan) -> Replanned:
         """Return what is done if `first` is planned at the start, and all else as prices become known."""
         plan, searched, adopted = first, 0, 0
-        count = self.knowledge.actual.slots.count
+        count = slots = self.knowledge.actual.slots.count
         for k in range(count):
             self.cancel.report("planning again", done=k, total=count)
             problem = self.knowledge.at(k)
             arrays = problem.arrays()
             plan = with_idle(problem.bag, arrays, plan)
-            if not k or self.cancel.is_cut() or not self.knowledge.is_news(k):
+            slots = min(slots, k) if self.cancel.is_cut() else slots
+            if not k or slots < count or not self.knowledge.is_news(k):
                 continue
             begun = self.begun(plan, problem.slots.edges[k])
             made = self.planned(problem, arrays, begun, k, plan)
             searched += 1
             if made is not None and self._is_better(problem, made, plan):
                 plan, adopted = made, adopted + 1
-        return Replanned(plan, searched, adopted)
+        return Replanned(plan, slots, searched, adopted)
 
     def _is_better(self, problem: HorizonProblem, made: Plan, plan: Plan) -> bool:
         """Return whether a new plan is valid, and better than the old one by what is known."""

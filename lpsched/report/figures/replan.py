@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_SITES: Final = 3  # whose values are drawn
 POWER_INCHES, VALUE_INCHES, AROUND_INCHES = 2.1, 1.2, 1.0
-AGAIN: Final[style.Look] = {"color": style.OURS, "linewidth": style.CURVE_LINE, "label": "planned again every slot"}
+AGAIN: Final[style.Look] = {"color": style.OURS, "linewidth": style.CURVE_LINE, "label": "planned again"}
 FORESIGHT: Final[style.Look] = {
     "color": style.VERMILION,
     "linewidth": style.LIMIT_LINE,

@@ -280,7 +280,10 @@ def test_the_same_seed_gives_the_same_answer_and_a_limit_keeps_the_first_plan():
     once = Plan((PlanGroup("a", 1, (TimedRun(0.0, "long", 3),)), PlanGroup("b", 1, (TimedRun(0.0, "short", 12),))))
     stopped.stop()
     done = Replanner(knowledge, solver, stopped, work=0.1, seed=0).run(once)
-    assert (done.plan, done.searched) == (once, 0)
+    assert (done.plan, done.slots, done.searched) == (once, 0, 0)
+    cut = replace(first, planned_slots=2, stopped="stopped by the time limit")
+    assert "Planned again in the first 2 of 6 slots by the forecast" in cut.headline()
+    assert "every slot" not in str(cut.facts())
 
 
 # What has begun.
