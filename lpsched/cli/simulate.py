@@ -319,7 +319,7 @@ def simulate(
     ] = None,
     report: options.Report = None,
 ) -> None:
-    """Run policies on arriving tasks, or plan a bag by a forecast.
+    r"""Run policies on arriving tasks, or plan a bag by a forecast.
 
     Each policy is compared with a reference in which no task waits, and with --bound with a proved bound. A bag is
     planned again at the start of every slot of its prices, with a --forecast of later ones, and judged by a bound that
@@ -329,8 +329,8 @@ def simulate(
     --------
     lpsched simulate instances/energy-2k.yaml
     lpsched simulate instances/clusters-small.yaml --scheduler easy -o plan.csv
-    lpsched simulate instances/ai-week.yaml --start 2024-01-09 --horizon 5d
-        --forecast previous-day
+    lpsched simulate instances/tiny.yaml --horizon 3h --start 20240109 \
+      --tariff instances/prices-de-2024-01-08.csv --forecast previous-day
     """
     from lpsched.instances import read_with_kind
     from lpsched.model.kinds import kinds_with
