@@ -6,6 +6,8 @@ from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
 from lpsched.bag.horizon.level_curve import LevelCurve
 from lpsched.bag.horizon.levels import profit_by_level
 from lpsched.bag.horizon.offers import offer_curve
+from lpsched.bag.horizon.replan import replan
+from lpsched.bag.horizon.replan_result import ReplanResult
 from lpsched.bag.horizon.result import PlanResult
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, slots_of
@@ -25,6 +27,7 @@ __all__ = [
     "Plan",
     "PlanGroup",
     "PlanResult",
+    "ReplanResult",
     "Series",
     "Slots",
     "TimedRun",
@@ -36,6 +39,7 @@ __all__ = [
     "plan",
     "profit_by_level",
     "read_series",
+    "replan",
     "series_from",
     "slots_of",
     "verify_plan",

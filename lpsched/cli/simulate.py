@@ -1,4 +1,4 @@
-"""`lpsched simulate`: policies on days and clusters as their tasks arrive."""
+"""`lpsched simulate`: policies on days and clusters as their tasks arrive; bags by forecasts, see `replan.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lpsched.cli import options
+from lpsched.cli import horizon as over_time
+from lpsched.cli import options, replan
 from lpsched.cli.console import cancellable, console_of, exit_with_status, print_notice
 from lpsched.cli.options import FIGURES, Cost, Weight, output_option, reject
 from lpsched.errors import quote
@@ -117,17 +118,15 @@ SCHEDULES = (".csv", ".parquet", ".json")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
 
-def read_arriving(path: Path, energy: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
-    """Read a day or clusters, and change the energy constraint (in gigajoules) or the cost of waiting."""
-    from lpsched.instances import read_with_kind
-    from lpsched.model.kinds import kinds_with
+def changed(instance: Any, energy: float | None, cost: Cost | None, weight: Weight | None) -> Any:  # noqa: ANN401
+    """Change the energy constraint (in gigajoules) or the cost of waiting of a day or clusters."""
+    from lpsched.model.kinds import kind_of
     from lpsched.units import GIGA
 
-    instance, kind = read_with_kind(path, kinds_with("simulate"))
     costs = {"--cost": cost, "--weight": weight}
     constraint = {"--energy": energy}
     waits = "clusters whose cost of waiting is minimised"
-    if kind.name == "day":
+    if kind_of(instance).name == "day":
         reject(costs, "for a day", waits)
     elif instance.waiting is None:
         reject(costs, "for clusters with utilities", waits)
@@ -201,7 +200,7 @@ DEFAULT = {  # by kind of instance: policies that run if none is named
 
 def simulate(
     context: typer.Context,
-    instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],
+    instance: Annotated[Path, typer.Argument(help="A day, clusters or a bag: a .yaml or .json file.", readable=False)],
     *,
     scheduler: Annotated[
         list[str] | None,
@@ -283,8 +282,23 @@ def simulate(
     ] = None,
     time_limit: Annotated[
         float | None,
-        options.time_limit_option("--bound: time limit of each bound in seconds or with a unit; it holds at any time."),
+        options.time_limit_option(
+            "Time limit in seconds or with a unit: of each --bound, at any time; of a bag, of all; then as it is."
+        ),
     ] = None,
+    forecast: replan.ForecastOption = None,
+    objective: replan.ObjectiveOption = "cost",
+    horizon: over_time.HorizonOption = None,
+    start: over_time.StartOption = None,
+    tariff: over_time.TariffOption = None,
+    carbon: over_time.CarbonOption = None,
+    caps: over_time.CapsOption = None,
+    grid_fee: over_time.GridFeeOption = None,
+    carbon_price: over_time.CarbonPriceOption = None,
+    switch_off: over_time.SwitchOffOption = None,
+    fill: over_time.FillOption = False,
+    effort: replan.EffortOption = "fast",
+    solver: options.SolverName = "highs",
     output: Annotated[
         Path | None,
         output_option(
@@ -292,8 +306,12 @@ def simulate(
             "--output",
             endings=(*SCHEDULES, *TRACES),
             help="Write the schedule of the best scheduler (first trial), one row per task that runs; .swf and "
-            "_jobs.csv (as Batsim writes it) have all tasks.",
+            "_jobs.csv (as Batsim writes it) have all tasks. Bags: the plan.",
         ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        output_option("--certificate", endings=(".json",), help="Bags: the proof of the bound, for verify."),
     ] = None,
     figure: options.Figure = None,
     timeline: Annotated[
@@ -302,22 +320,45 @@ def simulate(
     ] = None,
     report: options.Report = None,
 ) -> None:
-    """Run scheduling policies on tasks as they arrive.
+    r"""Run policies on arriving tasks, or plan a bag by a forecast.
 
-    Each is compared with a reference in which no task waits, and with --bound with a proved bound.
+    Each policy is compared with a reference in which no task waits, and with --bound with a proved bound. A bag is
+    planned again at the start of every slot of its prices, with a --forecast of later ones, and judged by a bound that
+    is proved with the actual prices.
 
     Examples
     --------
     lpsched simulate instances/energy-2k.yaml
     lpsched simulate instances/clusters-small.yaml --scheduler easy -o plan.csv
+    lpsched simulate instances/tiny.yaml --horizon 3h --start 20240109 \
+      --tariff instances/prices-de-2024-01-08.csv --forecast previous-day
     """
-    from lpsched.model.kinds import kind_of
+    from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import kinds_with
     from lpsched.report.online_answers import simulation_tables
 
+    read, kind = read_with_kind(instance, (*kinds_with("simulate"), "bag"))
+    replan.reject_others(context, is_bag=kind.name == "bag")
+    if kind.name == "bag":
+        over = over_time.TimeOptions(horizon, start, tariff, carbon, caps, grid_fee, carbon_price, switch_off, fill)
+        replan.simulate_bag(
+            context,
+            over.bag(read),
+            forecast,
+            terms={"objective": objective} | over.terms(),
+            effort=effort,
+            fill=fill,
+            time_limit=time_limit,
+            seed=seed,
+            solver=solver,
+            output=output,
+            certificate=certificate,
+            figure=figure,
+        )
+        return
     if not bound:
         options.reject_without({"--time-limit": time_limit, "--offline": offline or None}, "--bound")
-    arriving = read_arriving(instance, energy, cost, weight)
-    kind = kind_of(arriving)
+    arriving = changed(read, energy, cost, weight)
     asked = RunOptions(machines, every, every_arrivals, drop_below, energy_filter, permute, placeholders, offline)
     chosen = _of_day(asked) if kind.name == "day" else _of_clusters(arriving, asked)
     has_utility = kind.name == "clusters" and arriving.waiting is None

@@ -23,6 +23,7 @@ from lpsched.units import DIGITS, KILO, NOISE, ROUNDING, bound_text, counted, du
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
+    from lpsched.bag.horizon.replan_result import ReplanResult
     from lpsched.bag.horizon.result import Baseline, PlanResult, SlotRow
 
 BOUND_DIGITS: Final = 6  # of bounds of horizons that differ by an hour
@@ -80,7 +81,7 @@ class Calendar:
         return "slot, from the start" if self.start is None else f"slot ({self.name})"
 
 
-def calendar_of(result: PlanResult) -> Calendar:
+def calendar_of(result: PlanResult | ReplanResult) -> Calendar:
     """Return how moments of a plan are written: in the time zone of the site, or of all sites; else in UTC."""
     start, zones = result.start, {site.time_zone for site in result.bag.sites or (result.bag.site,)}
     name = zones.pop() if len(zones) == 1 else None

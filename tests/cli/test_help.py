@@ -29,7 +29,7 @@ def commands() -> dict[str, Any]:
 
 def examples(name: str) -> list[str]:
     """Return the examples in the help of a command."""
-    text = commands()[name].epilog.removesuffix(EVERYWHERE)
+    text = commands()[name].epilog.removesuffix(EVERYWHERE).replace("\\\n", "")
     return [line.strip() for line in text.splitlines() if line.startswith("  lpsched ")]
 
 

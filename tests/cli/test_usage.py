@@ -73,7 +73,7 @@ def test_a_usage_error_says_where_it_is_what_was_got_and_what_is_expected(
     ("arguments", "needed", "command"),
     [
         (["solve", DAY], "'lpsched-bag/1'", "simulate' for a day"),
-        (["simulate", TINY], "'lpsched-day/1' or 'lpsched-clusters/1'", "solve' for a bag"),
+        (["simulate", ROOM], "'lpsched-day/1' or 'lpsched-clusters/1' or 'lpsched-bag/1'", "facility' for a facility"),
         (["front", ROOM], "'lpsched-bag/1' or 'lpsched-day/1'", "facility' for a facility"),
         (["measure", TINY], "'lpsched-bench/1'", "solve' for a bag"),
         (["study", "report", TINY], "'lpsched-study/1'", "solve' for a bag"),

@@ -51,6 +51,7 @@ LONG: Final = (
     re.compile("energy-2k.yaml --scheduler fcfs"),
     re.compile("ai-week"),
     re.compile("render-day"),
+    re.compile("--forecast"),
     re.compile("--generations 200"),
     re.compile(r"(?<!my-)\bnode[-.]"),
     re.compile("my-node|my-bench"),
@@ -60,6 +61,7 @@ LONG: Final = (
 NEARLY: Final = (
     (re.compile(r"\bnode[-.]"), math.inf),  # measured on this machine
     (re.compile("ai-week|render-day"), 0.1),  # thousands of steps of a search, each of which a last digit may turn
+    (re.compile("--forecast"), 0.5),  # likewise, in every slot; among others it prints how many plans were adopted
     (re.compile("nsga2|,ga,"), 0.1),  # one other last digit of a processor, and chance goes other ways
     (re.compile("--no-colocation"), 1e-3),  # its gap is the last digits of two sums
 )

@@ -55,6 +55,7 @@ class HorizonArrays:
     caps: Floats  # S x H: watts at the machines; infinite without a cap
     peak_costs: Floats  # S: for each watt at the machines of the highest slot average
     joule_grams: Floats | None = None  # M x H: grams of CO2 of a joule at a machine; `None`: not known
+    ready: Floats | None = None  # M: seconds before which machines begin nothing; `None`: all may begin at 0
 
     @property
     def idle_costs(self) -> Floats:

@@ -24,14 +24,21 @@ DUE: Final = 0.5  # of a batch that is run
 
 @compiled
 def followed(  # noqa: PLR0913, PLR0917 - compiled
-    step: int, horizon: int, due: Floats, numbers: Integers, ticks: Integers, counts: Integers, left: Integers
+    begin: int,
+    step: int,
+    horizon: int,
+    due: Floats,
+    numbers: Integers,
+    ticks: Integers,
+    counts: Integers,
+    left: Integers,
 ) -> tuple[Integers, Integers]:
     """Return the batches that follow a mixture, and when each begins; `due` (steps + 1) x P are ticks of each pair.
 
     `numbers` says of which pair each batch is, `left` of each pair how many tasks there are.
     """
     points = len(due) - 1
-    done, time = np.zeros(due.shape[1]), 0
+    done, time = np.zeros(due.shape[1]), begin
     begins, chosen = [], []
     while time < horizon:
         g, best, most = time // step, -1, DUE
@@ -78,5 +85,7 @@ def mixed(maker: TimelineMaker, parts: Sequence[tuple[float, Timeline]], limit: 
     due[1:] = np.cumsum(np.cumsum(rates, axis=0)[:-1], axis=0) * grid.step
     usable = np.flatnonzero(own.spans == own.ticks)
     left = np.round(limit[own.tasks[usable]]).astype(np.int64)
-    begins, which = followed(grid.step, grid.horizon, due, numbers[usable], own.ticks[usable], own.counts[usable], left)
+    begins, which = followed(
+        maker.ready[j], grid.step, grid.horizon, due, numbers[usable], own.ticks[usable], own.counts[usable], left
+    )
     return maker.timeline(j, begins, usable[which])

@@ -104,7 +104,15 @@ class _State:
 class _Recovery:
     """One recovery: what does not change while it goes on."""
 
-    def __init__(self, arrays: HorizonArrays, prices: Prices, solver: Solver, cancel: CancelToken, work: float) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - see `recover`
+        self,
+        arrays: HorizonArrays,
+        prices: Prices,
+        solver: Solver,
+        cancel: CancelToken,
+        work: float,
+        maker: TimelineMaker | None,
+    ) -> None:
         self.arrays, self.prices, self.solver = arrays, prices, solver
         self.clock, self.cancel = cancel, cancel.share(work)  # a dive that has begun is cut by the clock alone
         found = run_costs(arrays, prices)
@@ -114,7 +122,7 @@ class _Recovery:
         self.sizes = np.abs(self.values) + 0.05 * np.abs(self.values).mean() + 1e-12 * arrays.usual_cost
         assert prices.machine_prices is not None
         wages = np.maximum(prices.machine_prices - least_machine_prices(arrays, prices), 0.0)
-        self.maker = TimelineMaker(arrays, near_best(arrays, prices), wages)
+        self.maker = maker or TimelineMaker(arrays, near_best(arrays, prices), wages)
         self.counted = 0
         self.pool: list[Timeline] = []
         self.rise, self.mixes = DIVES[0]
@@ -353,11 +361,13 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     enough: float = -np.inf,
     peaks: Floats | None = None,
     below: float = 1.0,
+    maker: TimelineMaker | None = None,
 ) -> Recovered:
     """Return groups of machines with their timelines; `work` are counted seconds, `enough` ends the search before.
 
     `peaks` are the highest slot averages of each site that are worth their charge: they are kept like caps. `below` is
-    the share of caps to keep: sums are rounded here, and the verifier is exact.
+    the share of caps to keep: sums are rounded here, and the verifier is exact. `maker` makes the timelines, if
+    it is given.
 
     Raises
     ------
@@ -366,7 +376,7 @@ def recover(  # noqa: PLR0913 - options are keyword-only
     """
     if peaks is not None and arrays.peak_costs.any():
         return _below_peaks(arrays, prices, solver, cancel, peaks, work=work, seed=seed, enough=enough, below=below)
-    recovery = _Recovery(arrays, prices, solver, cancel, work)
+    recovery = _Recovery(arrays, prices, solver, cancel, work, maker)
     budget = recovery.cancel
     headroom = None
     if arrays.has_limits:

@@ -98,12 +98,14 @@ class Weights:
 
 
 # From a bag to its slots.
-def slots_of(bag: Bag, *, horizon: float, start: int | None = None, need: Collection[str] = ("tariff",)) -> Slots:
+def slots_of(
+    bag: Bag, *, horizon: float, start: int | None = None, need: Collection[str] = ("tariff",), join: bool = True
+) -> Slots:
     """Return the slots of a bag from the start until `horizon` seconds later.
 
     `need` says which of `tariff` and `carbon` every site must have. A tariff that is neither given nor needed is 0.
-    Neighbouring slots in which everything is the same are joined, unless power is averaged over each (a cap, a demand
-    charge).
+    Neighbouring slots in which everything is the same are joined (`join`), unless power is averaged over each (a cap, a
+    demand charge).
 
     Raises
     ------
@@ -122,7 +124,7 @@ def slots_of(bag: Bag, *, horizon: float, start: int | None = None, need: Collec
         raise InstanceError(bag.name, tuple(issues))
     moments = sorted({0, *_changes(placed, begin or 0, horizon)})
     sites = [_site_slots(bag, site, begin or 0, moments) for _, site in placed]
-    if all(site.cap_watts is None and not site.demand_charge for site in sites):
+    if join and all(site.cap_watts is None and not site.demand_charge for site in sites):
         moments, sites = _joined(moments, sites)
     if len(moments) > MOST_SLOTS:
         found, do = f"{len(moments):,} slots", "shorten the horizon, or use longer steps"

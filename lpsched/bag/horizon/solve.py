@@ -93,7 +93,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     if objective not in OBJECTIVES:
         raise ValueError(f"objective is {objective!r}, expected one of {', '.join(OBJECTIVES)}")
     given = {"tariff": tariff, "carbon": carbon, "power_cap": power_cap}
-    series = {key: _series(bag, key, value, fill=fill) for key, value in given.items()}
+    series = {key: given_series(bag, key, value, fill=fill) for key, value in given.items()}
     bag = with_series(bag, **series, grid_fee=grid_fee)
     bag = with_switch_off(bag, switch_off)
     issues = []
@@ -117,7 +117,7 @@ def build_horizon(  # noqa: PLR0913 - options are keyword-only
     return HorizonProblem(bag, slots, objective, float(carbon_price))
 
 
-def _series(bag: Bag, key: str, given: Any, *, fill: bool) -> float | Series | None:  # noqa: ANN401 - see `plan`
+def given_series(bag: Bag, key: str, given: Any, *, fill: bool) -> float | Series | None:  # noqa: ANN401 - see `plan`
     """Return a number or a series of whatever a user gave."""
     if given is None:
         return None
@@ -499,7 +499,7 @@ def plan_of(problem: HorizonProblem, arrays: HorizonArrays, found: Recovered) ->
         for begin, i, mode, tasks in maker.runs(timeline):
             run = run_of(bag, i, mode, tasks)
             runs.append(TimedRun(begin / TICKS, run.task_type, run.count, run.p_state))
-        idle = _idle_spans(arrays, timeline.j)
+        idle = idle_spans(arrays, timeline.j)
         if arrays.switch_on[timeline.j] and runs:
             _, stays = maker.gaps(timeline.j, timeline.begins, timeline.batches)
             moments = (timeline.begins / TICKS).tolist()
@@ -509,7 +509,7 @@ def plan_of(problem: HorizonProblem, arrays: HorizonArrays, found: Recovered) ->
         if runs or idle:
             groups.append(PlanGroup(bag.machine_types[timeline.j].name, int(count), tuple(runs), idle))
     for j, machine in enumerate(bag.machine_types):
-        idle = _idle_spans(arrays, j)
+        idle = idle_spans(arrays, j)
         if idle and machine.count > used[j]:
             groups.append(PlanGroup(machine.name, int(machine.count - used[j]), (), idle))
     return Plan(tuple(groups))
@@ -534,7 +534,7 @@ def plan_of_schedule(bag: Bag, schedule: Schedule) -> Plan:
     return Plan(tuple(groups))
 
 
-def _idle_spans(arrays: HorizonArrays, j: int) -> tuple[IdleSpan, ...]:
+def idle_spans(arrays: HorizonArrays, j: int) -> tuple[IdleSpan, ...]:
     """Return when a machine that may be off stays on, because idling earns: at negative prices, without a cap."""
     earns = arrays.joule_costs[j] < 0
     capped = np.isfinite(arrays.caps[arrays.site_of[j]]).any() or arrays.peak_costs[arrays.site_of[j]] > 0

@@ -290,10 +290,19 @@ def first_fitting(  # noqa: PLR0913, PLR0917 - compiled
 class TimelineMaker:
     """Makes timelines of the machines of a bag from some of its pairs; `wages` (M x H) is what a second is worth."""
 
-    def __init__(self, arrays: HorizonArrays, kept: Mask, wages: Floats | None = None, points: int = POINTS) -> None:
+    def __init__(
+        self,
+        arrays: HorizonArrays,
+        kept: Mask,
+        wages: Floats | None = None,
+        points: int = POINTS,
+        batches: list[Batches] | None = None,
+    ) -> None:
         self.arrays, self.grid = arrays, grid_of(arrays, points)
         machines = range(len(arrays.machine_counts))
-        self.batches = [batches_of(arrays, self.grid, j, kept) for j in machines]
+        self.batches = batches or [batches_of(arrays, self.grid, j, kept) for j in machines]
+        ready = np.zeros(len(machines)) if arrays.ready is None else arrays.ready
+        self.ready = np.ceil(ready * TICKS).astype(np.int64)
         self.steps = 0  # counted: batches times steps that were looked at
         self.power_matters = arrays.has_limits
         self.edges = np.round(arrays.edges * TICKS).astype(np.int64)
@@ -400,6 +409,8 @@ class TimelineMaker:
             slack = SLACK * (np.abs(gains) + own.spans * (own.watts * self.usual[j]))
             short = NOT_SHORT if joules is None else self._short(j, joules)
             blocks = np.stack((begins, begins + own.ticks[which]), axis=1)
+            if self.ready[j]:
+                blocks = np.concatenate(([[0, self.ready[j]]], blocks))
             found, fresh, looked = longest_path(
                 self.grid.step,
                 self.edges,

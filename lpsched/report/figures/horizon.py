@@ -182,7 +182,8 @@ def plan_figure(result: PlanResult) -> Figure:
             _draw_power(powers[-1], drawn, site, x)
         last = figure.axes[-1]
         last.set_xlim(x[0], x[-1])
-        _write_time(last, drawn, unit)
+        left = f"; {counted(drawn.left_out, 'site')} that draw less are not drawn" if drawn.left_out else ""
+        write_time(last, drawn.calendar, float(drawn.edges[-1]), unit, left)
         figure.align_ylabels(figure.axes)
         style.legend_above(figure, *powers)
         return figure
@@ -269,18 +270,16 @@ def _draw_curve(axes: Axes, x: Floats, values: Floats, label: str) -> None:
 MOST_TICKS: Final = 9
 
 
-def _write_time(axes: Axes, drawn: PlanCurves, unit: style.Unit) -> None:
-    """Write dates of the zone along the axis, or units of time where the plan has no date."""
-    calendar = drawn.calendar
-    left = f"; {counted(drawn.left_out, 'site')} that draw less are not drawn" if drawn.left_out else ""
+def write_time(axes: Axes, calendar: Calendar, horizon: float, unit: style.Unit, more: str = "") -> None:
+    """Write dates of the zone along the axis, or units of time where the plan has no date; and some words more."""
     if calendar.start is None:
         style.write_numbers(axes.xaxis)
-        axes.set_xlabel(f"time, {unit.name}{left}")
+        axes.set_xlabel(f"time, {unit.name}{more}")
         return
-    moments = date_ticks(calendar, float(drawn.edges[-1]))
+    moments = date_ticks(calendar, horizon)
     places = [(each.timestamp() - calendar.start) / unit.size for each in moments]
     axes.set_xticks(places, date_texts(moments))
-    axes.set_xlabel(f"time zone: {calendar.name}{left}")
+    axes.set_xlabel(f"time zone: {calendar.name}{more}")
 
 
 def date_ticks(calendar: Calendar, horizon: float) -> list[datetime]:
