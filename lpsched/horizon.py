@@ -2,12 +2,12 @@
 
 from lpsched.bag.horizon.certificate import check_horizon as check
 from lpsched.bag.horizon.curves import DeadlineCurve, HorizonFront, OfferCurve
+from lpsched.bag.horizon.forecasts.replan import replan
+from lpsched.bag.horizon.forecasts.replan_result import ReplanResult
 from lpsched.bag.horizon.fronts import cost_carbon_front, cost_deadline
 from lpsched.bag.horizon.level_curve import LevelCurve
 from lpsched.bag.horizon.levels import profit_by_level
 from lpsched.bag.horizon.offers import offer_curve
-from lpsched.bag.horizon.replan import replan
-from lpsched.bag.horizon.replan_result import ReplanResult
 from lpsched.bag.horizon.result import PlanResult
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Slots, slots_of

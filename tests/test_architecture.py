@@ -51,7 +51,7 @@ RESULTS = {
         "horizon.result",
         "horizon.curves",
         "horizon.level_curve",
-        "horizon.replan_result",
+        "horizon.forecasts.replan_result",
     },
     "facility": {"result"},
     "online": {f"result.{name}" for name in ("policy", "groups", "simulation", "comparisons", "what_if")},

@@ -64,8 +64,8 @@ def simulate_bag(
 ) -> None:
     """Plan a bag again in every slot, and write and print the answer."""
     from lpsched.bag.horizon.files import HorizonPlan, write_horizon_certificate, write_plan
-    from lpsched.bag.horizon.forecast import PREVIOUS_DAY, forecast_key
-    from lpsched.bag.horizon.replan import replan
+    from lpsched.bag.horizon.forecasts.forecast import PREVIOUS_DAY, forecast_key
+    from lpsched.bag.horizon.forecasts.replan import replan
     from lpsched.lp.solvers import solver_named
     from lpsched.report.replan import replan_tables
 

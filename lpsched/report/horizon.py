@@ -23,7 +23,7 @@ from lpsched.units import DIGITS, KILO, NOISE, ROUNDING, bound_text, counted, du
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-    from lpsched.bag.horizon.replan_result import ReplanResult
+    from lpsched.bag.horizon.forecasts.replan_result import ReplanResult
     from lpsched.bag.horizon.result import Baseline, PlanResult, SlotRow
 
 BOUND_DIGITS: Final = 6  # of bounds of horizons that differ by an hour

@@ -11,7 +11,7 @@ from lpsched.units import JOULES_PER_KWH, bound_text, counted, energy_text, gap_
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
 
-    from lpsched.bag.horizon.replan_result import ForecastPlan, ReplanResult
+    from lpsched.bag.horizon.forecasts.replan_result import ForecastPlan, ReplanResult
 
 WORSE: Final = (
     "Here, planning again was worse than planning once: what is better by a forecast may turn out to be worse."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.horizon.replan_result import ReplanResult
+    from lpsched.bag.horizon.forecasts.replan_result import ReplanResult
     from lpsched.model.table import Floats
 
 MOST_SITES: Final = 3  # whose values are drawn

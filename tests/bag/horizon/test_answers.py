@@ -193,7 +193,7 @@ def present(value: int, bound: int, other: tuple[int, int | None] | None, **fiel
 
     ends = Fraction(value), Fraction(bound)
     made = (Plan(()), *ends, default_solver(), CancelToken(), CancelToken(), 0.1, 0)
-    return Replaced(problem, arrays, relaxed.prices, multipliers, *made)
+    return Replaced(problem, arrays, relaxed, multipliers, *made)
 
 
 def test_intervals_are_between_the_bound_of_one_side_and_the_plan_of_the_other():

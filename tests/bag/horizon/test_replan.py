@@ -11,9 +11,9 @@ from fractions import Fraction
 import pytest
 
 from lpsched.bag.horizon.certificate import check_horizon
-from lpsched.bag.horizon.forecast import PREVIOUS_DAY, Knowledge, knowledge_of, mean_between
-from lpsched.bag.horizon.replan import replan, replan_known
-from lpsched.bag.horizon.replanner import MOST_READY, Begun, Replanner, fewer
+from lpsched.bag.horizon.forecasts.forecast import PREVIOUS_DAY, Knowledge, knowledge_of, mean_between
+from lpsched.bag.horizon.forecasts.replan import replan, replan_known
+from lpsched.bag.horizon.forecasts.replanner import MOST_READY, Begun, Replanner, fewer
 from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, plan_problem
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
@@ -109,8 +109,9 @@ def test_a_machine_stays_on_for_a_run_that_was_put_off():
     # Planned: an hour at 0.1, an hour idle at 5 (0.5, less than another start for 1), an hour at 0.1. The third hour
     # costs 3, so that the second task waits for the fourth, and the machine idles for 0.3 more: it is on already.
     bag = small(2, idle_watts=100.0, switch_on_cost=1.0)
-    result = replanned(bag, (0.1, 5.0, 3.0, 0.2), (0.1, 5.0, 0.1, 0.2))
-    assert result.value == pytest.approx(0.1 + 0.5 + 0.3 + 0.2 + 1.0)
+    result = replanned(bag, (0.1, 5.0, 3.0, 1.5), (0.1, 5.0, 0.1, 1.5))
+    assert result.plans[1].value == pytest.approx(0.1 + 0.5 + 3.0 + 1.0)  # planned once
+    assert result.value == pytest.approx(0.1 + 0.5 + 0.3 + 1.5 + 1.0)
     assert result.plans[0].costs.switch_ons == 1
 
 

@@ -19,9 +19,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.horizon.answers import REASONS
 from lpsched.bag.horizon.certificate import unit_of
-from lpsched.bag.horizon.forecast import PREVIOUS_DAY, Knowledge, actual_values, forecast_key, knowledge_of
-from lpsched.bag.horizon.replan_result import AGAIN, FORESIGHT, ONCE, PLANS, ForecastPlan, ForecastSlot, ReplanResult
-from lpsched.bag.horizon.replanner import Replanned, Replanner
+from lpsched.bag.horizon.forecasts.forecast import PREVIOUS_DAY, Knowledge, actual_values, forecast_key, knowledge_of
+from lpsched.bag.horizon.forecasts.replan_result import (
+    AGAIN,
+    FORESIGHT,
+    ONCE,
+    PLANS,
+    ForecastPlan,
+    ForecastSlot,
+    ReplanResult,
+)
+from lpsched.bag.horizon.forecasts.replanner import Replanned, Replanner
 from lpsched.bag.horizon.result import AT_ONCE
 from lpsched.bag.horizon.solve import (
     HorizonProblem,

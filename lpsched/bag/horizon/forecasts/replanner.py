@@ -31,7 +31,7 @@ from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.bag.horizon.forecast import Knowledge
+    from lpsched.bag.horizon.forecasts.forecast import Knowledge
     from lpsched.bag.horizon.recovery import Recovered
     from lpsched.bag.horizon.relaxation import Prices
     from lpsched.bag.model import Bag

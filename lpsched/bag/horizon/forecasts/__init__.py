@@ -1,0 +1,1 @@
+"""Plans made again in every slot by a forecast of prices."""
