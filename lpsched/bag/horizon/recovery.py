@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 
 NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
 # Dives, in turn: by how much a task that is left for later costs more than its value, and whether mixtures are tried.
-DIVES: Final = ((0.04, True), (0.02, False), (0.07, True), (1.0, True))
+DIVES: Final = ((0.04, True), (0.02, False), (0.07, True))
+PLACING: Final = 10.0  # counted seconds of exchanges until all tasks have a place
+MISSING: Final = 100.0  # times its value that a task without a place costs in the search
 ROUNDS: Final = 150  # of generating timelines for the whole program
 DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
 CLOSE: Final = 3e-4  # gap of the program at which it is solved well enough
 MIXED: Final = 0.3
 RISES: Final = (0.02, 0.06, 0.15, 0.4, 1.0, 3.0, 10.0, 100.0, 1e4, 1e6)  # what tasks without a place may cost more
-PER_STEP: Final = 8e-9 if is_there() else 6e-7  # counted seconds of a batch at a step
+PER_STEP: Final = 1e-8 if is_there() else 6e-7  # counted seconds of a batch at a step
 PER_PROGRAM: Final = 4e-3  # counted seconds of solving the program
 PER_EXCHANGE: Final = 3e-3  # counted seconds of an exchange, beside its batches
 MOST_TAKEN: Final = 3  # machines whose timelines are exchanged at a time
@@ -133,8 +135,12 @@ class _Recovery:
 
     def count(self, seconds: float = 0.0) -> None:
         """Count the work since the last call."""
-        self.cancel.count((self.maker.steps - self.counted) * PER_STEP + seconds)
-        self.counted = self.maker.steps
+        self.cancel.count(self.work_done() + seconds)
+
+    def work_done(self) -> float:
+        """Return the counted seconds of timelines since the last call."""
+        done, self.counted = (self.maker.steps - self.counted) * PER_STEP, self.maker.steps
+        return done
 
     def combine(self, state: _State) -> tuple[Floats, Floats, Floats, Floats | None, float]:
         """Solve the program: machines of each timeline, task values, values of machines, prices of power, the value."""
@@ -307,15 +313,18 @@ class _Recovery:
         return singles, groups
 
     def cost(self, singles: list[Timeline], left: Floats) -> float:
-        """Return what single timelines cost, and tasks that are left out."""
-        return sum(each.cost for each in singles) + (0.0 if self.later is None else float(self.later @ left))
+        """Return what single timelines cost, and tasks that are left out; many times their value where all must run."""
+        paid = self.values + MISSING * self.sizes if self.later is None else self.later
+        return sum(each.cost for each in singles) + float(paid @ left)
 
     def exchange(
         self, singles: list[Timeline], state: _State, values: Floats, rng: np.random.Generator, enough: float
     ) -> list[Timeline]:
         """Return timelines that cost less, if not `enough`: a few are made anew from their tasks, again and again."""
         sites, cost = self.arrays.site_of, self.cost(singles, state.tasks)
-        while not self.cancel.expired() and singles and cost > enough:
+        placing = self.later is None and state.tasks.any()
+        budget = self.clock.share(PLACING) if placing else self.cancel  # for a place for all tasks there is more work
+        while not budget.expired() and singles and cost > enough and (state.tasks.any() or not placing):
             whole = rng.random() < WHOLE
             size = int(rng.integers(1, MOST_TAKEN + 1)) if whole else int(rng.integers(2, MOST_WINDOWS + 1))
             taken = rng.choice(len(singles), size=min(size, len(singles)), replace=False)
@@ -340,11 +349,11 @@ class _Recovery:
                     own.headroom[sites[j]] -= trial[k].joules - rests[k].joules
             if own.tasks.any():
                 trial = self.insert(trial, own, list(dict.fromkeys([*taken.tolist(), *helpers.tolist()])))
-            self.count(PER_EXCHANGE)
+            budget.count(self.work_done() + PER_EXCHANGE)
             changed = self.cost(trial, own.tasks)
             if own.headroom is not None and (own.headroom < 0.0).any():
                 continue
-            if (self.later is not None or not own.tasks.any()) and changed < cost - 1e-12 * abs(cost):
+            if changed < cost - 1e-12 * abs(cost):
                 singles, cost = trial, changed
                 state.headroom, state.tasks = own.headroom, own.tasks
         return singles
@@ -394,16 +403,18 @@ def recover(  # noqa: PLR0913 - options are keyword-only
         tried = state.copy()
         singles, groups = recovery.dived(tried)
         found = recovery.cost(singles, tried.tasks) + sum(count * each.cost for count, each in groups)
-        if found < cost and (arrays.earnings is not None or not tried.tasks.any()):
+        if best is None or found < cost:
             best, cost = (tried, singles, groups), found
-        few_left = budget.expired() or budget.work_left() < FOR_DIVES * work
-        if cancel.expired() or cost + fixed <= enough or (few_left and best is not None):
+        if cancel.expired() or cost + fixed <= enough or budget.work_left() < FOR_DIVES * work:
             break
-    if best is None:
-        raise NotFoundError(f"no plan was found: {int(tried.tasks.sum()):,} tasks have no place in the horizon")
+    assert best is not None, "there is a dive"
     state, singles, groups = best
     fixed += sum(count * each.cost for count, each in groups)
-    singles = recovery.exchange(singles, state, values, np.random.default_rng(seed), enough - fixed)
+    rng = np.random.default_rng(seed)
+    for _ in range(2 if state.tasks.any() else 1):  # first for a place for all tasks
+        singles = recovery.exchange(singles, state, values, rng, enough - fixed)
+    if arrays.earnings is None and state.tasks.any():
+        raise NotFoundError(f"no plan was found: {int(state.tasks.sum()):,} tasks have no place in the horizon")
     if state.headroom is not None and (state.headroom < 0.0).any():
         raise NotFoundError("no plan was found that keeps the power caps")
     alike = groups + [(1, timeline) for timeline in singles]
