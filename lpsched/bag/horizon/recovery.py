@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NEAR: Final = 0.05  # pairs are tried whose cheapest run costs that much more than another of the task type
 # Dives, in turn: by how much a task that is left for later costs more than its value, and whether mixtures are tried.
 DIVES: Final = ((0.04, True), (0.02, False), (0.07, True))
-PLACING: Final = 10.0  # counted seconds of exchanges until all tasks have a place
+PLACING: Final = 1.0  # times the work: that of exchanges until all tasks have a place
 MISSING: Final = 100.0  # times its value that a task without a place costs in the search
 ROUNDS: Final = 150  # of generating timelines for the whole program
 DIVE_ROUNDS: Final = 8  # of generating timelines between two fixings
@@ -116,7 +116,7 @@ class _Recovery:
         maker: TimelineMaker | None,
     ) -> None:
         self.arrays, self.prices, self.solver = arrays, prices, solver
-        self.clock, self.cancel = cancel, cancel.share(work)  # a dive that has begun is cut by the clock alone
+        self.work, self.clock, self.cancel = work, cancel, cancel.share(work)  # a dive that has begun is cut by the clock alone
         found = run_costs(arrays, prices)
         self.values = found.least(len(arrays.task_counts))
         self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
@@ -323,7 +323,7 @@ class _Recovery:
         """Return timelines that cost less, if not `enough`: a few are made anew from their tasks, again and again."""
         sites, cost = self.arrays.site_of, self.cost(singles, state.tasks)
         placing = self.later is None and state.tasks.any()
-        budget = self.clock.share(PLACING) if placing else self.cancel  # for a place for all tasks there is more work
+        budget = self.clock.share(PLACING * self.work) if placing else self.cancel  # for a place for all tasks there is more work
         while not budget.expired() and singles and cost > enough and (state.tasks.any() or not placing):
             whole = rng.random() < WHOLE
             size = int(rng.integers(1, MOST_TAKEN + 1)) if whole else int(rng.integers(2, MOST_WINDOWS + 1))

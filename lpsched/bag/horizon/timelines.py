@@ -27,7 +27,7 @@ POINTS: Final = 6000 if is_there() else 500  # steps, about; without Numba a ste
 TICKS: Final = 1024  # of a second: all times are whole ticks, so that they are exact doubles
 SLACK: Final = 0.3  # of its cost that a batch may lose in a slot, at the prices of machines, to be tried there
 ROUNDS: Final = 6  # of filling a timeline with limited tasks
-CALL: Final = 60_000  # evaluations that a call takes beside its own, roughly
+CALL: Final = 120_000  # evaluations that a call takes beside its own, roughly
 NONE: Final = np.zeros(0, dtype=np.int64)
 NOT_SHORT: Final = np.zeros((0, 0), dtype=np.int64)
 
