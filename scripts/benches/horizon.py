@@ -37,16 +37,19 @@ LOAD: Final = 0.5
 HOUR: Final = 3600.0
 
 
-def loaded(bag: Bag, hours: int, load: float) -> Bag:
-    """Return a bag with its counts scaled to a share of what its machines could run in some hours."""
+def loaded(bag: Bag, hours: int, load: float, times: int = 1) -> Bag:
+    """Return a bag whose tasks are a share of what its machines could run in some hours; all of it some times."""
     share = load * hours * HOUR / proved_makespan(bag, default_solver())
-    tasks = tuple(each.model_copy(update={"count": max(1, round(each.count * share))}) for each in bag.task_types)
-    return bag.model_copy(update={"task_types": tasks})
+    machines = tuple(each.model_copy(update={"count": times * each.count}) for each in bag.machine_types)
+    tasks = tuple(
+        each.model_copy(update={"count": times * max(1, round(each.count * share))}) for each in bag.task_types
+    )
+    return bag.model_copy(update={"machine_types": machines, "task_types": tasks})
 
 
-def problem_of(name: str, prices: Series, hours: int, start: str | None, load: float) -> HorizonProblem:
+def problem_of(name: str, prices: Series, hours: int, start: str | None, load: float, times: int = 1) -> HorizonProblem:
     """Return the problem of an instance over some hours."""
-    bag = loaded(read_bag(INSTANCES / f"{name}.yaml"), hours, load)
+    bag = loaded(read_bag(INSTANCES / f"{name}.yaml"), hours, load, times)
     begin = prices.start if start is None else start
     return build_horizon(bag, horizon=hours * HOUR, start=begin, tariff=prices, switch_off=True)
 
@@ -57,7 +60,7 @@ def plans(arguments: argparse.Namespace, prices: Series) -> None:
     for hours in arguments.hours:
         for start in arguments.start or [None]:
             for name in arguments.bags:
-                problem = problem_of(name, prices, hours, start, arguments.load)
+                problem = problem_of(name, prices, hours, start, arguments.load, arguments.times)
                 work, solver, cancel = search_of(arguments.effort, None, None, None)
                 begin = time.perf_counter()
                 found = plan_problem(problem, solver, cancel, work=work, gap=1e-4, seed=0, baselines=False)
@@ -92,6 +95,7 @@ def main() -> None:
     parser.add_argument("--bags", type=lambda text: text.split(","), default=BAGS)
     parser.add_argument("--effort", default="auto")
     parser.add_argument("--load", type=float, default=LOAD)
+    parser.add_argument("--times", type=int, default=1, help="as many machines, and tasks for them")
     arguments = parser.parse_args()
     file, *words = WORDS.split(arguments.prices)
     named = dict(zip(words[::2], words[1::2], strict=True))

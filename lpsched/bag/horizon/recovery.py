@@ -116,7 +116,8 @@ class _Recovery:
         maker: TimelineMaker | None,
     ) -> None:
         self.arrays, self.prices, self.solver = arrays, prices, solver
-        self.work, self.clock, self.cancel = work, cancel, cancel.share(work)  # a dive that has begun is cut by the clock alone
+        # A dive that has begun is cut by the clock alone.
+        self.work, self.clock, self.cancel = work, cancel, cancel.share(work)
         found = run_costs(arrays, prices)
         self.values = found.least(len(arrays.task_counts))
         self.values = np.where(np.isfinite(self.values), self.values, prices.task_values)
@@ -323,7 +324,8 @@ class _Recovery:
         """Return timelines that cost less, if not `enough`: a few are made anew from their tasks, again and again."""
         sites, cost = self.arrays.site_of, self.cost(singles, state.tasks)
         placing = self.later is None and state.tasks.any()
-        budget = self.clock.share(PLACING * self.work) if placing else self.cancel  # for a place for all tasks there is more work
+        # For a place for all tasks there is more work.
+        budget = self.clock.share(PLACING * self.work) if placing else self.cancel
         while not budget.expired() and singles and cost > enough and (state.tasks.any() or not placing):
             whole = rng.random() < WHOLE
             size = int(rng.integers(1, MOST_TAKEN + 1)) if whole else int(rng.integers(2, MOST_WINDOWS + 1))
