@@ -47,7 +47,9 @@ def loaded(bag: Bag, hours: int, load: float, times: int = 1) -> Bag:
     return bag.model_copy(update={"machine_types": machines, "task_types": tasks})
 
 
-def problem_of(name: str, prices: Series, hours: int, start: str | None, load: float, times: int = 1) -> HorizonProblem:
+def problem_of(  # noqa: PLR0913, PLR0917 - a bag and its hours
+    name: str, prices: Series, hours: int, start: str | None, load: float, times: int = 1
+) -> HorizonProblem:
     """Return the problem of an instance over some hours."""
     bag = loaded(read_bag(INSTANCES / f"{name}.yaml"), hours, load, times)
     begin = prices.start if start is None else start
