@@ -6,7 +6,7 @@ vertices of the linear program. Nothing is solved here: the numbers are given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.horizon.result import mass_text
 from lpsched.model.results import along
@@ -169,7 +169,8 @@ def level_figure(curve: LevelCurve) -> Figure:
         )
         style.draw_dots(axes, zip(xs, values, strict=True), "o", None, **PLANS)
         axes.axvline(1.0, color=style.INK, linewidth=0.6, linestyle=":", zorder=1)
-        axes.annotate("no plan is here", (0.985, 0.95), xycoords="axes fraction", **style.ASIDE | {"ha": "right"})
+        where: dict[str, Any] = {"xycoords": ("data", "axes fraction")}
+        axes.annotate("no plan is here ", (xs[-1], 0.95), **style.ASIDE | {"ha": "right"} | where)
         axes.set(xlabel="level of market prices (1: today)", ylabel=f"profit, {style.lettered(curve.currency)}")
         style.write_numbers(axes.xaxis, axes.yaxis)
         style.legend_above(figure, axes)
