@@ -117,11 +117,11 @@ def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
 
 
 def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[Any, Kind]:
-    """Read a file of one of these kinds, by the format that it names; without one it should be a bag."""
+    """Read a file of one of these kinds, by the format that it names; without one a bag, if that is the first kind."""
     path = Path(path)
     document = read_document(path)
     found = format_of(document.value)
-    kind = KINDS["bag"] if found is None else KINDS.get(name_of(found))
+    kind = KINDS.get(("bag" if kinds[0] == "bag" else "") if found is None else name_of(found))
     if kind is not None and kind.name in kinds:
         return instance_of(kind.load("model"), document, path), kind
     formats = " or ".join(f"'{KINDS[name].load('model').FORMAT}'" for name in kinds)
