@@ -231,7 +231,7 @@ def _also_text(result: PlanResult, found: PlanResult | Baseline) -> str:
 def _machines(result: PlanResult, most: int) -> list[ConsoleRenderable]:
     """Return what one more machine of each type is worth: by the bound's derivative, and proved."""
     rows = tuple(
-        (each.machine_type, money_text(number(each.marginal)), _between_text(result, each.between()))
+        (each.machine_type, money_text(number(each.marginal)), each.reason or _between_text(result, each.between()))
         for each in result.machine_worth
     )
     if not rows:
@@ -242,7 +242,8 @@ def _machines(result: PlanResult, most: int) -> list[ConsoleRenderable]:
         f"{'earns' if result.is_profit else 'saves'}\n(proved), {result.unit}",
     )
     proved = ONE_MORE.format("raises" if result.is_profit else "lowers", WORDS[result.objective])
-    rises = "; a negative amount: it rises" if any((each.at_least or 0.0) < 0 for each in result.machine_worth) else ""
+    ends = [end for each in result.machine_worth for end in (each.at_least, each.at_most)]
+    rises = "; a negative amount: it rises" if any((end or 0.0) < 0 for end in ends) else ""
     rises = rises.replace("rises", "falls") if result.is_profit else rises
     return [*FoldingTable(headers, rows).shortened(most), fitted(f"{DERIVATIVE}{proved}{rises}.")]
 

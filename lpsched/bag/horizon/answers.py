@@ -14,7 +14,7 @@ from lpsched.bag.horizon.recovery import recover
 from lpsched.bag.horizon.relaxation import Relaxed, best_choices, machine_values, relax_work
 from lpsched.bag.horizon.result import AT_ONCE, BASELINES, MEAN, Baseline, MachineWorth, OtherHorizon
 from lpsched.bag.horizon.runs import machine_prices_of
-from lpsched.bag.horizon.slots import slots_of
+from lpsched.bag.horizon.slots import require_idle_power, slots_of
 from lpsched.bag.horizon.solve import (
     HorizonProblem,
     at_once,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lpsched.cancellation import CancelToken
     from lpsched.lp.program import Solver
 
+NO_PLAN: Final = "no plan then (proved)"
 BASELINE_WORK: Final = 1.0  # counted seconds of the search for a plan to compare with
 REASONS: Final = {
     "over-power-cap": "it draws more than the power cap",
@@ -173,15 +174,18 @@ def machine_worth(now: Present, marginals: Marginals) -> tuple[MachineWorth, ...
     if now.problem.bag.machines >= MOST:  # of any file
         return ()
     return tuple(
-        MachineWorth(machine.name, marginal[machine.name], *_one_more(now, j, search=machine.name in chosen))
-        for j, machine in enumerate(types)
+        _one_more(now, j, marginal[machine.name], search=machine.name in chosen) for j, machine in enumerate(types)
     )
 
 
-def _one_more(now: Present, j: int, *, search: bool) -> tuple[float, float | None]:
+def _one_more(now: Present, j: int, marginal: float, *, search: bool) -> MachineWorth:
     """Return what one more machine of a type saves at most and at least; with or without a search for a plan."""
     problem, machine = now.problem, now.problem.bag.machine_types[j]
     more = replace(problem, bag=with_machines(problem.bag, {machine.name: machine.count + 1}))
+    try:
+        require_idle_power(more.bag, more.slots)
+    except InfeasibleError:
+        return MachineWorth(machine.name, marginal, None, reason=NO_PLAN)
     bound = prove(more.bag, problem.slots, problem.weights, now.multipliers)
     site, least = problem.slots.sites[problem.slots.site_of[j]], []
     value = now.value if machine.may_be_off else now.kept(more)  # off, or idle
@@ -190,12 +194,17 @@ def _one_more(now: Present, j: int, *, search: bool) -> tuple[float, float | Non
     if search and not now.cancel.expired():
         try:
             proved, found = now.again(more)
-        except (InfeasibleError, SolverError):  # its idle power may leave too little below a cap
+        except InfeasibleError:
+            if not machine.may_be_off:  # its idle power leaves too little below a cap
+                return MachineWorth(machine.name, marginal, None, reason=NO_PLAN)
+            proved, found = bound, None
+        except SolverError:
             proved, found = bound, None
         bound, value = max(bound, proved), min((each for each in (value, found) if each is not None), default=None)
     if value is not None:
         least.append(now.bound - value)
-    return rounded_up(now.value - bound), rounded_down(max(least)) if least else None
+    low = rounded_down(max(least)) if least else None
+    return MachineWorth(machine.name, marginal, rounded_up(now.value - bound), low)
 
 
 def other_horizons(now: Present) -> tuple[OtherHorizon, ...]:
@@ -223,7 +232,7 @@ def _other_horizon(now: Present, end: float) -> OtherHorizon:
     except SolverError:
         return OtherHorizon(end, None, None, None, "not known: the solver failed")
     kept, rise = now.kept(other), None
-    if end > slots.horizon and not any(site.demand_charge for site in slots.sites):
+    if end > slots.horizon and not any(site.demand_charge or site.cap_watts for site in slots.sites):
         rise = None if kept is None else kept - now.value  # of any plan: machines that must stay on idle for longer
     if end > slots.horizon and all(machine.may_be_off for machine in problem.bag.machine_types):
         rise = Fraction(0) if rise is None else min(rise, Fraction(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -154,7 +153,7 @@ class LevelCurve(JsonObject):
 
     def headline(self) -> str:
         """Return what is earned at the market prices of today, and from which level on nothing is."""
-        today = next((each for each in self.points if math.isclose(each.level, TODAY)), None)
+        today = next((each for each in self.points if each.level == TODAY), None)
         said = []
         if today is not None:
             value, bound = paired(today.value, today.bound, upper=True)

@@ -30,9 +30,10 @@ from lpsched.bag.horizon.fronts import FrontSearch, PlanSearch, Solved, proved_a
 from lpsched.bag.horizon.level_curve import LevelCurve, LevelPoint
 from lpsched.bag.horizon.schedule import Plan
 from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, search_of
-from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan
+from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
 from lpsched.bag.pricing.one_more import nearby
 from lpsched.cancellation import CancelToken, timed
+from lpsched.errors import NotFoundError
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 TODAY: Final = 1.0
+NOTHING: Final = Plan(())  # which runs no task
 PLANS: Final = 6  # verified, along the curve
 HIGHEST: Final = 4.0  # the last level where runs pay at any: at prices of 0, or negative ones
 BELOW: Final = 0.99  # of the level at which nothing pays: a plan there runs little
@@ -141,11 +143,13 @@ def levels_of(  # noqa: PLR0913 - the options of `profit_by_level`
         nearest = {min(range(len(proved)), key=lambda place: abs(proved[place].level - level)) for level in wanted}
         places = sorted(nearest | {*along(len(proved), plans)}) if plans else []
         looking = PlanSearch(solver, cancel, work / max(len(places), 1), seed)
-        made = [Plan(())]
+        made = [] if verify_plan(problem.bag, problem.slots, NOTHING, optional=True) else [NOTHING]
         for place in places:
             each = proved[place]
             found = looking.near(each.at, each.prices, each.least)
             made += [] if found is None else [found[0]]
+        if not made:
+            raise NotFoundError("no plan was found")
         lines = [levels.line(plan) for plan in made]
     points = []
     for each in proved:
@@ -253,7 +257,7 @@ class _Levels:
         found = _last_paying(self.at(TODAY).arrays())
         if found is None:
             return None
-        nothing = self.line(Plan(()))
+        nothing = self.line(NOTHING)
 
         def none_pays(level: float) -> bool:
             problem = self.at(level)
@@ -299,7 +303,10 @@ def _chosen(search: FrontSearch, none_pays: float | None, end: float) -> list[So
     found: list[Solved] = []
     for level in sorted(each for each in levels if 0 <= each <= end):
         if found and level - found[-1].problem.weights.grams <= SAME * level:
-            continue
+            if level != TODAY:
+                continue
+            found.pop()
         near = min(known, key=lambda other: abs(other - level))
-        found.append(known[near] if abs(near - level) <= SAME * level else search.at(level))
+        same = near == level if level == TODAY else abs(near - level) <= SAME * level
+        found.append(known[near] if same else search.at(level))
     return found

@@ -79,8 +79,9 @@ class MachineWorth(JsonObject):
 
     machine_type: str
     marginal: float  # the derivative of the bound: no promise about plans
-    at_most: float  # the best plan with one more is better than the best without it by no more, proved
+    at_most: float | None  # the best plan with one more is better than the best without it by no more, proved
     at_least: float | None = None  # and by no less, proved; `None`: nothing is known
+    reason: str | None = None  # why there is no interval
 
     def between(self) -> Between:
         """Return the interval."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.bag.horizon.arrays import HorizonArrays, Integral
+from lpsched.bag.horizon.certificate import MOST_PARTS
 from lpsched.bag.horizon.relaxation import (
     OVER,
     USUAL,
@@ -227,7 +228,7 @@ def refined(arrays: HorizonArrays, runs: Relaxed, solver: Solver, cancel: Cancel
     """
     prices, paid = runs.prices, cost_of_caps(arrays, runs.prices)
     best, fine, parts = runs, prices.machine_prices, 2
-    while arrays.joule_costs.size * parts <= rows and fine is not None:
+    while parts <= MOST_PARTS and arrays.joule_costs.size * parts <= rows and fine is not None:
         cut = arrays.cut(parts, full_costs(arrays, prices))
         nothing = np.zeros(cut.caps.shape)
         begin = Prices(prices.task_values, np.repeat(fine, 2, axis=1), nothing, nothing)

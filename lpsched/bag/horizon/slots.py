@@ -132,7 +132,7 @@ def slots_of(
     number = {site.name: s for s, site in enumerate(sites)}
     site_of = tuple(number[machine.site or PLAIN_NAME] for machine in bag.machine_types)
     slots = Slots((*map(float, moments), float(horizon)), tuple(sites), site_of, begin)
-    _require_idle_power(bag, slots)
+    require_idle_power(bag, slots)
     return slots
 
 
@@ -274,7 +274,7 @@ def _joined(moments: list[int], sites: list[SiteSlots]) -> tuple[list[int], list
     ]
 
 
-def _require_idle_power(bag: Bag, slots: Slots) -> None:
+def require_idle_power(bag: Bag, slots: Slots) -> None:
     """Raise an error if a cap is below what machines take that must stay on, whatever they do."""
     for s, site in enumerate(slots.sites):
         if site.cap_watts is None:

@@ -66,6 +66,14 @@ def test_one_more_machine_saves_what_the_two_best_plans_differ_by():
     assert interval(stays) == (pytest.approx(saved, abs=1e-9), pytest.approx(saved, abs=1e-9))
 
 
+def test_where_the_idle_power_of_one_more_breaks_a_cap_there_is_no_plan():
+    bag = small(2, idle_watts=600.0, may_be_off=False)
+    for marginals in ("lp", "proved"):
+        worth = one_more(bag, power_cap=1.0, marginals=marginals)
+        assert (worth.at_least, worth.at_most, worth.reason) == (None, None, "no plan then (proved)")
+    assert "no plan then (proved)" in shown(plan_tables(planned(bag, power_cap=1.0)))
+
+
 def test_without_a_search_one_that_may_be_off_saves_at_least_nothing_and_one_that_stays_on_costs_its_idling():
     found = one_more(small(3), marginals="lp")
     assert found.at_least == 0.0
@@ -168,6 +176,9 @@ def test_one_more_saves_no_less_than_is_claimed_by_all_plans_on_a_grid_and_an_in
         grown = with_machines(bag, {machine.name: machine.count + 1})
         least = least_by_work(grown, slots, Weights())
         assert least is not None or worth.at_least is None
+        if worth.at_most is None:
+            assert (least, worth.reason) == (None, "no plan then (proved)")
+            continue
         if least is not None and worth.at_least is not None:
             assert worth.at_least <= most - least.value
         assert worth.at_least is None or worth.at_least <= worth.at_most

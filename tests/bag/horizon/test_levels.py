@@ -16,7 +16,7 @@ from lpsched.bag.horizon.verify import measure_plan, verify_plan
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, TaskType
 from lpsched.cancellation import CancelToken
-from lpsched.errors import InstanceError
+from lpsched.errors import InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.series import Series
 from lpsched.model.table import Table
@@ -41,6 +41,14 @@ def small(count: int, **fields) -> Bag:
 def curve_of(bag: Bag, prices=(0.3, 0.1), **options):
     series = Series(tuple(HOUR * h for h in range(len(prices))), HOUR * len(prices), tuple(prices))
     return profit_by_level(bag, horizon=float(series.end), start=0, tariff=series, effort="fast", **options)
+
+
+def test_no_plan_is_called_verified_that_breaks_a_cap():
+    # Idle, the machine draws 100 W, and with its one task for half of the hour 75 W: above 60 W whatever it does.
+    sold, machine = Prices(per_task={"render": 1.0}), MachineType("cpu", 1, idle_watts=100.0)
+    bag = Bag("b", (machine,), (TaskType("render", 1),), Table.of([[1800.0]]), Table.of([[50.0]]), prices=sold)
+    with pytest.raises(NotFoundError, match="no plan was found"):
+        curve_of(bag, (0.3,), power_cap=0.06)
 
 
 def test_breakpoints_are_where_the_tasks_of_an_hour_stop_paying():
@@ -133,13 +141,15 @@ def test_no_plan_on_a_grid_earns_more_at_any_level_and_points_are_the_independen
             break
     slots, earns = with_fee(slots, seed % 2), Weights(optional=True)
     problem = HorizonProblem(bag, slots, "profit")
-    curve = levels_of(
-        problem, default_solver(), CancelToken(), highest=3.0 if seed % 3 else None, plans=3, work=0.05, seed=0
-    )
+    asked = {"highest": 3.0 if seed % 3 else None, "plans": 3, "work": 0.05, "seed": 0}
+    try:
+        curve = levels_of(problem, default_solver(), CancelToken(), **asked)
+    except NotFoundError:
+        assert least_by_work(bag, slots, earns) is None  # a cap below idle power
+        return
     for each in curve.points[:6]:
         least = least_by_work(bag, scaled(slots, each.level), earns)
-        if least is None:  # a cap below idle power
-            return
+        assert least is not None
         assert each.lp_profit == pytest.approx(-least.value, rel=1e-4, abs=1e-4)
         assert each.value <= each.bound
         assert verify_plan(bag, slots, each.plan, optional=True) == ()

@@ -81,6 +81,17 @@ def starts_of(result) -> list[float]:
     return sorted(run.start_seconds + 1800.0 * k for run in runs for k in range(run.count))
 
 
+@pytest.mark.parametrize("hours", [1, 2, 3])
+def test_few_slots_are_cut_into_no_more_parts_than_a_certificate_may_have(hours):
+    machines = (MachineType("cpu", 2, idle_watts=50.0, wear_per_busy_hour=0.03),)
+    bag = Bag("b", machines, (TaskType("render", 2),), Table.of([[3600.0]]), Table.of([[500.0]]))
+    prices = over_hours(*(-0.11, 0.6, -0.1)[:hours])
+    result = plan(bag, horizon=float(prices.end), start=0, tariff=prices, effort="fast")
+    assert result.bound <= result.value
+    rows = result.certificate.machine_prices
+    assert rows is None or max(map(len, rows.values())) <= 64 * hours
+
+
 def test_the_cheapest_hour_is_filled_first():
     assert starts_of(planned(small())) == [3600.0, 5400.0]
     result = planned(small(3))  # two tasks at 0.1, one at 0.2: half a kWh each

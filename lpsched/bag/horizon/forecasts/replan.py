@@ -70,6 +70,7 @@ def replan(  # noqa: PLR0913 - options are keyword-only
     carbon: Any = None,  # noqa: ANN401 - likewise
     power_cap: Any = None,  # noqa: ANN401 - likewise
     carbon_price: float = 0.0,
+    grid_fee: float | None = None,
     switch_off: bool | None = None,
     fill: bool = False,
     effort: str = "fast",
@@ -92,7 +93,7 @@ def replan(  # noqa: PLR0913 - options are keyword-only
         Of the carbon intensity if `objective` is `carbon`, else of the tariff; all other series are taken as known. A
         number, a `Series`, a series of pandas, the path of a file, or `previous-day`: the value of the same time of
         day on the last day of which it is known.
-    objective, horizon, start, tariff, carbon, power_cap, carbon_price, switch_off, fill
+    objective, horizon, start, tariff, carbon, power_cap, carbon_price, grid_fee, switch_off, fill
         As in `plan`; tariff and carbon intensity are the actual ones.
     effort
         `fast`, `auto` or `tight`: about 1, 10 or 40 seconds of search for each plan, of which there is one per slot.
@@ -140,6 +141,7 @@ def replan(  # noqa: PLR0913 - options are keyword-only
         carbon=carbon,
         power_cap=power_cap,
         carbon_price=carbon_price,
+        grid_fee=grid_fee,
         switch_off=switch_off,
         fill=fill,
     )
