@@ -198,7 +198,7 @@ def test_what_cannot_be_is_refused_before_the_work(lpsched, two, arguments, word
 def test_a_bag_is_no_day(lpsched, bag):
     code, out, err = lpsched("simulate", bag, "--policy", "fcfs")
     assert (code, out) == (2, "")
-    assert "expected 'lpsched-day/1' or 'lpsched-clusters/1'; use 'lpsched solve' for a bag" in err
+    assert "--scheduler: got the option for a bag, expected a day or clusters; leave it out" in err
 
 
 def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):
