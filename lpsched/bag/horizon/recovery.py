@@ -64,7 +64,7 @@ SPARE: Final = 3  # machines of a type without tasks that exchanges may use
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A plan as groups of machines with the same timeline, and whether the clock cut the search short."""
+    """A plan as groups of machines with the same timeline, and what made them."""
 
     groups: tuple[tuple[int, Timeline], ...]
     maker: TimelineMaker

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.bag.horizon.certificate import HorizonMultipliers
-from lpsched.bag.horizon.schedule import Plan
+from lpsched.bag.horizon.certificate import HorizonMultipliers, prove
+from lpsched.bag.horizon.schedule import Plan, PlanGroup, TimedRun
 from lpsched.bag.horizon.slots import Weights
-from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, plan, plan_problem, relax
+from lpsched.bag.horizon.solve import HorizonProblem, build_horizon, multipliers_of, plan, plan_problem, relax, verified
 from lpsched.bag.model import Bag, with_machines
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import Marginals
@@ -232,6 +232,32 @@ def test_where_there_is_no_plan_with_one_more_machine_or_another_hour_nothing_el
     assert worth.at_least == 0.0  # the new one may be off
     assert worth.at_most == pytest.approx(10 - 0.1)  # both tasks in the hour at 0.1: no plan costs less
     assert [each.reason for each in other_horizons(present(10, 8, None))] == ["no plan finishes all tasks (proved)"] * 2
+
+
+def test_under_a_cap_an_hour_more_may_change_the_best_plan_by_more_than_this_one():
+    # Idling draws more than running, so that the cap of 75 W needs tasks in the second hour once it is a whole one. A
+    # plan with two there stays valid and idles for 0.01; the best of now, with one there, does not.
+    from lpsched.bag.horizon.answers import Present, other_horizons  # noqa: PLC0415 - as above
+
+    bag = Bag(
+        "b", (MachineType("m", 1, idle_watts=100.0),), (TaskType("t", 5),), Table.of([[900.0]]), Table.of([[50.0]])
+    )
+    cap, prices = (Series((0, HOUR, 2 * HOUR), 3 * HOUR, row) for row in ((200.0, 75.0, 200.0), (1.0, 0.1, 0.1)))
+    problem, later = (
+        build_horizon(bag, horizon=end, start=0, tariff=prices, power_cap=cap) for end in (5400.0, 9000.0)
+    )
+    first, second = (Plan((PlanGroup("m", 1, (TimedRun(0.0, "t", 5 - n), TimedRun(3600.0, "t", n))),)) for n in (2, 1))
+    own, best = (problem.value(verified(problem, each)) for each in (first, second))
+    assert best < own
+    arrays, solver = problem.arrays(), default_solver()
+    relaxed = relax(arrays, solver)
+    multipliers = multipliers_of(problem, arrays, relaxed.prices, relaxed.fine_prices)
+    bound = prove(problem.bag, problem.slots, problem.weights, multipliers)
+    spent = CancelToken().share(0.0)
+    now = Present(problem, arrays, relaxed, multipliers, first, own, bound, solver, CancelToken(), spent, 0.0, 0)
+    (change,) = (each for each in other_horizons(now) if each.horizon_seconds == later.slots.horizon)
+    rises = 0.075 - float(best)  # all later plans cost 0.075 at least: three tasks in the first hour
+    assert change.at_most is None or change.at_most >= rises - 1e-9
 
 
 def test_once_the_work_for_all_answers_is_used_up_bounds_are_still_proved():
