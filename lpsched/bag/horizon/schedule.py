@@ -60,3 +60,14 @@ class Plan:
         machines = sum(group.machines for group in self.groups)
         tasks = sum(group.machines * run.count for group in self.groups for run in group.runs)
         return f"<Plan: {counted(tasks, 'task')} on {counted(machines, 'machine')}>"
+
+
+def united(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return spans in the order of time, those that touch or overlap as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

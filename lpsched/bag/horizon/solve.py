@@ -17,7 +17,7 @@ from lpsched.bag.horizon.recovery import Recovered, recover
 from lpsched.bag.horizon.relaxation import Prices, Relaxed, relax_work
 from lpsched.bag.horizon.result import PlanCosts, PlanResult, SlotRow
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, refined, relax_runs
-from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
+from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun, united
 from lpsched.bag.horizon.slots import Slots, Weights, slots_of, with_series, with_switch_off
 from lpsched.bag.horizon.timelines import TICKS
 from lpsched.bag.horizon.verify import PlanMeasurement, measure_plan, verify_plan
@@ -504,7 +504,7 @@ def plan_of(problem: HorizonProblem, arrays: HorizonArrays, found: Recovered) ->
             _, stays = maker.gaps(timeline.j, timeline.begins, timeline.batches)
             moments = (timeline.begins / TICKS).tolist()
             spans = [(moments[k], moments[k + 1]) for k in np.flatnonzero(stays).tolist()]
-            idle = tuple(IdleSpan(*span) for span in _merged(spans))
+            idle = tuple(IdleSpan(*span) for span in united(spans))
         used[timeline.j] += count
         if runs or idle:
             groups.append(PlanGroup(bag.machine_types[timeline.j].name, int(count), tuple(runs), idle))
@@ -541,20 +541,7 @@ def idle_spans(arrays: HorizonArrays, j: int) -> tuple[IdleSpan, ...]:
     if not arrays.may_be_off[j] or arrays.switch_on[j] or not arrays.idle_watts[j] or capped or not earns.any():
         return ()
     edges = arrays.edges.tolist()
-    return tuple(
-        IdleSpan(*span) for span in _merged([(edges[h], edges[h + 1]) for h in np.flatnonzero(earns).tolist()])
-    )
-
-
-def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return spans in the order of time, those that touch as one."""
-    found: list[tuple[float, float]] = []
-    for start, end in spans:
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return found
+    return tuple(IdleSpan(*span) for span in united([(edges[h], edges[h + 1]) for h in np.flatnonzero(earns).tolist()]))
 
 
 # What each slot draws.

@@ -21,7 +21,7 @@ from lpsched.bag.horizon.arrays import HorizonArrays, Integral
 from lpsched.bag.horizon.recovery import PEAKS, near_best, recover
 from lpsched.bag.horizon.relaxation import relax_work
 from lpsched.bag.horizon.runs import least_machine_prices, machine_prices_of, overlaps
-from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun
+from lpsched.bag.horizon.schedule import IdleSpan, Plan, PlanGroup, TimedRun, united
 from lpsched.bag.horizon.solve import BELOW, HorizonProblem, idle_spans
 from lpsched.bag.horizon.timelines import TICKS, TimelineMaker, batches_of, grid_of
 from lpsched.bag.horizon.verify import measure_plan, verify_plan
@@ -262,7 +262,7 @@ class Replanner:
         if arrays.switch_on[begun.j] and not arrays.has_limits:
             spans = [(each.start_seconds, each.end_seconds) for each in begun.idle]
             spans += self._bridges(arrays, begun, runs, moment)
-            idle = tuple(IdleSpan(*span) for span in _united(spans))
+            idle = tuple(IdleSpan(*span) for span in united(spans))
         return PlanGroup(name, count, begun.runs + runs, idle)
 
     def _bridges(
@@ -357,15 +357,4 @@ def fewer(begun: list[Begun], steps: list[int]) -> list[int]:
             own = [each for each, number in zip(busy, share.tolist(), strict=True) if number == part]
             for _, place in own:
                 found[place] = own[-1][0]
-    return found
-
-
-def _united(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return spans in the order of time, those that touch or overlap as one."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
     return found
