@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -31,7 +31,8 @@ SOURCE: Final = "the request"
 MOST_FILES: Final = 100  # schedules or proofs of one request
 MOST_POINTS: Final = 10_000
 MOST_SEED: Final = 2**63 - 1
-WITHOUT_FORMAT: Final = "format"  # a body that has this key is a document by itself
+OF_DOCUMENT: Final = "format"  # a body that has this key is a document by itself
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ class PriceOptions(_Terms):
     lifetime: Seconds | None = Field(None, description="Lifetime of machines without one in the document: '1500d'.")
     marginals: Marginals = Field("top", description="As in solve, for machines that are worthwhile.")
     sensitivity: Flag = Field(
-        default=True, description="Whether to find which machines and prices of electricity are worthwhile, too."
+        True,  # noqa: FBT003
+        description="Whether to find which machines and prices of electricity are worthwhile, too.",
     )
 
 
@@ -197,7 +199,7 @@ class FacilityOptions(Options):
     scheduler: Annotated[str, OneOf(("lp", "greedy", "ga", "nlp"))] = Field(
         "lp", description="lp: ours, with its bound. The others are of the literature, compared with it."
     )
-    colocation: Flag = Field(default=True, description="Whether cores of a node slow each other down.")
+    colocation: Flag = Field(True, description="Whether cores of a node slow each other down.")  # noqa: FBT003
     outlets: Annotated[tuple[Number, ...], Several(1, 1000, needed="temperatures in Celsius")] | None = Field(
         None, description="Fixed outlet temperatures of the CRAC units in Celsius; one for all."
     )
@@ -214,8 +216,8 @@ class SimulateOptions(Options):
     TAKEN = ("day", "clusters")
 
     schedulers: Names = Field((), description="Names of policies; by default those of the command.")
-    bound: Flag = Field(default=False, description="Whether to prove a bound.")
-    offline: Flag = Field(default=False, description="Whether to make a schedule that knows all tasks beforehand.")
+    bound: Flag = Field(False, description="Whether to prove a bound.")  # noqa: FBT003
+    offline: Flag = Field(False, description="Whether to make a schedule that knows all tasks beforehand.")  # noqa: FBT003
     trials: Annotated[int, Whole(1, 1000)] = Field(1, description="Number of draws, by the generator of the document.")
     seed: Seed = Field(0, description="Random seed.")
     time_limit: Seconds | None = Field(None, description="Time limit of each bound.")
@@ -265,31 +267,27 @@ def read_request(model: type[Options], body: bytes, *, is_yaml: bool) -> Given:
     if not isinstance(raw, Mapping):
         needed = f"a mapping with the key {quote(key)}, or a document with its 'format'"
         raise InstanceError(SOURCE, (InputIssue((), describe(raw), needed, "see /docs"),))
-    if WITHOUT_FORMAT in raw:
-        options, of_named = {}, Document({})
-        document = whole
-    else:
+    is_document = OF_DOCUMENT in raw
+    options, issues = {}, []
+    document, of_named = whole, Document({})
+    if not is_document:
         document, of_named = _part(whole, key), _part(whole, model.NAMED) if model.NAMED else Document({})
         options = {each: value for each, value in raw.items() if each not in (key, model.NAMED)}
-    issues = [
-        each for each in whole.issues if WITHOUT_FORMAT not in raw and each.path[:1] not in {(key,), (model.NAMED,)}
-    ]
-    found: list[Any] = [None, None, {}]
-    for place, read in enumerate(
-        (
-            lambda: _options(model, options, key),
-            lambda: _instance(document, key, kinds),
-            lambda: _named(of_named, model),
-        )
-    ):
+        issues = [each for each in whole.issues if each.path[:1] not in {(key,), (model.NAMED,)}]
+
+    def tried(read: Callable[[], Read]) -> Read | None:
         try:
-            found[place] = read()
+            return read()
         except InstanceError as error:
-            issues += error.issues
-    if issues:
+            issues.extend(error.issues)
+            return None
+
+    made = tried(lambda: _options(model, options, key))
+    found = tried(lambda: _instance(document, key, kinds))
+    named = tried(lambda: _named(of_named, model))
+    if issues or found is None or named is None:
         raise InstanceError(SOURCE, tuple(issues))
-    (instance, kind, warned) = found[1]
-    return Given(found[0], instance, kind, found[2], warned)
+    return Given(made, found[0], found[1], named, found[2])
 
 
 def _part(whole: Document, key: str) -> Document:
@@ -314,8 +312,7 @@ def _options(model: type[Options], given: Mapping[str, Any], key: str) -> Option
     )
     if unknown:
         raise InstanceError(SOURCE, unknown)
-    made: Any = model
-    return made(**{name: value for name, value in given.items() if value is not None})  # type: ignore[no-any-return]
+    return model(**{name: value for name, value in given.items() if value is not None})
 
 
 def _instance(document: Document, key: str, kinds: tuple[str, ...]) -> tuple[Any, Kind, tuple[str, ...]]:
@@ -327,7 +324,7 @@ def _instance(document: Document, key: str, kinds: tuple[str, ...]) -> tuple[Any
     kind = KINDS.get(kinds[0] if found is None else name_of(found))
     if kind is None or kind.name not in kinds:
         formats = " or ".join(f"'{KINDS[name].load('model').FORMAT}'" for name in kinds)
-        raise InstanceError(SOURCE, (InputIssue((WITHOUT_FORMAT,), describe(found), formats, "check the document"),))
+        raise InstanceError(SOURCE, (InputIssue((OF_DOCUMENT,), describe(found), formats, "check the document"),))
     model = kind.load("model")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LpschedWarning)
