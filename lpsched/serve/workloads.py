@@ -12,15 +12,18 @@ from lpsched.bag.files import as_dict
 from lpsched.bag.model import Bag
 from lpsched.errors import InputIssue, InstanceError, LpschedError, LpschedWarning
 from lpsched.instances import read_with_kind
+from lpsched.io.documents import read_yaml
 from lpsched.io.instance_files import yaml_text
 from lpsched.io.templates import template
 
-EXAMPLES: Final = {  # names of instances that come with the package, and what they are
-    "ai-service": "An AI service: three models on four kinds of accelerators",
-    "tiny": "Two task types on two machine types, to check by hand",
-    "template": "A commented file with every key",
+TEMPLATE, GENERATED = "template", "generated-30x9"
+EXAMPLES: Final = {  # names, and what they are; those in no function are instances of a checkout
+    "ai-service": "An AI service on three kinds of accelerators",
+    "zeus-34x4": "34 trainings on four GPU types, measured (Zeus)",
+    GENERATED: "30 task types on 9 machine types, generated",
+    TEMPLATE: "A small workload file with every key explained",
 }
-FOLDERS: Final = (Path(__file__).parent / "examples", Path(__file__).parents[2] / "instances")  # of a wheel, a checkout
+INSTANCES: Final = Path(__file__).parents[2] / "instances"
 MOST_TEXT: Final = 2**20  # bytes of a file that is shown as it is, with its comments
 
 
@@ -91,23 +94,35 @@ def _says_everything(text: str, bag: Bag) -> bool:
 
 def example(name: str) -> Workload | None:
     """Return an example, if it is there."""
-    if name == "template":
+    if name == TEMPLATE:
         text = template("bag")
-        from lpsched.io.documents import read_yaml
-
         return Workload(name, Bag.read(read_yaml(Path(name), text).value), text)
-    found = (folder / f"{name}.yaml" for folder in FOLDERS) if name in EXAMPLES else ()
-    path = next((each for each in found if each.is_file()), None)
-    if path is None:
+    if name == GENERATED:
+        return _generated()
+    path = INSTANCES / f"{name}.yaml"
+    if name not in EXAMPLES or not path.is_file():
         return None
     made = Workload.read(path)
     made.path = None
     return made
 
 
+def _generated() -> Workload:
+    import numpy as np
+
+    from lpsched.bag.parts import Prices
+    from lpsched.generate.bags import cov_bag
+    from lpsched.generate.options import CovOptions
+
+    plain = cov_bag(GENERATED, np.random.default_rng(0), CovOptions(task_types=30))
+    bag = plain.model_copy(update={"prices": Prices(per_bag=60.0, electricity_per_kwh=0.12)})
+    return Workload(GENERATED, bag, yaml_text(as_dict(bag)))
+
+
 def available_examples() -> list[dict[str, str]]:
     """Return the names and titles of the examples that are there."""
-    there = [name for name in EXAMPLES if name == "template" or any((f / f"{name}.yaml").is_file() for f in FOLDERS)]
+    made = (TEMPLATE, GENERATED)
+    there = [name for name in EXAMPLES if name in made or (INSTANCES / f"{name}.yaml").is_file()]
     return [{"name": name, "title": EXAMPLES[name]} for name in there]
 
 
