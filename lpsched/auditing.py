@@ -8,7 +8,7 @@ No solver is loaded, and of the slices only that of the instance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -77,23 +77,24 @@ def claim_text(objective: str, bound: float | Fraction, unit: str | None = None,
     return f"{objective} at most {plain_text(bound, upper=True, finer=finer)} {short_unit(unit or '')}".rstrip()
 
 
-def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
-    """Check each file against the instance; an error in a file is its verdict, not an exception.
+def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str] | Mapping[str, Document]) -> Audit:
+    """Check each file, or document by name, against the instance; an error in one is its verdict, not an exception.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
     """
     verdict_of = kind_of(instance).load("verify")
+    documents = files if isinstance(files, Mapping) else {}
     verdicts = []
     for file in files:
         try:
-            verdicts.append(verdict_of(instance, Path(file)))
+            verdicts.append(verdict_of(instance, Path(file), documents.get(str(file))))
         except InstanceError as error:
             verdicts.append(Checked(str(Path(file)), "unreadable", tuple(str(issue) for issue in error.issues)))
     return Audit(instance.name, instance.content_hash, version_of_lpsched(), tuple(verdicts))
 
 
-def verdict_of_bag(bag: Bag, path: Path) -> Checked:
-    """Check a certificate or a schedule."""
+def verdict_of_bag(bag: Bag, path: Path, document: Document | None = None) -> Checked:
+    """Check a certificate or a schedule: a file, or a document of this name."""
     from lpsched.bag.certificate.claim import FORMATS, check
     from lpsched.bag.cost import has_price
     from lpsched.bag.files import certificate_of, read_rows, schedule_of
@@ -101,13 +102,13 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
 
     name = str(path)
     may_wait = has_price(bag) and bag.site.deadline_seconds is None
-    if path.suffix.lower() in SUFFIXES:
+    if document is None and path.suffix.lower() in SUFFIXES:
         gathered = gather(bag, read_rows(path))
         found = Examined(gathered.violations, None)
         if not gathered.violations:
             found = examine(bag, gathered.schedule, may_wait=may_wait)
     else:
-        document = read_document(path)
+        document = document or read_document(path)
         if (over_time := _verdict_over_time(bag, document, path)) is not None:
             return over_time
         if format_of(document.value) in FORMATS:
@@ -169,14 +170,14 @@ def _checked(
     )
 
 
-def verdict_of_facility(facility: Facility, path: Path) -> Checked:
-    """Check a proof or an allocation."""
+def verdict_of_facility(facility: Facility, path: Path, document: Document | None = None) -> Checked:
+    """Check a proof or an allocation, likewise."""
     from lpsched.facility.certificate import boxes
     from lpsched.facility.files import allocation_of, proof_of
     from lpsched.facility.result import UNIT
     from lpsched.facility.verify import examine
 
-    name, document = str(path), read_document(path)
+    name, document = str(path), document or read_document(path)
     if format_of(document.value) in boxes.FORMATS:
         proof = proof_of(document, path)
         verdict = boxes.check(facility, proof)
@@ -190,20 +191,25 @@ def verdict_of_facility(facility: Facility, path: Path) -> Checked:
     return Checked(name, "allocation", _sentences(found.violations), measured=measured, words=words)
 
 
-def verdict_of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
-    """Check a certificate or a schedule of tasks that arrive."""
+def verdict_of_arrivals(instance: Day | Clusters, path: Path, document: Document | None = None) -> Checked:
+    """Check a certificate or a schedule of tasks that arrive, likewise."""
     from lpsched.online.certificate import claim
-    from lpsched.online.files import day_certificate_of
+    from lpsched.online.files import clusters_schedule_of, day_certificate_of, day_schedule_of
     from lpsched.online.result.policy import facts_of
 
     name = str(path)
-    if path.suffix.lower() not in SUFFIXES:
+    if document is None and path.suffix.lower() not in SUFFIXES:
         document = read_document(path)
-        if format_of(document.value) in claim.FORMATS:
-            verdict = claim.check(instance, day_certificate_of(document, path))
-            return _checked(path, verdict, claim.objective_of(instance))
+    if document is not None and format_of(document.value) in claim.FORMATS:
+        verdict = claim.check(instance, day_certificate_of(document, path))
+        return _checked(path, verdict, claim.objective_of(instance))
     kind = kind_of(instance)
-    found = kind.load("examine")(instance, kind.load("read_schedule")(instance, path))
+    if document is None:
+        schedule = kind.load("read_schedule")(instance, path)
+    else:
+        schedule_of: Any = day_schedule_of if kind.name == "day" else clusters_schedule_of
+        schedule = schedule_of(document, path, instance)
+    found = kind.load("examine")(instance, schedule)
     measured = found.measured
     if measured is None:
         return Checked(name, "schedule", _sentences(found.violations))

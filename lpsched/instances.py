@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lpsched.facility.certificate.boxes import FacilityCertificate
     from lpsched.facility.model import Facility
     from lpsched.facility.result import FacilityValidation
+    from lpsched.io.documents import Document
     from lpsched.io.instance_files import TableForm
     from lpsched.online.certificate.claim import DayCertificate
     from lpsched.online.clusters import Clusters
@@ -93,6 +94,14 @@ def read(path: Path | str, instance: Bag | Day | Clusters | None = None) -> Any:
     if reader is not None:
         return pkgutil.resolve_name(f"lpsched.{reader}")(document, path)
     return read_with_kind(path, tuple(KINDS))[0]
+
+
+def document_of(document: Document, path: Path, instance: Bag | Facility | Day | Clusters) -> Any:
+    """Return the schedule or allocation of an instance that a document holds; `path` is what errors call it."""
+    kind = kind_of(instance)
+    name = {"bag": "schedule", "facility": "allocation"}.get(kind.name, f"{kind.name}-schedule")
+    of_rows = [instance] if kind.read_schedule else []
+    return pkgutil.resolve_name(f"lpsched.{ANSWERS[name]}")(document, path, *of_rows)
 
 
 def _read_rows(path: Path, instance: Bag | Day | Clusters | None) -> Any:

@@ -34,6 +34,7 @@ from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
 from lpsched.cli.options import GLOBAL, add_command, expected_of, new_app, place_of
 from lpsched.cli.price import price
+from lpsched.cli.serve import serve
 from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import export, solve
 from lpsched.cli.study import study_app
@@ -45,6 +46,7 @@ NAME: Final = "lpsched"
 NO_ANSWER, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 COMMANDS: Final[dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]]] = {
     "Find the best": (solve, facility, front, price, offer, whatif),
+    "Show and share": (serve,),
     "Compare and check": (validate, simulate, ("study", study_app), certify, verify),
     "Instances": (new, ("generate", generate_app), ("import", import_app), measure),
     "Files": (show, convert, expand, export, schema),

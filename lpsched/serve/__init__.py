@@ -1,0 +1,1 @@
+"""`lpsched serve`: the answers over HTTP, with jobs, limits and a live page; needs the extra 'serve'."""

@@ -1,0 +1,452 @@
+"""Jobs: requests that wait for a worker, run, and end; what they answered, in memory and on disk.
+
+Every request is a job while it runs. One that a client waits for is forgotten once it is answered, but for the cache.
+One that was sent as a job, or took longer than a client waits, is kept: its record and its answer are files in the
+folder that the user named, each written whole or not at all, the answer first. A server that is started again finds
+them; jobs that were under way when it ended are then `interrupted`.
+
+With two or more workers, one is reserved for requests that clients wait for, so that long jobs never hold them up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from lpsched.errors import LpschedError, OutputError
+from lpsched.io.content import write_files
+from lpsched.model.provenance import version_of_lpsched
+from lpsched.serve.operations import JSON, OPERATIONS, Answer
+from lpsched.serve.worker import error_answer
+from lpsched.serve.workers import Worker
+
+if TYPE_CHECKING:
+    from lpsched.serve.metrics import Metrics
+    from lpsched.serve.settings import Settings
+
+FORMAT: Final = "lpsched-job/1"
+QUEUED, RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED = (
+    "queued",
+    "running",
+    "done",
+    "failed",
+    "cancelled",
+    "interrupted",
+)
+ENDED: Final = (DONE, FAILED, CANCELLED, INTERRUPTED)
+RECORD: Final = ".job.json"
+ANSWER: Final = ".answer"
+MEGABYTE: Final = 2**20
+LOG: Final = logging.getLogger("lpsched")
+
+
+class QueueFullError(LpschedError):
+    """More requests wait than the server allows."""
+
+    code = "queue-full"
+
+
+def now() -> str:
+    """Return the time in UTC as ISO 8601 writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request and what became of it."""
+
+    id: str
+    operation: str
+    digest: str  # of the bytes of the request
+    body: bytes = b""
+    media: str = "json"
+    state: str = QUEUED
+    kept: bool = False  # whether it can be asked for by its number
+    created: str = field(default_factory=now)
+    started: str | None = None
+    ended: str | None = None
+    progress: dict[str, Any] | None = None
+    key: str | None = None  # what the answer depends on, by content
+    answer: Answer | None = None  # or the error
+    cached: bool = False
+    waiting: int = 0  # clients
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    worker: Worker | None = None
+    stops: asyncio.Task[None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return self.state in ENDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the job as it appears in JSON, without the answer; the keys are stable."""
+        error = json.loads(self.answer.body)["error"] if self.state == FAILED and self.answer is not None else None
+        return {
+            "format": FORMAT,
+            "lpsched": version_of_lpsched(),
+            "id": self.id,
+            "operation": self.operation,
+            "state": self.state,
+            "progress": self.progress,
+            "created": self.created,
+            "started": self.started,
+            "ended": self.ended,
+            "error": error,
+        }
+
+    def notify(self) -> None:
+        """Wake up those who wait for a change."""
+        event, self.changed = self.changed, asyncio.Event()
+        event.set()
+
+
+class Jobs:
+    """The queue, the workers, the cache and the jobs that are kept."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.settings, self.metrics = settings, metrics
+        self.kept: OrderedDict[str, Job] = OrderedDict()  # by number, the oldest first
+        self.is_closing = asyncio.Event()
+        self.workers: list[Worker | None] = [None] * settings.workers
+        self._quick: deque[Job] = deque()
+        self._long: deque[Job] = deque()
+        self._active: dict[str, Job] = {}  # by digest: under way, or waiting
+        self._wake = asyncio.Condition()
+        self._loops: list[asyncio.Task[None]] = []
+        self._cache: OrderedDict[str, Answer] = OrderedDict()  # by key
+        self._keys: OrderedDict[str, str] = OrderedDict()  # of digests
+        self._cache_bytes = 0
+        self._store = Store(settings.folder) if settings.folder is not None else None
+
+    @property
+    def queued(self) -> int:
+        """How many requests wait for a worker."""
+        return len(self._quick) + len(self._long)
+
+    @property
+    def running(self) -> int:
+        """How many requests are under way."""
+        return sum(job.state == RUNNING for job in self._active.values())
+
+    @property
+    def alive(self) -> int:
+        """How many workers can take requests."""
+        return sum(worker is not None and worker.is_alive for worker in self.workers)
+
+    async def open(self) -> None:
+        """Read the jobs of the folder, and start the workers."""
+        if self._store is not None:
+            for job in self._store.read():
+                self.kept[job.id] = job
+        self._loops = [asyncio.create_task(self._work(place)) for place in range(self.settings.workers)]
+
+    async def close(self) -> None:
+        """Let running jobs end for some seconds, record the rest as interrupted, and end the workers."""
+        self.is_closing.set()
+        for queue in (self._quick, self._long):
+            while queue:
+                self._end(queue.popleft(), INTERRUPTED, None)
+        running = [job for job in self._active.values() if job.state == RUNNING]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.grace_seconds):
+                while any(not job.is_over for job in running):
+                    await asyncio.wait(
+                        [asyncio.ensure_future(job.changed.wait()) for job in running if not job.is_over]
+                    )
+        for job in running:
+            if not job.is_over:
+                self._end(job, INTERRUPTED, None)
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*(worker.close() for worker in self.workers if worker is not None))
+        if self._store is not None:
+            self._store.close()
+
+    # Requests.
+    def submit(self, operation: str, body: bytes, media: str, *, kept: bool) -> Job:
+        """Return a job for a request: one that is under way, one that is answered by the cache, or a new one."""
+        digest = hashlib.sha256(f"{operation} {media}\n".encode() + body).hexdigest()
+        job = self._active.get(digest)
+        if job is None and (answer := self._cached(digest)) is not None:
+            job = Job(secrets.token_urlsafe(12), operation, digest, state=DONE, ended=now(), answer=answer, cached=True)
+            job.key = self._keys.get(digest)
+        self.metrics.cache["miss" if job is None or not job.cached else "hit"] += 1
+        if job is None:
+            if self.queued >= self.settings.queue or self.is_closing.is_set():
+                why = "the server is stopping" if self.is_closing.is_set() else f"{self.settings.queue} requests wait"
+                raise QueueFullError(f"{why}; send it again later")
+            job = Job(secrets.token_urlsafe(12), operation, digest, body, media)
+            self._active[digest] = job
+            (self._long if kept else self._quick).append(job)
+            self._notify()
+        if kept:
+            self.keep(job)
+        return job
+
+    def keep(self, job: Job) -> None:
+        """Keep a job, so that it can be asked for."""
+        if job.kept:
+            return
+        job.kept = True
+        self.kept[job.id] = job
+        self._record(job)
+        while len(self.kept) > self.settings.kept_jobs:
+            oldest = next((each for each in self.kept.values() if each.is_over), None)
+            if oldest is None:
+                break
+            self.forget(oldest)
+
+    def forget(self, job: Job) -> None:
+        """Remove a job that has ended."""
+        self.kept.pop(job.id, None)
+        if self._store is not None:
+            self._store.remove(job)
+
+    def answer_of(self, job: Job) -> Answer | None:
+        """Return the answer of a job that is done, from memory or disk."""
+        if job.answer is None and job.state == DONE and self._store is not None:
+            return self._store.answer(job)
+        return job.answer
+
+    def cancel(self, job: Job) -> None:
+        """Cancel a job: at once if it waits, else as soon as its worker stops, or is stopped."""
+        if job.is_over:
+            return
+        if job.state == QUEUED:
+            for queue in (self._quick, self._long):
+                with contextlib.suppress(ValueError):
+                    queue.remove(job)
+        worker = job.worker
+        self._end(job, CANCELLED, None)
+        if worker is not None:
+            job.stops = asyncio.create_task(self._stop(worker, job))
+
+    async def _stop(self, worker: Worker, job: Job) -> None:
+        await worker.stop(job.id)
+        if job.worker is worker:  # it is still at it
+            worker.kill()
+
+    # Workers.
+    def _notify(self) -> None:
+        async def wake() -> None:
+            async with self._wake:
+                self._wake.notify_all()
+
+        job = asyncio.ensure_future(wake())
+        job.add_done_callback(lambda _: None)
+
+    async def _next(self, place: int) -> Job:
+        """Return the next job for a worker; the first of several takes only those that clients wait for."""
+        async with self._wake:
+            while True:
+                if self._quick:
+                    return self._quick.popleft()
+                if self._long and (place > 0 or self.settings.workers == 1):
+                    return self._long.popleft()
+                await self._wake.wait()
+
+    async def _work(self, place: int) -> None:
+        """Take jobs, one after the other, with a worker that is replaced when it ends."""
+        while True:
+            worker = self.workers[place]
+            if worker is None or not worker.is_alive:
+                try:
+                    self.workers[place] = worker = await Worker.start(self.settings.memory_megabytes)
+                except (OSError, RuntimeError, TimeoutError) as error:
+                    LOG.error("%s; trying again", error)  # noqa: TRY400 - the traceback says no more
+                    await asyncio.sleep(1.0)
+                    continue
+                self.metrics.worker_starts += 1
+            job = await self._next(place)
+            await self._run(worker, job)
+
+    async def _run(self, worker: Worker, job: Job) -> None:
+        job.state, job.started, job.worker = RUNNING, now(), worker
+        self._record(job)
+        job.notify()
+
+        def listen(said: dict[str, Any]) -> None:
+            if "progress" in said:
+                job.progress = said["progress"]
+                job.notify()
+            elif "key" in said:
+                job.key = said["key"]
+                self._keys[job.digest] = said["key"]
+                if (known := self._cache.get(said["key"])) is not None and not job.is_over:
+                    job.cached = True  # the same content in other words
+                    self._end(job, DONE, known)
+                    job.stops = asyncio.create_task(self._stop(worker, job))
+
+        try:
+            answer = await worker.run(
+                job.id,
+                job.operation,
+                job.body,
+                media=job.media,
+                seconds=self.settings.seconds,
+                pairs=self.settings.pairs,
+                listen=listen,
+            )
+        finally:
+            job.worker = None
+        if not job.is_over:
+            self._end(job, DONE if answer.status == 200 else FAILED, answer)  # noqa: PLR2004 - of HTTP
+
+    def _end(self, job: Job, state: str, answer: Answer | None) -> None:
+        job.state, job.ended, job.answer, job.body = state, now(), answer, b""
+        self._active.pop(job.digest, None)
+        if state == DONE and answer is not None and not job.cached and not _is_cut(answer):
+            self._remember(job, answer)
+        self.metrics.jobs[state] += 1
+        self._record(job)
+        job.notify()
+
+    def _record(self, job: Job) -> None:
+        """Write a job that is kept; a disk that is full costs the record, not the server."""
+        if not job.kept or self._store is None:
+            return
+        try:
+            self._store.write(job)
+        except OutputError as error:
+            LOG.error("%s", error)  # noqa: TRY400 - the traceback says no more
+
+    # The cache.
+    def _cached(self, digest: str) -> Answer | None:
+        key = self._keys.get(digest)
+        if key is None:
+            return None
+        if (answer := self._cache.get(key)) is not None:
+            self._cache.move_to_end(key)
+            return answer
+        return next(
+            (self.answer_of(job) for job in reversed(self.kept.values()) if job.key == key and job.state == DONE), None
+        )
+
+    def _remember(self, job: Job, answer: Answer) -> None:
+        most = int(self.settings.cache_megabytes * MEGABYTE)
+        if job.key is None or len(answer.body) > most // 4:
+            return
+        self._cache[job.key] = answer
+        self._keys[job.digest] = job.key
+        self._cache_bytes += len(answer.body)
+        while self._cache_bytes > most:
+            _, oldest = self._cache.popitem(last=False)
+            self._cache_bytes -= len(oldest.body)
+        while len(self._keys) > 10 * self.settings.kept_jobs:
+            self._keys.popitem(last=False)
+
+
+def _is_cut(answer: Answer) -> bool:
+    """Return whether the clock decided the answer: then another run may give a better one."""
+    if answer.media != JSON or len(answer.body) > MEGABYTE:
+        return False
+    said = json.loads(answer.body)
+    return isinstance(said, dict) and said.get("status") == "limit"
+
+
+class Store:
+    """The files of jobs in a folder: a record for each, and the answer of each that is done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock: IO[bytes] | None = (folder / "lock").open("ab")
+        except OSError as error:
+            raise OutputError(f"cannot use {folder}: {error.strerror or error}; name another folder") from None
+        if not _locked(self._lock):
+            self._lock.close()
+            raise OutputError(f"{folder} is used by another lpsched serve; name another folder")
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def write(self, job: Job) -> None:
+        """Write the record of a job, after its answer."""
+        if job.state in {DONE, FAILED} and job.answer is not None:
+            write_files({self._path(job.id, ANSWER): job.answer.body})
+        answer = None if job.answer is None else {"status": job.answer.status, "media": job.answer.media}
+        record = job.to_dict() | {"key": job.key, "digest": job.digest, "answer": answer}
+        write_files({self._path(job.id, RECORD): (json.dumps(record, indent=1) + "\n").encode()})
+        if job.is_over:
+            job.answer = job.answer if job.state == FAILED else None  # it is read from disk
+
+    def read(self) -> Iterator[Job]:
+        """Yield the jobs of the folder, the oldest first; those that were under way are interrupted."""
+        found = []
+        for path in self.folder.glob(f"*{RECORD}"):
+            try:
+                record = json.loads(path.read_bytes())
+                name = path.name.removesuffix(RECORD)
+                if record["id"] != name or record["operation"] not in OPERATIONS or record["format"] != FORMAT:
+                    LOG.warning("%s is not read: it is of something else", path)
+                    continue
+                job = Job(name, record["operation"], record["digest"], state=record["state"], kept=True)
+                job.created, job.started, job.ended = record["created"], record["started"], record["ended"]
+                job.key, job.progress = record["key"], record["progress"]
+                if job.state == FAILED:
+                    said = record["answer"]
+                    job.answer = Answer(said["status"], said["media"], self._path(name, ANSWER).read_bytes())
+                if not job.is_over:
+                    job.state, job.ended = INTERRUPTED, now()
+                    self.write(job)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                LOG.warning("%s is not read: %s", path, error)
+                continue
+            found.append(job)
+        yield from sorted(found, key=lambda job: job.created)
+
+    def answer(self, job: Job) -> Answer | None:
+        """Return the answer of a job that is done; `None` if its file is gone."""
+        try:
+            record = json.loads(self._path(job.id, RECORD).read_bytes())["answer"]
+            return Answer(record["status"], record["media"], self._path(job.id, ANSWER).read_bytes())
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def remove(self, job: Job) -> None:
+        """Remove the files of a job."""
+        for ending in (RECORD, ANSWER):
+            with contextlib.suppress(OSError):
+                self._path(job.id, ending).unlink()
+
+    def _path(self, name: str, ending: str) -> Path:
+        return self.folder / f"{name}{ending}"
+
+
+def _locked(file: IO[bytes]) -> bool:
+    """Lock a file for this process; return whether it is free. Where the system has no such lock, it is."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def cancelled_answer() -> Answer:
+    """Return the error of a job that was cancelled."""
+    return error_answer(409, "cancelled", "the job was cancelled")
+
+
+def interrupted_answer() -> Answer:
+    """Return the error of a job that the end of the server interrupted."""
+    return error_answer(409, "interrupted", "the server ended before the job did; send it again")

@@ -1,0 +1,39 @@
+"""Settings of the server: where it listens, who may ask, and how much."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+LEAST_TOKEN: Final = 16  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings; the defaults are those of `lpsched serve`."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    allowed_hosts: tuple[str, ...] = ()  # names in `Host`, besides loopback and addresses
+    folder: Path | None = None  # of jobs; without one they end with the server
+    workers: int = max(2, min(8, os.cpu_count() or 2))
+    body_megabytes: float = 8.0
+    pairs: int = 100_000
+    queue: int = 100  # requests that wait for a worker
+    seconds: float = 300.0  # of one request
+    memory_megabytes: int = 2048  # of one worker, beyond what it has at the start; 0 for no limit
+    rate: int = 3000  # requests of one client in a minute
+    connections: int = 256
+    wait_seconds: float = 10.0  # after which a request that waits becomes a job
+    grace_seconds: float = 10.0  # for running jobs when the server stops
+    kept_jobs: int = 1000
+    cache_megabytes: float = 64.0
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can reach the server."""
+        return self.host in LOOPBACK
