@@ -2,14 +2,14 @@
 import { el, show, svg, table } from "./dom.js";
 import { compared, facts, headline, sentence } from "./headline.js";
 import { number, percent } from "./numbers.js";
-import { counted, ledger, shortUnit, signed } from "./texts.js";
+import { counted, ledger, moneyText, shortUnit, signed } from "./texts.js";
 
 const MONEY = ["revenue", "electricity", "wear", "depreciation", "overhead", "profit"];
 const COSTS = MONEY.slice(1, -1);
 const TWO_SIDED = "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives.";
 const SAME = 1e-6; // relative: marginal values of one more and one fewer that are one number
 const MOST_ROWS = 400; // task types in a table
-const BAR = 44;
+const WIDE = 600; // of a bar, in units of its drawing
 
 /** @param {HTMLElement} box @param {any} answer @param {{pue: number, extra: string[]}} about */
 export function drawHeadline(box, answer, { pue, extra }) {
@@ -26,7 +26,7 @@ export function drawHeadline(box, answer, { pue, extra }) {
 }
 
 export function drawComparison(box, now, pin) {
-  show(box, pin && now ? table({ caption: "Now and pinned", heads: ["", "now", "pinned", "difference"], rows: compared(now, pin), className: "numbers compare" }) : null);
+  show(box, pin && now ? table({ caption: "The answer now and the pinned one", heads: ["", "now", "pinned", "difference"], rows: compared(now, pin), className: "numbers compare", hidden: true }) : null);
 }
 
 // Costs are shown as what they take away.
@@ -49,11 +49,16 @@ export function drawMoney(box, answer, pin) {
   const bag = money.per_bag ? amountsOf(money.per_bag) : null;
   const other = pin?.money?.per_hour && pin.money.per_hour.profit !== null && pin.money.currency === money.currency ? amountsOf(pin.money.per_hour) : null;
   const kept = (word, place) => word === "profit" || hour[place] || bag?.[place] || other?.[place];
-  const columns = [ledger(hour), ...(other ? [ledger(other), hour.map((each, k) => signed((each ?? 0) - (other[k] ?? 0), (x) => number(x), Math.abs(each ?? 0)))] : bag ? [ledger(bag)] : [])];
+  const columns = [ledger(hour), ...(other ? [ledger(other), differenceTexts(hour, other)] : bag ? [ledger(bag)] : [])];
   const heads = ["", ...(other ? [`now, ${unit}`, `pinned, ${unit}`, "difference"] : bag ? [unit, money.currency + "/bag"] : [unit])];
   const rows = MONEY.map((word, place) => [word, ...columns.map((column) => column[place])]).filter((_, place) => kept(MONEY[place], place));
   show(box, bars([["now", money.per_hour], ...(other ? [["pinned", pin.money.per_hour]] : [])], unit),
     table({ caption: `Money of the schedule (verified), in ${unit}${bag && !other ? " and per bag" : ""}`, heads, rows, className: "numbers money" }));
+}
+
+function differenceTexts(now, before) {
+  const differences = now.map((each, k) => (each ?? 0) - (before[k] ?? 0));
+  return ledger(differences).map((text) => (text.startsWith("-") ? text.replace("-", "\u2212") : /[1-9]/.test(text) ? "+" + text : "0"));
 }
 
 function costTable(money) {
@@ -65,27 +70,29 @@ function costTable(money) {
 
 // Revenue above, what it is spent on below: where the lower bar is longer, the difference is lost.
 function bars(splits, unit) {
-  const width = 600;
-  const largest = Math.max(1e-12, ...splits.flatMap(([, split]) => [split.revenue ?? 0, COSTS.reduce((sum, word) => sum + Math.max(0, split[word]), 0)]));
-  const words = splits.map(([name, split]) => `${splits.length > 1 ? name + ": " : ""}revenue ${number(split.revenue)}, costs ${number(COSTS.reduce((sum, word) => sum + split[word], 0))}, profit ${number(split.profit)} ${unit}`);
-  const drawing = svg("svg", { class: "bars", viewBox: `0 0 ${width} ${BAR * splits.length}`, preserveAspectRatio: "none", role: "img", "aria-label": words.join("; ") });
-  splits.forEach(([, split], k) => {
-    let at = 0;
-    const part = (amount, className, row, text) => {
-      const wide = (width * Math.max(0, amount)) / largest;
-      if (wide <= 0) return;
-      drawing.append(svg("rect", { class: className, x: at.toFixed(2), y: BAR * k + 20 * row, width: wide.toFixed(2), height: 17 },
-        svg("title", {}, `${text} ${number(amount)} ${unit}`)));
-      at += wide;
-    };
-    part(split.revenue, "revenue", 0, "revenue");
-    at = 0;
-    for (const word of COSTS) part(split[word], word, 1, word);
-    part(split.profit, "profit", 1, "profit");
-  });
+  const spent = (split) => COSTS.reduce((sum, word) => sum + split[word], 0);
+  const largest = Math.max(1e-12, ...splits.flatMap(([, split]) => [split.revenue ?? 0, spent(split)]));
   const used = ["revenue", ...COSTS, "profit"].filter((word) => splits.some(([, split]) => split[word] > 0));
-  return el("div", { class: "barbox" }, drawing,
-    el("ul", { class: "legend" }, used.map((word) => el("li", {}, el("span", { class: "sign bar " + word, "aria-hidden": "true" }), word))));
+  return el("div", { class: "barbox" }, splits.map(([name, split]) => [
+    splits.length > 1 ? el("p", { class: "note" }, name) : null,
+    bar(split, largest, `${splits.length > 1 ? name + ": " : ""}revenue ${number(split.revenue)}, costs ${number(spent(split))}, profit ${number(split.profit)} ${unit}`, unit)]),
+  el("ul", { class: "legend" }, used.map((word) => el("li", {}, el("span", { class: "sign bar " + word, "aria-hidden": "true" }), word))));
+}
+
+function bar(split, largest, label, unit) {
+  const drawing = svg("svg", { class: "bars", viewBox: `0 0 ${WIDE} 37`, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  let at = 0;
+  const part = (word, row) => {
+    const wide = (WIDE * Math.max(0, split[word])) / largest;
+    if (wide <= 0) return;
+    drawing.append(svg("rect", { class: word, x: at.toFixed(2), y: 20 * row, width: wide.toFixed(2), height: 17 },
+      svg("title", {}, `${word} ${number(split[word])} ${unit}`)));
+    at += wide;
+  };
+  part("revenue", 0);
+  at = 0;
+  for (const word of [...COSTS, "profit"]) part(word, 1);
+  return drawing;
 }
 
 /** @param {HTMLElement} box */
@@ -115,7 +122,7 @@ export function drawAllocation(box, answer, document) {
 
 function bothSides(more, fewer) {
   const isSame = more === fewer || (more !== null && fewer !== null && Math.abs(more - fewer) <= SAME * Math.max(Math.abs(more), Math.abs(fewer)));
-  return isSame ? number(more) : number(more) + " / " + number(fewer);
+  return isSame ? moneyText(more) : moneyText(more) + " / " + moneyText(fewer);
 }
 
 /** @param {HTMLElement} box */
@@ -136,7 +143,7 @@ export function drawMarginals(box, answer, pin, document) {
     const text = bothSides(worth[key][name], (fewer[key] ?? {})[name] ?? null);
     if (!other) return [text];
     const before = other[key]?.[name] ?? null;
-    return [text, number(before), before === null ? "-" : signed(worth[key][name] - before, (x) => number(x), Math.abs(before))];
+    return [text, moneyText(before), before === null ? "-" : signed(worth[key][name] - before, moneyText, Math.abs(before))];
   };
   const machineRows = Object.keys(worth.machine_types).map((name) => {
     const use = answer.machine_types[name];
@@ -145,7 +152,7 @@ export function drawMarginals(box, answer, pin, document) {
   if (worth.kilowatt_per_hour !== null) {
     const before = other?.kilowatt_per_hour ?? null;
     machineRows.push(["kilowatt under the cap", "", "", bothSides(worth.kilowatt_per_hour, fewer.kilowatt_per_hour ?? null),
-      ...(other ? [number(before), before === null ? "-" : signed(worth.kilowatt_per_hour - before, (x) => number(x), Math.abs(before))] : [])]);
+      ...(other ? [number(before), before === null ? "-" : signed(worth.kilowatt_per_hour - before, moneyText, Math.abs(before))] : [])]);
   }
   const names = document.task_types.map((task) => task.name).filter((name) => Object.hasOwn(worth.task_types, name)).slice(0, MOST_ROWS);
   const charged = answer.task_prices;

@@ -10,6 +10,7 @@ const MARGIN = { left: 64, right: 18, top: 16, bottom: 46 };
 const ENERGY_UNITS = [[3.6e9, "MWh"], [3.6e6, "kWh"], [3600, "Wh"]];
 const TIME_UNITS = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]];
 const MOST_ROWS = 200;
+const LEAST_SPAN = 0.04;
 
 function unitFor(largest, units) {
   return units.find(([size]) => largest >= 2 * size) ?? units[units.length - 1];
@@ -18,8 +19,10 @@ function unitFor(largest, units) {
 function padded(values, share = 0.06) {
   const low = Math.min(...values);
   const high = Math.max(...values);
-  const room = high > low ? share * (high - low) : Math.max(Math.abs(high) * 0.1, 1e-9);
-  return [low - room, high + room];
+  const room = high > low ? share * (high - low) : 0;
+  // Differences of less than a few per cent are not drawn as if they were large.
+  const least = Math.max(room, (LEAST_SPAN * Math.abs(high) - (high - low)) / 2, 1e-9);
+  return [low - least, high + least];
 }
 
 /**

@@ -169,7 +169,7 @@ function onSettled(version, ms) {
   busy(false);
   const isOld = state.shown.solve?.version !== version;
   byId("status").textContent = isOld ? "" : `answered in ${Math.round(ms)} ms`;
-  byId("pin").disabled = !answerOf("solve");
+  byId("pin").disabled = !answerOf("solve") && !state.pin;
   byId("link").disabled = false;
   if (isOld) return;
   state.answered += 1;
@@ -226,7 +226,7 @@ function drawNoAnswer(error) {
   show(byId("headline"), el("span", { class: "value" }, el("strong", {}, text), `: ${error.message}.`));
   show(section.querySelector(".notes"));
   show(section.querySelector(".facts"));
-  show(byId("comparison"));
+  missing(byId("comparison"), `${text}, so there is nothing to compare.`);
   for (const id of ["money", "marginals", "allocation"]) missing(byId(id), `${text}, so there is nothing to show here.`);
   byId("harder").disabled = true;
 }
@@ -236,7 +236,7 @@ function drawFrontFigure() {
   const { answer, error } = state.shown.front;
   const pin = state.pin?.answers;
   if (answer) drawFront(byId("front-figure"), { front: answer, solve: solved() }, pin?.front ? pin : null);
-  else missing(byId("front-figure"), error ? sentenceOf(error) : noFront(state.document) ?? "");
+  else missing(byId("front-figure"), error ? sentenceOf("No front", error) : noFront(state.document) ?? "");
 }
 
 function drawPriceFigure() {
@@ -246,11 +246,11 @@ function drawPriceFigure() {
   if (answer) {
     drawPrice(byId("price-figure"), { curve: answer, price: totalPrice(documentOf("price")), solve: solved() },
       pin?.answers.price ? { curve: pin.answers.price, price: totalPrice(pin.document), solve: pin.answers.solve } : null);
-  } else missing(byId("price-figure"), error ? sentenceOf(error) : noCurve(state.document) ?? "");
+  } else missing(byId("price-figure"), error ? sentenceOf("No price curve", error) : noCurve(state.document) ?? "");
 }
 
-function sentenceOf(error) {
-  return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`.replace(/\.\.$/, ".");
+function sentenceOf(what, error) {
+  return `${what}: ${error.message}.`.replace(/\.\.$/, ".");
 }
 
 function drawObjective() {
@@ -304,7 +304,7 @@ function togglePin() {
 function drawPin() {
   const { pin } = state;
   byId("pin").textContent = pin ? "Unpin" : "Pin this scenario";
-  byId("pinned-note").hidden = !pin;
+  byId("compared").hidden = !pin;
   byId("pinned-note").textContent = pin ? `Pinned: ${pin.title}${pin.changes.length ? ` with ${counted(pin.changes.length, "change")}` : ", as opened"}. Differences are now minus pinned.` : "";
   if (state.shown.solve) draw();
 }

@@ -1,9 +1,10 @@
 // Questions to the server that follow a slider: of each kind at most one is in flight, and the latest state wins.
 import { isAbort, postJson } from "./api.js";
 
-// A superseded request may end if it does so soon, or the figures would stand still while a slider moves. After this
-// it is aborted, which also stops the work on the server.
-const PATIENCE_MS = 250;
+// A superseded request may end if it does so soon, or nothing would follow while a slider moves. After this it is
+// aborted, which also stops the work on the server; that costs a worker process, hence not at once.
+const PATIENCE_MS = 1500;
+const LEAST_MS = 60; // between two requests of a kind: a slider that is dragged for a minute stays below the server's rate
 
 /** One kind of question, e.g. /v1/solve. */
 export class Lane {
@@ -14,13 +15,15 @@ export class Lane {
     this.flight = null; // {version, started, controller}
     this.waiting = null; // {version, body}
     this.timer = null;
+    this.delay = null;
+    this.last = -Infinity; // when the last request left
   }
 
   /** @param {number} version @param {string|null} body null: nothing to ask in this state */
   submit(version, body) {
     this.waiting = { version, body };
     if (!this.flight) {
-      this.next();
+      this.soon();
       return;
     }
     const left = PATIENCE_MS - (performance.now() - this.flight.started);
@@ -28,14 +31,23 @@ export class Lane {
     this.timer = setTimeout(() => this.flight?.controller.abort(), Math.max(0, left));
   }
 
+  soon() {
+    clearTimeout(this.delay);
+    const left = LEAST_MS - (performance.now() - this.last);
+    if (left <= 0) this.next();
+    else this.delay = setTimeout(() => this.next(), left);
+  }
+
   /** Stop what is in flight, e.g. because another workload was opened. */
   cancel() {
     clearTimeout(this.timer);
+    clearTimeout(this.delay);
     this.waiting = null;
     this.flight?.controller.abort();
   }
 
   async next() {
+    if (!this.waiting || this.flight) return;
     const { version, body } = this.waiting;
     this.waiting = null;
     if (body === null) {
@@ -43,8 +55,8 @@ export class Lane {
       return;
     }
     const controller = new AbortController();
-    const flight = { version, started: performance.now(), controller };
-    this.flight = flight;
+    this.last = performance.now();
+    this.flight = { version, started: this.last, controller };
     let outcome = null;
     try {
       outcome = { answer: await postJson(this.path, body, { signal: controller.signal }) };
@@ -54,7 +66,7 @@ export class Lane {
     clearTimeout(this.timer);
     this.flight = null;
     // The next question leaves before the last answer is drawn: the server works meanwhile.
-    if (this.waiting) this.next();
+    if (this.waiting) this.soon();
     if (outcome) this.onOutcome(version, outcome);
   }
 }

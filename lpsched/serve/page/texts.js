@@ -176,6 +176,14 @@ export function counted(count, noun, plural = noun + "s") {
   return count.toLocaleString("en-US") + " " + (count === 1 ? noun : plural);
 }
 
+/** A measured amount of money, without an exponent as long as it is not tiny. */
+export function moneyText(value) {
+  const text = number(value);
+  if (!text.includes("e-") || Math.abs(value) < 1e-9) return text;
+  const [mantissa, power] = text.split("e-");
+  return Number(text).toFixed(Number(power) + decimalsIn(mantissa));
+}
+
 /** USD/hour, as tables write it. */
 export function shortUnit(unit) {
   return unit.replace(/\/hour$/, "/h");
