@@ -89,6 +89,11 @@ async function send(path, options, signal) {
   return response;
 }
 
+/** A request as it is: errors of the server are answers too. @returns {Promise<Response>} */
+export function rawRequest(path, options, signal = undefined) {
+  return send(path, options, signal);
+}
+
 async function errorOf(response) {
   try {
     const content = await response.json();

@@ -24,7 +24,7 @@ export function specsOf(document, hints) {
   const site = document.site ?? {};
   const perTask = prices.per_task ?? {};
   const isPerTask = Object.keys(perTask).length > 0;
-  const [seconds, timeName] = timeUnit(site.deadline_seconds ?? hints().seconds ?? 3600);
+  const [seconds, timeName] = timeUnit(site.deadline_seconds ?? hints().seconds);
   const side = site.cap_measured_at === "it" ? "at the machines" : "at the meter";
   const count = (kind) => document[kind].map((each, place) => (
     { key: `${kind}.${place}`, path: [kind, place, "count"], name: each.name, least: 1, isWhole: true }));

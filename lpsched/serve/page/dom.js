@@ -8,7 +8,7 @@ function fill(node, attributes, children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -52,7 +52,7 @@ export function table({ caption, heads, rows, foot = [], className = "numbers", 
 
 /** Replace what a section shows, only where it is there. */
 export function show(parent, ...children) {
-  parent.replaceChildren(...children.flat().filter(Boolean));
+  parent.replaceChildren(...children.flat(Infinity).filter(Boolean));
 }
 
 /** Copy text; where the clipboard is not allowed (plain http from another host), by a selection. */

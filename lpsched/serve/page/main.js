@@ -1,5 +1,5 @@
 // The page: its state, what the buttons do, and how answers reach the sections.
-import { GoneError, get, isAbort, onToken, postJson } from "./api.js";
+import { GoneError, get, isAbort, postJson } from "./api.js";
 import { drawAllocation, drawComparison, drawHeadline, drawMarginals, drawMoney } from "./answers.js";
 import { Form } from "./controls.js";
 import { applied, currencyOf, differences, hasWatts, objectiveOf, totalPrice, whyNot, withValue } from "./document.js";
@@ -13,7 +13,9 @@ import { Questions } from "./requests.js";
 import { decoded, encoded } from "./share.js";
 import { Banner } from "./banner.js";
 import { Search } from "./search.js";
+import { timeUnit } from "./scales.js";
 import { counted } from "./texts.js";
+import { prepareToken } from "./token.js";
 
 const root = document.documentElement;
 const banner = new Banner(byId("banner"));
@@ -30,6 +32,7 @@ const state = {
   shown: {}, // solve, front, price: {version, answer} or {version, error}
   harder: null, // an answer of a longer search, of the present state
   pin: null, // {base, changes, chosen, document, title, answers}
+  isFresh: true, // no answer yet of what was opened
   failures: 0,
   answered: 0,
 };
@@ -156,12 +159,24 @@ function onOutcome(kind, { answer, error }, version) {
   }
   if (kind === "solve") banner.set("solve", null);
   state.shown[kind] = { version, answer, error };
-  if (kind === "solve") draw();
+  if (kind === "solve") {
+    fitDeadline();
+    draw();
+  }
   else if (kind === "front") drawFrontFigure();
   else {
     drawPriceFigure();
     if (solved()?.regime && solved().regime !== "profit") drawAnswer(); // its notes name prices of the curve
   }
+}
+
+// The unit of a deadline that is off follows the makespan, which is known after the first answer.
+function fitDeadline() {
+  const seconds = solved()?.makespan_seconds ?? null;
+  if (!state.isFresh || seconds === null) return;
+  state.isFresh = false;
+  const isGiven = (state.document.site?.deadline_seconds ?? null) !== null;
+  if (!isGiven && timeUnit(seconds)[1] !== timeUnit(null)[1]) form.build(state.document, state.opened.document);
 }
 
 function onSettled(version, ms) {
@@ -283,6 +298,8 @@ function open(opened, document = opened.document, chosen = null) {
   state.opened = opened;
   state.document = document;
   state.chosen = chosen;
+  state.isFresh = true;
+  state.shown = {};
   banner.clear();
   editor.reset();
   editor.set(document, document === opened.document ? opened.yaml : null);
@@ -366,19 +383,6 @@ async function fromLink() {
 
 // --- start ------------------------------------------------------------------------------------------------------
 
-function askForToken(isWrong) {
-  const box = byId("token-dialog");
-  const input = byId("token");
-  byId("token-note").textContent = isWrong
-    ? "The server rejected this token. Its operator has the right one."
-    : "This server answers only with a token. Its operator has it. It is kept until this tab is closed.";
-  input.value = "";
-  box.showModal();
-  return new Promise((resolve) => {
-    byId("token-form").addEventListener("submit", () => resolve(input.value.trim()), { once: true });
-  });
-}
-
 async function start() {
   try {
     state.list = await get("/v1/workloads");
@@ -398,8 +402,7 @@ async function start() {
   }
 }
 
-onToken(askForToken);
-byId("token-dialog").addEventListener("cancel", (event) => event.preventDefault()); // nothing works without it
+prepareToken();
 byId("open").addEventListener("click", async () => {
   try {
     state.list = await get("/v1/workloads");

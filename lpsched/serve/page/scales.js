@@ -67,6 +67,7 @@ export function ticks(low, high, about = 5) {
 
 /** The unit in which times of this size are best typed. @returns {[number, string]} seconds and name */
 export function timeUnit(seconds) {
+  if (seconds === null) return [3600, "h"];
   if (!(seconds > 120)) return [1, "s"];
   if (seconds < 7200) return [60, "min"];
   return seconds < 72 * 3600 ? [3600, "h"] : [86400, "days"];
