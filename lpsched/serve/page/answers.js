@@ -38,10 +38,10 @@ function amountsOf(split) {
 }
 
 /** @param {HTMLElement} box */
-export function drawMoney(box, answer, pin) {
+export function drawMoney(box, answer, pin, why) {
   const money = answer.money;
   if (!money || money.per_hour.profit === null) {
-    show(box, el("p", { class: "note" }, "The bag has no price, so there is no profit to split. Switch on a price under \u201cPrices\u201d."), money ? costTable(money) : null);
+    show(box, el("p", { class: "note" }, `${why ?? "The bag has no price."} So there is no profit to split; see \u201cPrices\u201d.`), money ? costTable(money) : null);
     return;
   }
   const unit = money.currency + "/h";

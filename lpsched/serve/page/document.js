@@ -92,17 +92,29 @@ export function hasWatts(document) {
   return document.watts !== undefined && document.watts !== null;
 }
 
-/** The objective that is solved for: the chosen one where the data allow it, else the usual one. */
-export function objectiveOf(document, chosen) {
-  if (chosen === "energy" && hasWatts(document)) return "energy";
-  if (chosen === "makespan") return "makespan";
-  if (chosen === "energy") return "makespan";
-  return totalPrice(document) === null ? "makespan" : "profit";
+/** What a kWh costs; null where it is not known. */
+export function electricityOf(document) {
+  return document.prices?.electricity_per_kwh ?? null;
 }
 
-/** Why an objective cannot be chosen; null where it can. */
-export function whyNot(document, objective) {
-  if (objective === "profit" && totalPrice(document) === null) return "Profit needs a price.";
-  if (objective === "energy" && !hasWatts(document)) return "Energy needs the watts of the tasks.";
-  return null;
+// What the cost of energy needs: a price of electricity, and watts unless that is 0.
+function whyNoCost(document) {
+  const price = electricityOf(document);
+  if (price === null) return "the price of electricity (0 is a price)";
+  return price !== 0 && !hasWatts(document) ? "the watts of the tasks, or electricity at a price of 0" : null;
+}
+
+/** Why an objective cannot be chosen, or a price curve drawn ("curve"); null where it can. */
+export function whyNot(document, what) {
+  if (what === "energy") return hasWatts(document) ? null : "Energy needs the watts of the tasks.";
+  if (what === "makespan") return null;
+  if (what === "profit" && totalPrice(document) === null) return "Profit needs a price.";
+  const cost = whyNoCost(document);
+  return cost === null ? null : `${what === "curve" ? "A price curve" : "Profit"} needs ${cost}.`;
+}
+
+/** The objective that is solved for: the chosen one where the data allow it, else profit, else makespan. */
+export function objectiveOf(document, chosen) {
+  if (chosen && whyNot(document, chosen) === null) return chosen;
+  return whyNot(document, "profit") === null && chosen !== "energy" ? "profit" : "makespan";
 }

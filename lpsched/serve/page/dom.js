@@ -47,7 +47,7 @@ export function table({ caption, heads, rows, foot = [], className = "numbers", 
     el("tbody", {}, rows.map(line)),
     foot.length ? el("tfoot", {}, foot.map(line)) : null);
   // A region that scrolls must be reachable by keyboard, and what is reachable needs a name.
-  return el("div", { class: "table", role: "region", "aria-label": caption, tabindex: "0" }, made);
+  return el("div", { class: "table", role: "group", "aria-label": caption, tabindex: "0" }, made);
 }
 
 /** Replace what a section shows, only where it is there. */

@@ -226,7 +226,7 @@ export function drawPrice(box, now, pin) {
     now.price !== null ? { x: now.price, text: "price " + number(now.price), className: "now" } : null].filter(Boolean);
   const idle = least !== null && least > 0 ? [{ className: "forbidden", kind: "area",
     points: [[0, range[0]], [0, range[1]], [Math.min(least, end), range[1]], [Math.min(least, end), range[0]]] }] : [];
-  const label = `Profit over the price of the bag. ${even === null ? "No price breaks even." : `No schedule breaks even below ${roundedDown(even)} ${currency} (proved).`}`
+  const label = `Profit over the price of the bag. ${even === null ? "" : `No schedule breaks even below ${roundedDown(even)} ${currency} (proved).`}`
     + (now.price === null ? "" : ` Current price ${number(now.price)} ${currency}.`);
   place(box, chart(box, { label, x: { range: [0, end], label: `price of the bag, ${currency}` }, y: { range, label: `profit, ${unit}` },
     series: [...idle, ...(curves[1] ? [{ points: points(curves[1], 1), className: "curve pinned", kind: "line" }] : []),

@@ -93,11 +93,7 @@ function noFront(document) {
 }
 
 function noCurve(document) {
-  if (!hasWatts(document)) return "The bag has no watts, so the cost of its energy is unknown and there is no price curve.";
-  if ((document.prices?.electricity_per_kwh ?? null) === null) {
-    return "Electricity has no price, so there is no price curve. Switch it on under \u201cPrices\u201d; 0 is a price.";
-  }
-  return null;
+  return whyNot(document, "curve");
 }
 
 function ask() {
@@ -153,6 +149,7 @@ function onOutcome(kind, { answer, error }, version) {
   if (kind === "solve" && isNoAnswer) {
     // The old answer stays, and the page says that it is old.
     const title = error.code === "bad-input" ? "" : "No answer: ";
+    if (!state.shown.solve) show(byId("headline"), "No answer: see the message above.");
     banner.set("solve", [title, problemList(error, null), state.shown.solve?.answer ? OLD : "",
       error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
     return;
@@ -214,7 +211,7 @@ function drawAnswer() {
   byId("answer").classList.remove("none");
   drawHeadline(byId("answer"), answer, { pue: shownDocument.site?.pue ?? 1, extra: priceNotes(answer) });
   drawComparison(byId("comparison"), answer, pin);
-  drawMoney(byId("money"), answer, pin);
+  drawMoney(byId("money"), answer, pin, whyNot(shownDocument, "profit"));
   drawMarginals(byId("marginals"), answer, pin, shownDocument);
   drawAllocation(byId("allocation"), answer, shownDocument);
   byId("made").textContent = `lpsched ${answer.lpsched}, ${answer.solver}.`;
@@ -299,13 +296,24 @@ function open(opened, document = opened.document, chosen = null) {
   state.document = document;
   state.chosen = chosen;
   state.isFresh = true;
-  state.shown = {};
+  clearAnswer();
   banner.clear();
   editor.reset();
   editor.set(document, document === opened.document ? opened.yaml : null);
   form.build(document, opened.document);
   byId("answer").focus({ preventScroll: true });
   changed();
+}
+
+// The answer of another workload must not stand under this name.
+function clearAnswer() {
+  state.shown = {};
+  state.harder = null;
+  show(byId("headline"), "Solving \u2026");
+  show(document.querySelector("#answer .notes"));
+  show(document.querySelector("#answer .facts"));
+  for (const id of ["comparison", "money", "marginals", "allocation", "front-figure", "price-figure"]) show(byId(id));
+  byId("harder").disabled = true;
 }
 
 function scenario() {
