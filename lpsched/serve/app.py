@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -222,15 +221,16 @@ async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
     state = None
     while True:
         kind, state = "state" if job.state != state else "progress", job.state
-        changed = job.changed
+        changed = job.changed.wait
         yield f"event: {kind}\ndata: {json.dumps(job.to_dict())}\n\n"
         if job.is_over or jobs.is_closing.is_set():
             return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(HEARTBEAT_SECONDS):
-                await changed.wait()
-                continue
-        yield ": still at it\n\n"
+        waits = [asyncio.ensure_future(wait()) for wait in (changed, jobs.is_closing.wait)]
+        done, _ = await asyncio.wait(waits, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if not done:
+            yield ": no change\n\n"
 
 
 # Workloads and metrics.

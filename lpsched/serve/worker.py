@@ -59,7 +59,7 @@ def main() -> None:
     while True:
         task = tasks.get()
         answer = respond(task.head, task.body, token, send)
-        send({"status": answer.status, "media": answer.media}, answer.body)
+        send({"status": answer.status, "media": answer.media, "cut": answer.is_cut}, answer.body)
 
 
 class _Token:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -35,8 +36,9 @@ class Worker:
     async def start(cls, memory_megabytes: int) -> Worker:
         """Start a process, and wait until it is ready."""
         command = (sys.executable, "-P", "-m", "lpsched.serve.worker", str(memory_megabytes))
+        environment = {name: value for name, value in os.environ.items() if name != "LPSCHED_TOKEN"}
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES, start_new_session=True
+            *command, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES, start_new_session=True, env=environment
         )
         worker = cls(process)
         try:
@@ -79,7 +81,7 @@ class Worker:
                 while True:
                     said, content = await self._receive()
                     if "status" in said:
-                        return Answer(said["status"], said["media"], content)
+                        return Answer(said["status"], said["media"], content, said["cut"])
                     if not said:
                         return await self._died()
                     listen(said)
