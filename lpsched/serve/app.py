@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +22,7 @@ from lpsched.serve.metrics import MEDIA, Metrics
 from lpsched.serve.operations import JSON, OPERATIONS, Answer, Operation
 from lpsched.serve.security import Guard, TooLargeError, too_large
 from lpsched.serve.settings import Settings
-from lpsched.serve.worker import error_answer
+from lpsched.serve.worker import INTERNAL, error_answer
 from lpsched.serve.workloads import Workload, available_examples, example
 
 PAGE: Final = Path(__file__).parent / "page"
@@ -91,7 +90,7 @@ def _add_errors(app: FastAPI, settings: Settings) -> None:
 
     @app.exception_handler(Exception)
     async def bug(_: Request, __: Exception) -> Response:
-        return _response(error_answer(500, "internal", "an error of the server; its log has the details"))
+        return _response(error_answer(500, "internal", INTERNAL))
 
 
 # Operations.
@@ -222,15 +221,16 @@ async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
     state = None
     while True:
         kind, state = "state" if job.state != state else "progress", job.state
-        changed = job.changed
+        changed = job.changed.wait
         yield f"event: {kind}\ndata: {json.dumps(job.to_dict())}\n\n"
         if job.is_over or jobs.is_closing.is_set():
             return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(HEARTBEAT_SECONDS):
-                await changed.wait()
-                continue
-        yield ": still at it\n\n"
+        waits = [asyncio.ensure_future(wait()) for wait in (changed, jobs.is_closing.wait)]
+        done, _ = await asyncio.wait(waits, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if not done:
+            yield ": no change\n\n"
 
 
 # Workloads and metrics.

@@ -26,8 +26,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from lpsched.errors import LpschedError, OutputError
 from lpsched.io.content import write_files
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.serve.operations import JSON, OPERATIONS, Answer
-from lpsched.serve.worker import error_answer
+from lpsched.serve.operations import OPERATIONS, Answer
+from lpsched.serve.worker import INTERNAL, error_answer
 from lpsched.serve.workers import Worker
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ class Jobs:
         if self._store is not None:
             for job in self._store.read():
                 self.kept[job.id] = job
+                if job.key is not None:
+                    self._keys[job.digest] = job.key
         self._loops = [asyncio.create_task(self._work(place)) for place in range(self.settings.workers)]
 
     async def close(self) -> None:
@@ -184,9 +186,7 @@ class Jobs:
             job.key = self._keys.get(digest)
         self.metrics.cache["miss" if job is None or not job.cached else "hit"] += 1
         if job is None:
-            if self.queued >= self.settings.queue or self.is_closing.is_set():
-                why = "the server is stopping" if self.is_closing.is_set() else f"{self.settings.queue} requests wait"
-                raise QueueFullError(f"{why}; send it again later")
+            self._require_place(len(body))
             job = Job(secrets.token_urlsafe(12), operation, digest, body, media)
             self._active[digest] = job
             (self._long if kept else self._quick).append(job)
@@ -195,18 +195,33 @@ class Jobs:
             self.keep(job)
         return job
 
+    def _require_place(self, size: int) -> None:
+        """Raise an error if no more requests may wait, or not one of this size."""
+        waiting = [len(job.body) for job in (*self._quick, *self._long)]
+        if self.is_closing.is_set():
+            raise QueueFullError("the server is stopping; send it again later")
+        if len(waiting) >= self.settings.queue or sum(waiting) + size > self.settings.queue_megabytes * MEGABYTE:
+            raise QueueFullError(f"{len(waiting)} requests wait; send it again later")
+
     def keep(self, job: Job) -> None:
-        """Keep a job, so that it can be asked for."""
+        """Keep a job, so that it can be asked for; the oldest that has ended is forgotten where there are too many."""
         if job.kept:
             return
         job.kept = True
         self.kept[job.id] = job
         self._record(job)
-        while len(self.kept) > self.settings.kept_jobs:
-            oldest = next((each for each in self.kept.values() if each.is_over), None)
-            if oldest is None:
-                break
-            self.forget(oldest)
+        self._trim()
+
+    def _trim(self) -> None:
+        """Forget the oldest jobs that have ended while there are too many, or their answers take too much memory."""
+        ended = [job for job in self.kept.values() if job.is_over]
+        held = sum(len(job.answer.body) for job in ended if job.answer is not None)
+        surplus = len(self.kept) - self.settings.kept_jobs
+        for job in ended:
+            if surplus <= 0 and held <= self.settings.kept_megabytes * MEGABYTE:
+                return
+            surplus, held = surplus - 1, held - (0 if job.answer is None else len(job.answer.body))
+            self.forget(job)
 
     def forget(self, job: Job) -> None:
         """Remove a job that has ended."""
@@ -270,7 +285,13 @@ class Jobs:
                     continue
                 self.metrics.worker_starts += 1
             job = await self._next(place)
-            await self._run(worker, job)
+            try:
+                await self._run(worker, job)
+            except Exception:  # a bug of ours must not cost a worker
+                LOG.exception("job %s failed", job.id)
+                await worker.close()
+                if not job.is_over:
+                    self._end(job, FAILED, error_answer(500, "internal", INTERNAL))
 
     async def _run(self, worker: Worker, job: Job) -> None:
         job.state, job.started, job.worker = RUNNING, now(), worker
@@ -283,8 +304,7 @@ class Jobs:
                 job.notify()
             elif "key" in said:
                 job.key = said["key"]
-                self._keys[job.digest] = said["key"]
-                if (known := self._cache.get(said["key"])) is not None and not job.is_over:
+                if not job.is_over and (known := self._known(said["key"])) is not None:
                     job.cached = True  # the same content in other words
                     self._end(job, DONE, known)
                     job.stops = asyncio.create_task(self._stop(worker, job))
@@ -307,10 +327,14 @@ class Jobs:
     def _end(self, job: Job, state: str, answer: Answer | None) -> None:
         job.state, job.ended, job.answer, job.body = state, now(), answer, b""
         self._active.pop(job.digest, None)
-        if state == DONE and answer is not None and not job.cached and not _is_cut(answer):
+        if answer is not None and answer.is_cut:
+            job.key = None  # the clock decided: another run may find more
+        if state == DONE and answer is not None and not job.cached:
             self._remember(job, answer)
         self.metrics.jobs[state] += 1
         self._record(job)
+        if job.kept:
+            self._trim()
         job.notify()
 
     def _record(self, job: Job) -> None:
@@ -325,8 +349,10 @@ class Jobs:
     # The cache.
     def _cached(self, digest: str) -> Answer | None:
         key = self._keys.get(digest)
-        if key is None:
-            return None
+        return None if key is None else self._known(key)
+
+    def _known(self, key: str) -> Answer | None:
+        """Return the answer of the same content and options, from memory or from a job that is kept."""
         if (answer := self._cache.get(key)) is not None:
             self._cache.move_to_end(key)
             return answer
@@ -346,14 +372,6 @@ class Jobs:
             self._cache_bytes -= len(oldest.body)
         while len(self._keys) > 10 * self.settings.kept_jobs:
             self._keys.popitem(last=False)
-
-
-def _is_cut(answer: Answer) -> bool:
-    """Return whether the clock decided the answer: then another run may give a better one."""
-    if answer.media != JSON or len(answer.body) > MEGABYTE:
-        return False
-    said = json.loads(answer.body)
-    return isinstance(said, dict) and said.get("status") == "limit"
 
 
 class Store:

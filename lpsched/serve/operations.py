@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 HTML: Final = "text/html; charset=utf-8"
 KILOGRAMS: Final = 1000.0  # of a tonne
+CUT: Final = b'"status": "limit"'  # in an answer, or in a part of it, that the clock decided
 
 
 def solve(given: Given, cancel: CancelToken) -> dict[str, Any]:
@@ -338,14 +339,16 @@ class Answer:
     status: int
     media: str
     body: bytes
+    is_cut: bool = False  # whether the clock decided it: another run may give another answer
 
 
 def answered(operation: Operation, given: Given, cancel: CancelToken) -> Answer:
     """Compute the answer of a request that was read."""
     found = operation.compute(given, cancel)
     if isinstance(found, str):
-        return Answer(200, HTML, found.encode())
-    return Answer(200, JSON, json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
+        return Answer(200, HTML, found.encode(), cancel.is_cut())
+    body = json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    return Answer(200, JSON, body, cancel.is_cut() or CUT in body)
 
 
 def require_pairs(given: Given, most: int) -> None:

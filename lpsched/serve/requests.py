@@ -25,6 +25,7 @@ from lpsched.io.instance_files import made_of
 from lpsched.model.base import Part
 from lpsched.model.fields import Accepted, Amount, Checked, Message, OneOf, Several, Text, Whole, describe
 from lpsched.model.kinds import INSTANCES, KINDS, Kind, format_of, name_of
+from lpsched.model.provenance import version_of_lpsched
 from lpsched.units import EXPECTED, Quantity, parse_quantity
 
 SOURCE: Final = "the request"
@@ -247,7 +248,7 @@ class Given:
     def digest(self, operation: str) -> str:
         """Return a hash of everything that the answer depends on: content of the instance, names, and options."""
         named = {name: document.value for name, document in self.named.items()}
-        content = [operation, self.kind.name, self.instance.name, self.instance.content_hash]
+        content = [version_of_lpsched(), operation, self.kind.name, self.instance.name, self.instance.content_hash]
         said = json.dumps([*content, self.options.model_dump(mode="json"), named])
         return hashlib.sha256(said.encode()).hexdigest()
 

@@ -74,7 +74,7 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
         date_header=False,
         proxy_headers=False,
         limit_concurrency=settings.connections,
-        timeout_graceful_shutdown=int(settings.grace_seconds) + 1,
+        timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
         timeout_keep_alive=30,
         backlog=BACKLOG,
         lifespan="on",

@@ -29,8 +29,10 @@ class Settings:
     rate: int = 3000  # requests of one client in a minute
     connections: int = 256
     wait_seconds: float = 10.0  # after which a request that waits becomes a job
-    grace_seconds: float = 10.0  # for running jobs when the server stops
+    grace_seconds: float = 4.0  # for running jobs when the server stops, and before that for open connections
     kept_jobs: int = 1000
+    kept_megabytes: float = 256.0  # of answers in memory, where there is no folder
+    queue_megabytes: float = 64.0  # of bodies that wait
     cache_megabytes: float = 64.0
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -29,14 +30,15 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._stop_by: float | None = None
+        self._is_closed = False
 
     @classmethod
     async def start(cls, memory_megabytes: int) -> Worker:
         """Start a process, and wait until it is ready."""
         command = (sys.executable, "-P", "-m", "lpsched.serve.worker", str(memory_megabytes))
+        environment = {name: value for name, value in os.environ.items() if name != "LPSCHED_TOKEN"}
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES, start_new_session=True
+            *command, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES, start_new_session=True, env=environment
         )
         worker = cls(process)
         try:
@@ -58,7 +60,7 @@ class Worker:
     @property
     def is_alive(self) -> bool:
         """Whether it can take a request."""
-        return self._process.returncode is None and self._stop_by is None
+        return self._process.returncode is None and not self._is_closed
 
     async def run(  # noqa: PLR0913 - options are keyword-only
         self,
@@ -79,7 +81,7 @@ class Worker:
                 while True:
                     said, content = await self._receive()
                     if "status" in said:
-                        return Answer(said["status"], said["media"], content)
+                        return Answer(said["status"], said["media"], content, said["cut"])
                     if not said:
                         return await self._died()
                     listen(said)
@@ -104,13 +106,13 @@ class Worker:
 
     async def close(self) -> None:
         """End the process, whatever it does."""
-        self._stop_by = 0.0
+        self._is_closed = True
         self.kill()
         await self._process.wait()
 
     async def _died(self) -> Answer:
         """Return the error of a request whose process ended."""
-        self._stop_by = 0.0
+        await self.close()  # it may only have stopped making sense
         code = await self._process.wait()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         hint = "it may have needed more memory than there is; send a smaller request, or the same again"
