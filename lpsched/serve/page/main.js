@@ -301,7 +301,7 @@ function open(opened, document = opened.document, chosen = null) {
   editor.reset();
   editor.set(document, document === opened.document ? opened.yaml : null);
   form.build(document, opened.document);
-  byId("answer").focus({ preventScroll: true });
+  byId("headline").focus({ preventScroll: true });
   changed();
 }
 
