@@ -8,7 +8,7 @@ const FILTER_FROM = 20; // and can be filtered by name
 
 /**
  * @typedef {{key: string, path: import("./document.js").Path, name: string, unit?: string, factor?: number,
- *   least?: number, isWhole?: boolean, isAbove?: boolean, isOptional?: boolean, usual?: number, isBare?: boolean,
+ *   least?: number, isWhole?: boolean, isAbove?: boolean, isOptional?: boolean, usual?: number,
  *   start?: () => number|null}} Spec  factor: of the document's unit in the shown one; start: where it begins when switched on
  */
 
@@ -191,13 +191,6 @@ export class Form {
     return el("details", { class: isSwitched ? "group switched" : "group", "data-group": name, open: specs.length <= OPEN_UP_TO }, el("summary", {}, title),
       el("fieldset", {}, el("legend", { class: "unseen" }, title), filter, controls.map((control) => control.row),
         note ? el("p", { class: "note" }, note) : null));
-  }
-
-  /** Show another version of the same document. */
-  update(document) {
-    this.name = document.name;
-    this.nameBox.value = document.name ?? "";
-    for (const control of this.controls) control.show(valueAt(document, control.spec.path));
   }
 
   change(spec, value) {

@@ -51,6 +51,7 @@ export class Editor {
     this.problems = root.querySelector("[data-problems]");
     this.document = null; // of the form
     this.isEdited = false;
+    this.text = null; // of that document, with the comments that it came with
     this.checked = null; // what the server said of the text
     this.controller = null;
     this.timer = null;
@@ -67,6 +68,7 @@ export class Editor {
   set(document, text = null) {
     this.document = document;
     this.isStale = text === null;
+    this.text = text;
     if (this.isEdited) return;
     if (text !== null) {
       this.box.value = text;
@@ -86,9 +88,18 @@ export class Editor {
   }
 
   reset() {
+    this.discard();
+    if (this.isStale) {
+      this.follow(0);
+    } else {
+      this.box.value = this.text;
+      this.say("");
+    }
+  }
+
+  discard() {
     this.isEdited = false;
     this.finish();
-    this.follow(0);
   }
 
   finish() {
@@ -111,6 +122,7 @@ export class Editor {
         const { yaml } = await postJson("/v1/convert", document);
         if (this.isEdited || document !== this.document) return;
         this.box.value = yaml;
+        this.text = yaml;
         this.isStale = false;
         this.say("");
       } catch (error) {

@@ -29,7 +29,8 @@ const state = {
   document: null, // the opened one with its changes
   chosen: null, // objective
   asked: new Map(), // version: {document, objective}
-  shown: {}, // solve, front, price: {version, answer} or {version, error}
+  shown: {}, // solve, front, price: {version, document, answer} or {version, document, error}
+  solves: new Map(), // version: answer, until all kinds are answered
   harder: null, // an answer of a longer search, of the present state
   pin: null, // {base, changes, chosen, document, title, answers}
   isFresh: true, // no answer yet of what was opened
@@ -119,9 +120,9 @@ function busy(isBusy) {
 }
 
 function gone(error) {
+  if (gone.timer) return; // all kinds of questions come here
   const wait = RETRY_MS[Math.min(state.failures, RETRY_MS.length - 1)];
   state.failures += 1;
-  clearTimeout(gone.timer);
   gone.timer = setTimeout(again, wait);
   banner.set("gone", [`${error.message} Trying again every few seconds. `, state.shown.solve ? "The answer below is the last one that arrived. " : "",
     el("button", { type: "button", onclick: again }, "Try again now")]);
@@ -129,6 +130,7 @@ function gone(error) {
 
 function again() {
   clearTimeout(gone.timer);
+  gone.timer = null;
   if (state.document) ask();
   else start();
 }
@@ -143,6 +145,7 @@ function onOutcome(kind, { answer, error }, version) {
   if (state.failures) {
     state.failures = 0;
     clearTimeout(gone.timer);
+    gone.timer = null;
     banner.set("gone", null);
   }
   const isNoAnswer = error && !["infeasible", "not-found"].includes(error.code);
@@ -155,10 +158,15 @@ function onOutcome(kind, { answer, error }, version) {
     return;
   }
   if (kind === "solve") banner.set("solve", null);
-  state.shown[kind] = { version, answer, error };
+  state.shown[kind] = { version, answer, error, document: state.asked.get(version).document };
   if (kind === "solve") {
+    state.solves.set(version, answer ?? null);
     fitDeadline();
-    draw();
+    drawAnswer();
+    // A schedule is only drawn beside the front and the curve of the same state: beside older ones it could seem to
+    // beat what is proved. They stay as they were until theirs come.
+    if (state.shown.front?.version === version) drawFrontFigure();
+    if (state.shown.price?.version === version) drawPriceFigure();
   }
   else if (kind === "front") drawFrontFigure();
   else {
@@ -177,7 +185,7 @@ function fitDeadline() {
 }
 
 function onSettled(version, ms) {
-  for (const old of state.asked.keys()) if (old < version) state.asked.delete(old);
+  for (const kept of [state.asked, state.solves]) for (const old of kept.keys()) if (old < version) kept.delete(old);
   busy(false);
   const isOld = state.shown.solve?.version !== version;
   byId("status").textContent = isOld ? "" : `answered in ${Math.round(ms)} ms`;
@@ -190,7 +198,13 @@ function onSettled(version, ms) {
 }
 
 /** The document that an answer is of. */
-const documentOf = (kind) => state.asked.get(state.shown[kind].version)?.document ?? state.document;
+const documentOf = (kind) => state.shown[kind]?.document ?? state.document;
+
+/** The answer of `solve` to the state that another answer is of; null if there is none. */
+function solveOf(kind) {
+  const { version } = state.shown[kind];
+  return state.shown.solve?.version === version ? solved() : state.solves.get(version) ?? null;
+}
 
 function draw() {
   drawAnswer();
@@ -247,7 +261,7 @@ function drawFrontFigure() {
   if (!state.shown.front) return;
   const { answer, error } = state.shown.front;
   const pin = state.pin?.answers;
-  if (answer) drawFront(byId("front-figure"), { front: answer, solve: solved() }, pin?.front ? pin : null);
+  if (answer) drawFront(byId("front-figure"), { front: answer, solve: solveOf("front") }, pin?.front ? pin : null);
   else missing(byId("front-figure"), error ? sentenceOf("No front", error) : noFront(state.document) ?? "");
 }
 
@@ -256,7 +270,7 @@ function drawPriceFigure() {
   const { answer, error } = state.shown.price;
   const pin = state.pin;
   if (answer) {
-    drawPrice(byId("price-figure"), { curve: answer, price: totalPrice(documentOf("price")), solve: solved() },
+    drawPrice(byId("price-figure"), { curve: answer, price: totalPrice(documentOf("price")), solve: solveOf("price") },
       pin?.answers.price ? { curve: pin.answers.price, price: totalPrice(pin.document), solve: pin.answers.solve } : null);
   } else missing(byId("price-figure"), error ? sentenceOf("No price curve", error) : noCurve(state.document) ?? "");
 }
@@ -298,10 +312,9 @@ function open(opened, document = opened.document, chosen = null) {
   state.isFresh = true;
   clearAnswer();
   banner.clear();
-  editor.reset();
+  editor.discard();
   editor.set(document, document === opened.document ? opened.yaml : null);
   form.build(document, opened.document);
-  byId("headline").focus({ preventScroll: true });
   changed();
 }
 
@@ -316,12 +329,13 @@ function clearAnswer() {
   byId("harder").disabled = true;
 }
 
+// What the answer on the page is of, which may be older than what is typed.
 function scenario() {
-  return { base: state.opened.base, changes: differences(state.opened.document, state.document), objective: state.chosen };
+  return { base: state.opened.base, changes: differences(state.opened.document, documentOf("solve")), objective: state.chosen };
 }
 
 function togglePin() {
-  state.pin = state.pin ? null : { ...scenario(), document: state.document, title: byId("title").textContent,
+  state.pin = state.pin ? null : { ...scenario(), document: documentOf("solve"), title: documentOf("solve").name,
     answers: { solve: solved(), front: answerOf("front"), price: answerOf("price") } };
   drawPin();
 }
@@ -420,9 +434,8 @@ byId("open").addEventListener("click", async () => {
   dialog.show(state.list);
 });
 byId("reset").addEventListener("click", () => {
-  form.update(state.opened.document);
   state.document = state.opened.document;
-  editor.reset();
+  editor.discard();
   editor.set(state.document, state.opened.yaml);
   form.build(state.document, state.opened.document);
   changed();
