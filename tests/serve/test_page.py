@@ -51,7 +51,7 @@ def visit(browser, url):
 
 def changed(**counts: int) -> lpsched.Bag:
     """Return the service with other counts of machines."""
-    bag = lpsched.read(SERVICE)
+    bag: lpsched.Bag = lpsched.read(SERVICE)
     types = tuple(each.model_copy(update={"count": counts.get(each.name, each.count)}) for each in bag.machine_types)
     return bag.model_copy(update={"machine_types": types})
 

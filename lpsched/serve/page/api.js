@@ -4,13 +4,16 @@ const TOKEN_KEY = "lpsched-token"; // of sessionStorage: it is gone with the tab
 const MOST_WAIT = 30; // seconds that Retry-After may ask for
 const POLL_MS = 400;
 
-/** An answer of the server that is an error, with its code, message and faults. */
+/** @typedef {{where: string, found: string, needed: string, do: string}} Issue */
+
+/** An answer of the server that is an error, with its code, message and issues. */
 export class ServerError extends Error {
-  /** @param {{code: string, message: string, faults?: {where: string, found: string, needed: string, do: string}[]}} error */
   constructor(error, status) {
     super(error.message || "the server gave no reason");
     this.code = error.code ?? "internal";
-    this.faults = Array.isArray(error.faults) ? error.faults : [];
+    const found = error.faults;
+    /** @type {Issue[]} */
+    this.issues = Array.isArray(found) ? found : [];
     this.status = status;
   }
 }

@@ -5,15 +5,15 @@ import { el, show } from "./dom.js";
 const CHECK_MS = 250;
 const FOLLOW_MS = 300;
 
-/** A problem as the command line writes it. @param {{where: string, found: string, needed: string, do: string}} fault */
-export function faultText(fault) {
-  const hint = fault.do ? "; " + fault.do : "";
-  return `${fault.where}: got ${fault.found}, expected ${fault.needed}${hint}`;
+/** A problem as the command line writes it. @param {import("./api.js").Issue} issue */
+export function issueText(issue) {
+  const hint = issue.do ? "; " + issue.do : "";
+  return `${issue.where}: got ${issue.found}, expected ${issue.needed}${hint}`;
 }
 
 /** The line that a problem names; null if none. */
-export function lineOf(fault) {
-  const found = /\bline (\d+)/.exec(fault.where);
+export function lineOf(issue) {
+  const found = /\bline (\d+)/.exec(issue.where);
   return found ? Number(found[1]) : null;
 }
 
@@ -27,11 +27,11 @@ export function spanOf(text, line) {
 
 /** A list of problems; those with a line are buttons. @param {Error} error @param {((line: number) => void)|null} onLine */
 export function problemList(error, onLine) {
-  const faults = error.faults?.length ? error.faults : [];
-  if (!faults.length) return el("ul", { class: "problems" }, el("li", {}, error.message));
-  return el("ul", { class: "problems" }, faults.map((fault) => {
-    const line = lineOf(fault);
-    const text = faultText(fault);
+  const issues = error.issues ?? [];
+  if (!issues.length) return el("ul", { class: "problems" }, el("li", {}, error.message));
+  return el("ul", { class: "problems" }, issues.map((issue) => {
+    const line = lineOf(issue);
+    const text = issueText(issue);
     return el("li", {}, line !== null && onLine ? el("button", { type: "button", class: "link", onclick: () => onLine(line) }, text) : text);
   }));
 }
@@ -167,7 +167,7 @@ export class Editor {
       }
       show(this.problems, problemList(error, (line) => this.select(line)));
       this.box.setAttribute("aria-invalid", "true");
-      const count = error.faults.length || 1;
+      const count = error.issues.length || 1;
       this.say(count === 1 ? "1 problem:" : `${count} problems:`);
       this.on.onState(count);
     }

@@ -36,12 +36,12 @@ export class Search {
     this.bar.removeAttribute("value");
     const began = performance.now();
     let job = null;
-    const tell = () => {
+    const report = () => {
       const gap = job?.progress?.gap;
       this.said.textContent = `Searching, ${Math.round((performance.now() - began) / 1000)} s${gap === null || gap === undefined ? "" : `, gap ${gapText(gap)}`}`;
     };
-    tell();
-    this.timer = setInterval(tell, 1000);
+    report();
+    this.timer = setInterval(report, 1000);
     try {
       const answer = await postJson("/v1/solve", { bag, objective, effort: "auto", marginals: "lp" },
         { signal: controller.signal, onProgress: (now) => { job = now; } });
