@@ -472,6 +472,30 @@ def test_texts_are_those_of_units(visit):
     ]
 
 
+def test_links_hold_any_text_and_are_not_too_long(visit):
+    page = visit("/docs", answered=False)
+    draw = random.Random(6)  # noqa: S311
+    small = {"name": "Bücher und 書籍 <b>", "list": [1.5, None, {"a": [True]}]}
+    large = {"name": "x", "list": [draw.random() for _ in range(5000)]}
+    scenarios = [
+        {"base": {"document": small}, "changes": [[["name"], "y"], [["list"]]], "objective": "energy"},
+        {"base": {"workload": "a/b c"}, "changes": [], "objective": None},
+        {"base": {"document": large}, "changes": [], "objective": None},
+    ]
+    made = page.evaluate(
+        """async (scenarios) => {
+          const { decoded, encoded } = await import("/page/share.js");
+          const [first, second, large] = scenarios;
+          const again = async (now, pin) => decoded("#" + await encoded({ now, pin }));
+          return [await again(first, null), await again(second, first), await again(first, first), await encoded({ now: large, pin: null })];
+        }""",
+        scenarios,
+    )
+    first, second = scenarios[:2]
+    assert made[:3] == [{"now": first, "pin": None}, {"now": second, "pin": first}, {"now": first, "pin": first}]
+    assert made[3] is None  # the page then asks to send the YAML
+
+
 def test_changes_of_a_document_are_found_and_applied(visit):
     page = visit("/docs", answered=False)
     odd = [[[["__proto__", "x"], 1]], [[[], 1]], [["a"]], [[["list", 7, "x"], 1]], [[["list", "x"], 1]], 5]

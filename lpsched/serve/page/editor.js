@@ -69,7 +69,10 @@ export class Editor {
     this.document = document;
     this.isStale = text === null;
     this.text = text;
-    if (this.isEdited) return;
+    if (this.isEdited) {
+      this.say("The form was changed meanwhile: applying this text replaces that.");
+      return;
+    }
     if (text !== null) {
       this.box.value = text;
       this.say("");
