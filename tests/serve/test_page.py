@@ -106,7 +106,7 @@ def test_a_price_moves_the_marker_of_the_price_curve(visit):
     result = lpsched.solve(priced(lpsched.read(SERVICE), 200.0), effort="fast")
     assert float(mark.get_attribute("data-x")) == 200
     assert float(mark.get_attribute("data-y")) == pytest.approx(result.value)
-    assert "break-even 78" in page.locator("#price-figure svg").text_content()
+    assert "break-even at least 78 (proved)" in page.locator("#price-figure svg").text_content()
 
 
 def test_yaml_with_an_error_has_the_words_of_the_command_line_and_keeps_the_answer(visit):
@@ -146,6 +146,23 @@ def test_a_number_that_is_none_is_not_taken(visit):
     assert page.input_value("[data-key='machine_types.1']") == "16"  # what the answer is of
     assert page.inner_text("#banner") == ""
     assert headline(page) == before
+
+
+def test_a_number_that_the_server_rejects_keeps_the_answer(visit):
+    page = visit()
+    before = headline(page)
+    page.fill("[data-key='per_bag']", "1e40")
+    said = page.locator("[data-source=solve]")
+    said.wait_for()
+    with pytest.raises(lpsched.InstanceError) as error:
+        lpsched.Bag.read(json.loads(lpsched.read(SERVICE).model_dump_json()) | {"prices": {"per_bag": 1e40}})
+    assert str(error.value.issues[0]) in said.inner_text()
+    assert "last valid version" in said.inner_text()
+    assert headline(page) == before
+    with answered(page):
+        page.fill("[data-key='per_bag']", "200")
+    assert headline(page) == earns(priced(lpsched.read(SERVICE), 200.0))
+    assert page.inner_text("#banner") == ""
 
 
 def test_an_upload_and_a_pasted_text_with_names_like_html(visit, tmp_path):

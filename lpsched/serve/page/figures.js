@@ -222,7 +222,7 @@ export function drawPrice(box, now, pin) {
   const even = now.curve.break_even_price;
   const least = now.curve.least_price_to_run;
   const lines = [
-    even !== null && even <= end ? { x: even, text: "break-even " + roundedDown(even), className: "even" } : null,
+    even !== null && even <= end ? { x: even, text: `break-even at least ${roundedDown(even)} (proved)`, className: "even" } : null,
     now.price !== null ? { x: now.price, text: "price " + number(now.price), className: "now" } : null].filter(Boolean);
   const idle = least !== null && least > 0 ? [{ className: "forbidden", kind: "area",
     points: [[0, range[0]], [0, range[1]], [Math.min(least, end), range[1]], [Math.min(least, end), range[0]]] }] : [];
