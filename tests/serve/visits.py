@@ -20,9 +20,10 @@ REFUSED: Final = re.compile(r"Failed to load resource: the server responded with
 
 
 @contextlib.contextmanager
-def page_server(*files: Path, **environment: str) -> Iterator[str]:
+def page_server(*files: Path, workers: int = 2, **environment: str) -> Iterator[str]:
     """Start a server on a free port, as a user does; its address."""
-    command = [sys.executable, "-m", "lpsched", "serve", *map(str, files), "--port", "0", "--workers", "2", "--json"]
+    options = ["--port", "0", "--workers", str(workers), "--json"]
+    command = [sys.executable, "-m", "lpsched", "serve", *map(str, files), *options]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
