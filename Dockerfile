@@ -2,11 +2,12 @@
 #
 #   docker build -t lpsched .
 #   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/data" lpsched solve instances/tiny.yaml --report page.html
+#   docker run --rm -e LPSCHED_TOKEN -p 8765:8765 -v "$PWD:/data" lpsched serve my.yaml --host 0.0.0.0
 #
-# It has pages, figures and simulations; --build-arg EXTRAS=all adds all other parts (about 700 MB more).
+# It has pages, figures, simulations and the server; --build-arg EXTRAS=all adds all other parts (about 700 MB more).
 
 FROM python:3.12.12-slim-bookworm AS build
-ARG EXTRAS=report,simulate
+ARG EXTRAS=report,serve,simulate
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY lpsched lpsched

@@ -22,7 +22,7 @@ from lpsched.serve.metrics import MEDIA, Metrics
 from lpsched.serve.operations import JSON, OPERATIONS, Answer, Operation
 from lpsched.serve.security import Guard, TooLargeError, too_large
 from lpsched.serve.settings import Settings
-from lpsched.serve.worker import error_answer
+from lpsched.serve.worker import INTERNAL, error_answer
 from lpsched.serve.workloads import Workload, available_examples, example
 
 PAGE: Final = Path(__file__).parent / "page"
@@ -90,7 +90,7 @@ def _add_errors(app: FastAPI, settings: Settings) -> None:
 
     @app.exception_handler(Exception)
     async def bug(_: Request, __: Exception) -> Response:
-        return _response(error_answer(500, "internal", "an error of the server; its log has the details"))
+        return _response(error_answer(500, "internal", INTERNAL))
 
 
 # Operations.

@@ -27,7 +27,7 @@ from lpsched.errors import LpschedError, OutputError
 from lpsched.io.content import write_files
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.serve.operations import OPERATIONS, Answer
-from lpsched.serve.worker import error_answer
+from lpsched.serve.worker import INTERNAL, error_answer
 from lpsched.serve.workers import Worker
 
 if TYPE_CHECKING:
@@ -285,7 +285,13 @@ class Jobs:
                     continue
                 self.metrics.worker_starts += 1
             job = await self._next(place)
-            await self._run(worker, job)
+            try:
+                await self._run(worker, job)
+            except Exception:  # a bug of ours must not cost a worker
+                LOG.exception("job %s failed", job.id)
+                await worker.close()
+                if not job.is_over:
+                    self._end(job, FAILED, error_answer(500, "internal", INTERNAL))
 
     async def _run(self, worker: Worker, job: Job) -> None:
         job.state, job.started, job.worker = RUNNING, now(), worker

@@ -27,6 +27,7 @@ from lpsched.serve.requests import read_request
 
 PROGRESS_SECONDS: Final = 0.1  # between two reports
 STATUSES: Final = ((InstanceError, 422), (InfeasibleError, 422), (NotFoundError, 422), (MissingExtraError, 501))
+INTERNAL: Final = "an error of the server; its log has the details"
 MEGABYTE: Final = 2**20
 
 
@@ -123,7 +124,7 @@ def respond(head: dict[str, Any], body: bytes, token: _Token, send: Any) -> Answ
         return error_answer(422, "bad-input", "the request is nested too deeply")
     except Exception:  # noqa: BLE001 - a bug of ours: the server's log has the traceback, the client has not
         traceback.print_exc()
-        return error_answer(500, "internal", "an error of the server; its log has the details")
+        return error_answer(500, "internal", INTERNAL)
     finally:
         token.current = None
 

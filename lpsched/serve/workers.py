@@ -30,7 +30,7 @@ class Worker:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._stop_by: float | None = None
+        self._is_closed = False
 
     @classmethod
     async def start(cls, memory_megabytes: int) -> Worker:
@@ -60,7 +60,7 @@ class Worker:
     @property
     def is_alive(self) -> bool:
         """Whether it can take a request."""
-        return self._process.returncode is None and self._stop_by is None
+        return self._process.returncode is None and not self._is_closed
 
     async def run(  # noqa: PLR0913 - options are keyword-only
         self,
@@ -106,13 +106,13 @@ class Worker:
 
     async def close(self) -> None:
         """End the process, whatever it does."""
-        self._stop_by = 0.0
+        self._is_closed = True
         self.kill()
         await self._process.wait()
 
     async def _died(self) -> Answer:
         """Return the error of a request whose process ended."""
-        self._stop_by = 0.0
+        await self.close()  # it may only have stopped making sense
         code = await self._process.wait()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         hint = "it may have needed more memory than there is; send a smaller request, or the same again"

@@ -18,6 +18,7 @@ from scripts.benches import heart as bench_heart
 from scripts.benches import heuristics as bench_heuristics
 from scripts.benches import huge as bench_huge
 from scripts.benches import reading as bench_reading
+from scripts.benches import serve as bench_serve
 
 ROOT = Path(__file__).parents[2]
 SHELL = shutil.which("sh")
@@ -120,6 +121,16 @@ def test_the_benchmark_of_reading_prints_a_line_for_each_file(capsys):
     in_memory = [title for title, _ in bench_reading.in_memory(10, 100)]
     assert [line[:30].rstrip() for line in lines[1:]] == [*(case[0] for case in bench_reading.CASES), *in_memory]
     assert all(float(line.split()[-1]) > 0 for line in lines[1:])
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_server_answers_every_request_and_prints_both_ratios(capsys):
+    bench_serve.main(["--requests", "20", "--connections", "4"])
+    out = capsys.readouterr().out
+    served, cached = (line.split() for line in out.splitlines()[1:3])
+    assert served[-1] == cached[-1] == "0"  # errors
+    ratios = re.search(r"server / 1 process ([\d.]+), server / 2 processes ([\d.]+)", out)
+    assert min(map(float, ratios.groups())) > 0
 
 
 @pytest.mark.slow
