@@ -72,7 +72,7 @@ def _json(content: dict[str, Any], status: int = 200, **headers: str) -> Respons
 
 
 def _add_errors(app: FastAPI, settings: Settings) -> None:
-    """Answer every failure with the error object; no traceback leaves the server."""
+    """Answer every failure with the error object; the guard does so for errors of the server itself."""
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
@@ -87,10 +87,6 @@ def _add_errors(app: FastAPI, settings: Settings) -> None:
     @app.exception_handler(QueueFullError)
     async def full(_: Request, error: QueueFullError) -> Response:
         return _response(error_answer(503, error.code, str(error)), **{"retry-after": "2"})
-
-    @app.exception_handler(Exception)
-    async def bug(_: Request, __: Exception) -> Response:
-        return _response(error_answer(500, "internal", INTERNAL))
 
 
 # Operations.
