@@ -172,6 +172,13 @@ def too_large(settings: Settings) -> Answer:
     return error_answer(413, "too-large", sentence)
 
 
+async def busy(_: Scope, __: Receive, send: Send) -> None:
+    """Answer a request while there are too many connections, as an ASGI application."""
+    answer = error_answer(503, "queue-full", "there are too many connections; send it again later")
+    headers = {name.decode(): value.decode() for name, value in HEADERS}
+    await respond(send, answer, headers | {"retry-after": "2", "connection": "close"})
+
+
 async def respond(send: Send, answer: Answer, headers: dict[str, str]) -> None:
     """Send an answer."""
     said = {"content-type": answer.media, "content-length": str(len(answer.body))} | headers
