@@ -106,7 +106,8 @@ def _posted(operation: Operation, settings: Settings) -> Any:  # noqa: ANN401 - 
             async with asyncio.timeout(BODY_SECONDS):
                 body = await request.body()
         except TimeoutError:
-            return _response(error_answer(408, "timeout", f"the body did not come within {BODY_SECONDS:g} s"))
+            sentence = f"the body did not come within {BODY_SECONDS:g} s"
+            return _response(error_answer(408, "timeout", sentence), connection="close")
         except ClientDisconnect:
             return Response(status_code=400)
         is_job = operation.is_job or "respond-async" in request.headers.get("prefer", "")

@@ -23,6 +23,7 @@ def limited(settings: Settings, busy: Callable[..., Awaitable[None]]) -> type[as
 
         _timer: asyncio.TimerHandle | None = None
         _is_in_head = False
+        _is_whole = True  # whether the request was read to its end
         _size = 0  # of the head so far, in bytes
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -46,7 +47,7 @@ def limited(settings: Settings, busy: Callable[..., Awaitable[None]]) -> type[as
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self._is_in_head, self._size = True, 0
+            self._is_in_head, self._is_whole, self._size = True, False, 0
             self._wait()
 
         def on_headers_complete(self) -> None:
@@ -54,6 +55,16 @@ def limited(settings: Settings, busy: Callable[..., Awaitable[None]]) -> type[as
             self._wait_no_more()
             self.app: Any = busy if len(self.connections) > settings.connections else self._own
             super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self._is_whole = True
+            self._wait_no_more()
+            super().on_message_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if not self._is_whole and not self.transport.is_closing():  # answered before all of it came
+                self._wait()
 
         def _wait(self) -> None:
             if self._timer is None:

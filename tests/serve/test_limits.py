@@ -92,6 +92,19 @@ def test_a_body_that_comes_in_slowly_is_given_up(small):
     goes_on(small)
 
 
+def test_a_body_that_drips_on_after_the_answer_holds_no_connection(small):
+    head = "POST /v1/show HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n{"
+    with socket.create_connection(("127.0.0.1", small.port), timeout=8) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 415 ")
+        dripped = 0
+        with contextlib.suppress(ConnectionError):
+            while dripped < 80:
+                dripped += connection.send(b" ")
+                time.sleep(0.05)
+    assert dripped < 80
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
 def test_a_head_that_does_not_come_is_given_up(small, sent):
     with socket.create_connection(("127.0.0.1", small.port), timeout=8) as connection:
@@ -189,7 +202,7 @@ def test_work_beyond_the_memory_limit_fails_alone():
 @pytest.mark.slow
 def test_a_worker_without_any_memory_left_does_not_hang():
     # The body alone is more than the worker may take: it cannot even be read from the pipe.
-    with with_settings(memory_megabytes=1, seconds=20.0) as running:
+    with with_settings(memory_megabytes=14, seconds=20.0) as running:
         answer = running.post("solve", b"[" + b"1," * 3_500_000 + b"1]")
         assert code_of(answer) in {(507, "memory-limit"), (500, "worker-died")}
         assert running.client.get("/healthz").status_code in {200, 503}
