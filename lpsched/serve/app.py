@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -113,7 +114,7 @@ def _posted(operation: Operation, settings: Settings) -> Any:  # noqa: ANN401 - 
         is_job = operation.is_job or "respond-async" in request.headers.get("prefer", "")
         job = jobs.submit(operation.name, body, media, kept=is_job)
         if not is_job:
-            ended = await _waited(jobs, job, request, settings.wait_seconds)
+            ended = await _waited(jobs, job, request, settings)
             if ended is not None:
                 return ended
             jobs.keep(job)
@@ -122,28 +123,36 @@ def _posted(operation: Operation, settings: Settings) -> Any:  # noqa: ANN401 - 
     return post
 
 
-async def _waited(jobs: Jobs, job: Job, request: Request, seconds: float) -> Response | None:
-    """Wait for a job; return nothing if it takes too long. It is cancelled if its last client goes away."""
+async def _waited(jobs: Jobs, job: Job, request: Request, settings: Settings) -> Response | None:
+    """Wait for a job; return nothing if it takes too long. It is cancelled if its last client goes away.
+
+    When the server stops, half of the grace time is left: the other half is for sending the answer.
+    """
     job.waiting += 1
-    gone = None
+    gone = asyncio.ensure_future(_disconnected(request))
+    closing = asyncio.ensure_future(jobs.is_closing.wait())
     try:
-        async with asyncio.timeout(seconds):
-            while not job.is_over:
+        async with asyncio.timeout(settings.wait_seconds) as limit:
+            ends = [gone, closing]
+            while not job.is_over and not gone.done():
+                if closing in ends and closing.done():
+                    ends.remove(closing)
+                    soon = asyncio.get_running_loop().time() + settings.grace_seconds / 2
+                    limit.reschedule(min(soon, limit.when() or soon))
                 changed = asyncio.ensure_future(job.changed.wait())
-                gone = gone or asyncio.ensure_future(_disconnected(request))
                 try:
-                    await asyncio.wait([changed, gone], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait([changed, *ends], return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     changed.cancel()
-                if gone.done():
-                    break
     except TimeoutError:
-        return None
+        if job.kept or not jobs.is_closing.is_set():
+            return None
+        jobs.cancel(job, states.INTERRUPTED)
     finally:
         job.waiting -= 1
-        is_gone = gone is not None and gone.done()
-        if gone is not None:
-            gone.cancel()
+        is_gone = gone.done()
+        gone.cancel()
+        closing.cancel()
         if is_gone and not job.waiting and not job.kept:
             jobs.cancel(job)
     return _ended(jobs, job)
@@ -187,7 +196,9 @@ def _add_jobs(app: FastAPI) -> None:
         said = job.to_dict()
         if job.state == states.DONE:
             answer = request.app.state.jobs.answer_of(job)
-            said["answer"] = json.loads(answer.body) if answer is not None and answer.media == JSON else None
+            said["answer"] = None
+            with contextlib.suppress(ValueError):  # of a file that another program changed
+                said["answer"] = json.loads(answer.body) if answer is not None and answer.media == JSON else None
         return _json(said)
 
     async def answered(request: Request, name: str) -> Response:

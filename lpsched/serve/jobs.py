@@ -235,7 +235,7 @@ class Jobs:
             return self._store.answer(job)
         return job.answer
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: Job, state: str = CANCELLED) -> None:
         """Cancel a job: at once if it waits, else as soon as its worker stops, or is stopped."""
         if job.is_over:
             return
@@ -244,7 +244,7 @@ class Jobs:
                 with contextlib.suppress(ValueError):
                     queue.remove(job)
         worker = job.worker
-        self._end(job, CANCELLED, None)
+        self._end(job, state, None)
         if worker is not None:
             job.stops = asyncio.create_task(self._stop(worker, job))
 
@@ -409,25 +409,31 @@ class Store:
         found = []
         for path in self.folder.glob(f"*{RECORD}"):
             try:
-                record = json.loads(path.read_bytes())
-                name = path.name.removesuffix(RECORD)
-                if record["id"] != name or record["operation"] not in OPERATIONS or record["format"] != FORMAT:
-                    LOG.warning("%s is not read: it is of something else", path)
-                    continue
-                job = Job(name, record["operation"], record["digest"], state=record["state"], kept=True)
-                job.created, job.started, job.ended = record["created"], record["started"], record["ended"]
-                job.key, job.progress = record["key"], record["progress"]
-                if job.state == FAILED:
-                    said = record["answer"]
-                    job.answer = Answer(said["status"], said["media"], self._path(name, ANSWER).read_bytes())
+                job = self._read(path)
                 if not job.is_over:
                     job.state, job.ended = INTERRUPTED, now()
                     self.write(job)
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, OutputError) as error:
                 LOG.warning("%s is not read: %s", path, error)
                 continue
             found.append(job)
         yield from sorted(found, key=lambda job: job.created)
+
+    def _read(self, path: Path) -> Job:
+        record, name = json.loads(path.read_bytes()), path.name.removesuffix(RECORD)
+        if record["id"] != name or record["operation"] not in OPERATIONS or record["format"] != FORMAT:
+            raise ValueError("it is of something else")
+        texts = {key: record[key] for key in ("digest", "state", "created", "started", "ended", "key")}
+        if not all(isinstance(text, str | None) for text in texts.values()) or None in list(texts.values())[:3]:
+            raise ValueError("it has values of another type")
+        job = Job(name, record["operation"], record["digest"], state=record["state"], kept=True)
+        job.created, job.started, job.ended = record["created"], record["started"], record["ended"]
+        job.key, job.progress = record["key"], record["progress"]
+        if job.state == FAILED:
+            said = record["answer"]
+            job.answer = Answer(said["status"], said["media"], self._path(name, ANSWER).read_bytes())
+            job.to_dict()  # or an error
+        return job
 
     def answer(self, job: Job) -> Answer | None:
         """Return the answer of a job that is done; `None` if its file is gone."""

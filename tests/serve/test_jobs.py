@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -346,6 +347,17 @@ def test_answers_are_whole_or_not_there_when_the_server_is_killed_while_it_write
         for path in tmp_path.glob("*.answer"):
             json.loads(path.read_bytes())
     assert kept >= 2 * 10
+
+
+def test_a_folder_that_goes_away_costs_the_records_and_not_the_answers(tmp_path):
+    folder = tmp_path / "jobs"
+    with started("--jobs", folder, "--workers", "1", ready=1) as running:
+        shutil.rmtree(folder)
+        for number in range(3):  # the one worker is still at work
+            job = running.ended(running.submit("show", named(number))["id"])
+            assert (job["state"], job["answer"]["format"]) == ("done", "lpsched-show/1")
+        assert running.post("show", named(9)).status_code == 200
+        assert "Traceback" not in running.log
 
 
 # The end of the server.
