@@ -329,6 +329,10 @@ class Jobs:
         self._active.pop(job.digest, None)
         if answer is not None and answer.is_cut:
             job.key = None  # the clock decided: another run may find more
+        if state == DONE and job.key is not None:
+            self._keys[job.digest] = job.key
+            while len(self._keys) > 10 * self.settings.kept_jobs:
+                self._keys.popitem(last=False)
         if state == DONE and answer is not None and not job.cached:
             self._remember(job, answer)
         self.metrics.jobs[state] += 1
@@ -364,14 +368,13 @@ class Jobs:
         most = int(self.settings.cache_megabytes * MEGABYTE)
         if job.key is None or len(answer.body) > most // 4:
             return
+        if (before := self._cache.pop(job.key, None)) is not None:  # two wrote the same request in other words
+            self._cache_bytes -= len(before.body)
         self._cache[job.key] = answer
-        self._keys[job.digest] = job.key
         self._cache_bytes += len(answer.body)
         while self._cache_bytes > most:
             _, oldest = self._cache.popitem(last=False)
             self._cache_bytes -= len(oldest.body)
-        while len(self._keys) > 10 * self.settings.kept_jobs:
-            self._keys.popitem(last=False)
 
 
 class Store:

@@ -249,7 +249,10 @@ class Given:
         """Return a hash of everything that the answer depends on: content of the instance, names, and options."""
         named = {name: document.value for name, document in self.named.items()}
         content = [version_of_lpsched(), operation, self.kind.name, self.instance.name, self.instance.content_hash]
-        said = json.dumps([*content, self.options.model_dump(mode="json"), named])
+        if self.kind.name != "bag" and isinstance(self.options, ValidateOptions):
+            content += sorted(self.options.model_fields_set)  # options of bags are rejected, even at their defaults
+        content += [self.warnings, getattr(self.instance, "made_by", None)]  # they are no part of the hash
+        said = json.dumps([*content, self.options.model_dump(mode="json"), named], default=str)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
