@@ -184,8 +184,9 @@ class Jobs:
         if job is None and (answer := self._cached(digest)) is not None:
             job = Job(secrets.token_urlsafe(12), operation, digest, state=DONE, ended=now(), answer=answer, cached=True)
             job.key = self._keys.get(digest)
-        self.metrics.cache["miss" if job is None or not job.cached else "hit"] += 1
-        if job is None:
+        if job is not None:
+            self.metrics.cache["hit" if job.cached else "miss"] += 1
+        else:
             self._require_place(len(body))
             job = Job(secrets.token_urlsafe(12), operation, digest, body, media)
             self._active[digest] = job
@@ -336,6 +337,7 @@ class Jobs:
         if state == DONE and answer is not None and not job.cached:
             self._remember(job, answer)
         self.metrics.jobs[state] += 1
+        self.metrics.cache["hit" if job.cached else "miss"] += 1
         self._record(job)
         if job.kept:
             self._trim()
