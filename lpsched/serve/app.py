@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -72,7 +73,7 @@ def _json(content: dict[str, Any], status: int = 200, **headers: str) -> Respons
 
 
 def _add_errors(app: FastAPI, settings: Settings) -> None:
-    """Answer every failure with the error object; no traceback leaves the server."""
+    """Answer every failure with the error object; the guard does so for errors of the server itself."""
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
@@ -87,10 +88,6 @@ def _add_errors(app: FastAPI, settings: Settings) -> None:
     @app.exception_handler(QueueFullError)
     async def full(_: Request, error: QueueFullError) -> Response:
         return _response(error_answer(503, error.code, str(error)), **{"retry-after": "2"})
-
-    @app.exception_handler(Exception)
-    async def bug(_: Request, __: Exception) -> Response:
-        return _response(error_answer(500, "internal", INTERNAL))
 
 
 # Operations.
@@ -110,13 +107,14 @@ def _posted(operation: Operation, settings: Settings) -> Any:  # noqa: ANN401 - 
             async with asyncio.timeout(BODY_SECONDS):
                 body = await request.body()
         except TimeoutError:
-            return _response(error_answer(408, "timeout", f"the body did not come within {BODY_SECONDS:g} s"))
+            sentence = f"the body did not come within {BODY_SECONDS:g} s"
+            return _response(error_answer(408, "timeout", sentence), connection="close")
         except ClientDisconnect:
             return Response(status_code=400)
         is_job = operation.is_job or "respond-async" in request.headers.get("prefer", "")
         job = jobs.submit(operation.name, body, media, kept=is_job)
         if not is_job:
-            ended = await _waited(jobs, job, request, settings.wait_seconds)
+            ended = await _waited(jobs, job, request, settings)
             if ended is not None:
                 return ended
             jobs.keep(job)
@@ -125,28 +123,36 @@ def _posted(operation: Operation, settings: Settings) -> Any:  # noqa: ANN401 - 
     return post
 
 
-async def _waited(jobs: Jobs, job: Job, request: Request, seconds: float) -> Response | None:
-    """Wait for a job; return nothing if it takes too long. It is cancelled if its last client goes away."""
+async def _waited(jobs: Jobs, job: Job, request: Request, settings: Settings) -> Response | None:
+    """Wait for a job; return nothing if it takes too long. It is cancelled if its last client goes away.
+
+    When the server stops, half of the grace time is left: the other half is for sending the answer.
+    """
     job.waiting += 1
-    gone = None
+    gone = asyncio.ensure_future(_disconnected(request))
+    closing = asyncio.ensure_future(jobs.is_closing.wait())
     try:
-        async with asyncio.timeout(seconds):
-            while not job.is_over:
+        async with asyncio.timeout(settings.wait_seconds) as limit:
+            ends = [gone, closing]
+            while not job.is_over and not gone.done():
+                if closing in ends and closing.done():
+                    ends.remove(closing)
+                    soon = asyncio.get_running_loop().time() + settings.grace_seconds / 2
+                    limit.reschedule(min(soon, limit.when() or soon))
                 changed = asyncio.ensure_future(job.changed.wait())
-                gone = gone or asyncio.ensure_future(_disconnected(request))
                 try:
-                    await asyncio.wait([changed, gone], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait([changed, *ends], return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     changed.cancel()
-                if gone.done():
-                    break
     except TimeoutError:
-        return None
+        if job.kept or not jobs.is_closing.is_set():
+            return None
+        jobs.cancel(job, states.INTERRUPTED)
     finally:
         job.waiting -= 1
-        is_gone = gone is not None and gone.done()
-        if gone is not None:
-            gone.cancel()
+        is_gone = gone.done()
+        gone.cancel()
+        closing.cancel()
         if is_gone and not job.waiting and not job.kept:
             jobs.cancel(job)
     return _ended(jobs, job)
@@ -190,7 +196,9 @@ def _add_jobs(app: FastAPI) -> None:
         said = job.to_dict()
         if job.state == states.DONE:
             answer = request.app.state.jobs.answer_of(job)
-            said["answer"] = json.loads(answer.body) if answer is not None and answer.media == JSON else None
+            said["answer"] = None
+            with contextlib.suppress(ValueError):  # of a file that another program changed
+                said["answer"] = json.loads(answer.body) if answer is not None and answer.media == JSON else None
         return _json(said)
 
     async def answered(request: Request, name: str) -> Response:

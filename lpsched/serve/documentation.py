@@ -170,10 +170,21 @@ def example(operation: Operation) -> dict[str, Any]:
     if operation.name == "whatif":
         more = {"set": {raw["machine_types"][0]["name"]: "+1"}}
     elif operation.name == "verify":
-        more = {"files": {}}
+        more = {"files": {"my-schedule": _schedule(raw)}}
     elif "effort" in operation.options.model_fields:
         more = {"effort": "fast"}
     return {operation.options.KEY: raw} | more
+
+
+def _schedule(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return a schedule of a bag, as a file holds it."""
+    from lpsched.bag.files import schedule_as_dict
+    from lpsched.bag.model import Bag
+    from lpsched.bag.solve import solve
+    from lpsched.model.provenance import version_of_lpsched
+
+    bag = Bag.read(raw)
+    return schedule_as_dict(solve(bag, effort="fast").schedule, bag, version_of_lpsched())
 
 
 def _ref(name: str) -> dict[str, Any]:

@@ -184,8 +184,9 @@ class Jobs:
         if job is None and (answer := self._cached(digest)) is not None:
             job = Job(secrets.token_urlsafe(12), operation, digest, state=DONE, ended=now(), answer=answer, cached=True)
             job.key = self._keys.get(digest)
-        self.metrics.cache["miss" if job is None or not job.cached else "hit"] += 1
-        if job is None:
+        if job is not None:
+            self.metrics.cache["hit" if job.cached else "miss"] += 1
+        else:
             self._require_place(len(body))
             job = Job(secrets.token_urlsafe(12), operation, digest, body, media)
             self._active[digest] = job
@@ -235,7 +236,7 @@ class Jobs:
             return self._store.answer(job)
         return job.answer
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: Job, state: str = CANCELLED) -> None:
         """Cancel a job: at once if it waits, else as soon as its worker stops, or is stopped."""
         if job.is_over:
             return
@@ -244,7 +245,7 @@ class Jobs:
                 with contextlib.suppress(ValueError):
                     queue.remove(job)
         worker = job.worker
-        self._end(job, CANCELLED, None)
+        self._end(job, state, None)
         if worker is not None:
             job.stops = asyncio.create_task(self._stop(worker, job))
 
@@ -329,9 +330,14 @@ class Jobs:
         self._active.pop(job.digest, None)
         if answer is not None and answer.is_cut:
             job.key = None  # the clock decided: another run may find more
+        if state == DONE and job.key is not None:
+            self._keys[job.digest] = job.key
+            while len(self._keys) > 10 * self.settings.kept_jobs:
+                self._keys.popitem(last=False)
         if state == DONE and answer is not None and not job.cached:
             self._remember(job, answer)
         self.metrics.jobs[state] += 1
+        self.metrics.cache["hit" if job.cached else "miss"] += 1
         self._record(job)
         if job.kept:
             self._trim()
@@ -364,14 +370,13 @@ class Jobs:
         most = int(self.settings.cache_megabytes * MEGABYTE)
         if job.key is None or len(answer.body) > most // 4:
             return
+        if (before := self._cache.pop(job.key, None)) is not None:  # two wrote the same request in other words
+            self._cache_bytes -= len(before.body)
         self._cache[job.key] = answer
-        self._keys[job.digest] = job.key
         self._cache_bytes += len(answer.body)
         while self._cache_bytes > most:
             _, oldest = self._cache.popitem(last=False)
             self._cache_bytes -= len(oldest.body)
-        while len(self._keys) > 10 * self.settings.kept_jobs:
-            self._keys.popitem(last=False)
 
 
 class Store:
@@ -409,25 +414,31 @@ class Store:
         found = []
         for path in self.folder.glob(f"*{RECORD}"):
             try:
-                record = json.loads(path.read_bytes())
-                name = path.name.removesuffix(RECORD)
-                if record["id"] != name or record["operation"] not in OPERATIONS or record["format"] != FORMAT:
-                    LOG.warning("%s is not read: it is of something else", path)
-                    continue
-                job = Job(name, record["operation"], record["digest"], state=record["state"], kept=True)
-                job.created, job.started, job.ended = record["created"], record["started"], record["ended"]
-                job.key, job.progress = record["key"], record["progress"]
-                if job.state == FAILED:
-                    said = record["answer"]
-                    job.answer = Answer(said["status"], said["media"], self._path(name, ANSWER).read_bytes())
+                job = self._read(path)
                 if not job.is_over:
                     job.state, job.ended = INTERRUPTED, now()
                     self.write(job)
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, OutputError) as error:
                 LOG.warning("%s is not read: %s", path, error)
                 continue
             found.append(job)
         yield from sorted(found, key=lambda job: job.created)
+
+    def _read(self, path: Path) -> Job:
+        record, name = json.loads(path.read_bytes()), path.name.removesuffix(RECORD)
+        if record["id"] != name or record["operation"] not in OPERATIONS or record["format"] != FORMAT:
+            raise ValueError("it is of something else")
+        texts = {key: record[key] for key in ("digest", "state", "created", "started", "ended", "key")}
+        if not all(isinstance(text, str | None) for text in texts.values()) or None in list(texts.values())[:3]:
+            raise ValueError("it has values of another type")
+        job = Job(name, record["operation"], record["digest"], state=record["state"], kept=True)
+        job.created, job.started, job.ended = record["created"], record["started"], record["ended"]
+        job.key, job.progress = record["key"], record["progress"]
+        if job.state == FAILED:
+            said = record["answer"]
+            job.answer = Answer(said["status"], said["media"], self._path(name, ANSWER).read_bytes())
+            job.to_dict()  # or an error
+        return job
 
     def answer(self, job: Job) -> Answer | None:
         """Return the answer of a job that is done; `None` if its file is gone."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of the histogram
+METHODS: Final = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")  # clients may send any others
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -39,7 +40,7 @@ class Metrics:
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        self.requests[route, method, status] += 1
+        self.requests[route, method if method in METHODS else "other", status] += 1
         self.latency.setdefault(route, Latency()).add(seconds)
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:

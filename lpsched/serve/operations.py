@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import InputIssue, InstanceError
 from lpsched.model.provenance import version_of_lpsched
+from lpsched.model.table import Table
 from lpsched.serve import requests
 from lpsched.serve.requests import Given, Options
 from lpsched.units import SECONDS_PER_HOUR
@@ -354,7 +355,7 @@ def answered(operation: Operation, given: Given, cancel: CancelToken) -> Answer:
 def require_pairs(given: Given, most: int) -> None:
     """Reject an instance with more pairs than the server takes."""
     table = getattr(given.instance, "seconds", None)
-    pairs = 0 if table is None else table.rows * table.columns
+    pairs = table.rows * table.columns if isinstance(table, Table) else 0  # clusters and facilities have none
     if pairs > most:
         issue = InputIssue(("seconds",), f"{pairs:,} pairs", f"at most {most:,}", "use the command line")
         raise InstanceError("", (issue,))

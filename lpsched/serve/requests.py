@@ -249,7 +249,10 @@ class Given:
         """Return a hash of everything that the answer depends on: content of the instance, names, and options."""
         named = {name: document.value for name, document in self.named.items()}
         content = [version_of_lpsched(), operation, self.kind.name, self.instance.name, self.instance.content_hash]
-        said = json.dumps([*content, self.options.model_dump(mode="json"), named])
+        if self.kind.name != "bag" and isinstance(self.options, ValidateOptions):
+            content += sorted(self.options.model_fields_set)  # options of bags are rejected, even at their defaults
+        content += [self.warnings, getattr(self.instance, "made_by", None)]  # they are no part of the hash
+        said = json.dumps([*content, self.options.model_dump(mode="json"), named], default=str)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -280,7 +283,11 @@ def read_request(model: type[Options], body: bytes, *, is_yaml: bool) -> Given:
         try:
             return read()
         except InstanceError as error:
-            issues.extend(error.issues)
+            whole_part = () if is_document else (key,)  # where an issue is of the document as such
+            issues.extend(
+                each if each.path else InputIssue(whole_part, each.got, each.expected, each.hint, each.line)
+                for each in error.issues
+            )
             return None
 
     made = tried(lambda: _options(model, options, key))
@@ -317,14 +324,17 @@ def _options(model: type[Options], given: Mapping[str, Any], key: str) -> Option
 
 
 def _instance(document: Document, key: str, kinds: tuple[str, ...]) -> tuple[Any, Kind, tuple[str, ...]]:
-    """Read the instance; a document without a format is of the only kind that there may be."""
+    """Read the instance; where it may be of one kind only, its reader says that the format is missing."""
     if document.value is None:
         phrases = " or ".join(KINDS[name].phrase for name in kinds)
         raise InstanceError(SOURCE, (InputIssue((key,), "nothing", f"the document of {phrases}", "add it"),))
     found = format_of(document.value)
+    formats = " or ".join(f"'{KINDS[name].load('model').FORMAT}'" for name in kinds)
+    if found is None and len(kinds) > 1 and isinstance(document.value, Mapping):
+        issue = InputIssue((OF_DOCUMENT,), "no format", formats, "write it as the first key")
+        raise InstanceError(SOURCE, (issue,))
     kind = KINDS.get(kinds[0] if found is None else name_of(found))
     if kind is None or kind.name not in kinds:
-        formats = " or ".join(f"'{KINDS[name].load('model').FORMAT}'" for name in kinds)
         raise InstanceError(SOURCE, (InputIssue((OF_DOCUMENT,), describe(found), formats, "check the document"),))
     model = kind.load("model")
     with warnings.catch_warnings(record=True) as caught:

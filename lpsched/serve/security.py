@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -48,6 +49,7 @@ HEADERS: Final = tuple(
 )
 MEGABYTE: Final = 2**20
 MINUTE: Final = 60.0
+LOG: Final = logging.getLogger("lpsched")
 OPEN: Final = ("/healthz", "/docs", "/openapi.json", "/")  # without a token: they say nothing of any workload
 
 
@@ -70,12 +72,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status, is_started = time.perf_counter(), 500, False
 
         async def answer(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
+            nonlocal status, is_started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, is_started = message["status"], True
                 own = {name for name, _ in message.get("headers", ())}
                 more = [each for each in HEADERS if each[0] not in own]
                 message["headers"] = [*message.get("headers", ()), *more]
@@ -88,6 +90,11 @@ class Guard:
                 await self._app(scope, self._counted(receive), answer)
             else:
                 await respond(answer, *refused)
+        except Exception:
+            LOG.exception("an error of the server")
+            if is_started:
+                raise
+            await respond(answer, error_answer(500, "internal", "an error of the server; its log has the details"), {})
         finally:
             route = getattr(scope.get("route"), "path", "unknown")
             self._metrics.count(route, scope["method"], status, time.perf_counter() - began)
@@ -163,6 +170,13 @@ def too_large(settings: Settings) -> Answer:
     """Return the error of a body that is too large."""
     sentence = f"the body has more than {settings.body_megabytes:g} MB; send less, or use the command line"
     return error_answer(413, "too-large", sentence)
+
+
+async def busy(_: Scope, __: Receive, send: Send) -> None:
+    """Answer a request while there are too many connections, as an ASGI application."""
+    answer = error_answer(503, "queue-full", "there are too many connections; send it again later")
+    headers = {name.decode(): value.decode() for name, value in HEADERS}
+    await respond(send, answer, headers | {"retry-after": "2", "connection": "close"})
 
 
 async def respond(send: Send, answer: Answer, headers: dict[str, str]) -> None:

@@ -33,9 +33,11 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
         import uvicorn
 
         from lpsched.serve.app import create_app
+        from lpsched.serve.connections import limited
     except ModuleNotFoundError as error:
         raise MissingExtraError("lpsched serve", "serve") from error
     from lpsched.serve.jobs import Store
+    from lpsched.serve.security import busy
     from lpsched.serve.workloads import read_workloads
 
     app = create_app(settings, read_workloads(files))
@@ -73,7 +75,7 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=settings.connections,
+        http=limited(settings, busy),
         timeout_graceful_shutdown=max(1, round(settings.grace_seconds)),
         timeout_keep_alive=30,
         backlog=BACKLOG,

@@ -28,6 +28,8 @@ class Settings:
     memory_megabytes: int = 2048  # of one worker, beyond what it has at the start; 0 for no limit
     rate: int = 3000  # requests of one client in a minute
     connections: int = 256
+    head_seconds: float = 10.0  # for a client to send the head of a request
+    head_bytes: int = 2**16
     wait_seconds: float = 10.0  # after which a request that waits becomes a job
     grace_seconds: float = 4.0  # for running jobs when the server stops, and before that for open connections
     kept_jobs: int = 1000

@@ -29,6 +29,7 @@ PROGRESS_SECONDS: Final = 0.1  # between two reports
 STATUSES: Final = ((InstanceError, 422), (InfeasibleError, 422), (NotFoundError, 422), (MissingExtraError, 501))
 INTERNAL: Final = "an error of the server; its log has the details"
 MEGABYTE: Final = 2**20
+NO_THREAD: Final = "can't start new thread"  # what Python says where there is no memory for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +87,15 @@ class _Token:
 
 
 def _listen(stream: BinaryIO, tasks: SimpleQueue[Task], token: _Token) -> None:
-    with contextlib.suppress(OSError, ValueError):
+    try:
         while line := stream.readline():
             head = json.loads(line)
             if "stop" in head:
                 token.stop(head["stop"])
             else:
                 tasks.put(Task(head, stream.read(head["size"])))
-    os._exit(0)
+    finally:  # without requests there is nothing to do, whatever the reason: the end of the server, or of memory
+        os._exit(0)
 
 
 def respond(head: dict[str, Any], body: bytes, token: _Token, send: Any) -> Answer:  # noqa: ANN401 - a function
@@ -122,7 +124,9 @@ def respond(head: dict[str, Any], body: bytes, token: _Token, send: Any) -> Answ
         return error_answer(507, "memory-limit", "the work needs more memory than the server allows")
     except RecursionError:
         return error_answer(422, "bad-input", "the request is nested too deeply")
-    except Exception:  # noqa: BLE001 - a bug of ours: the server's log has the traceback, the client has not
+    except Exception as error:  # noqa: BLE001 - a bug of ours: the server's log has the traceback, the client has not
+        if NO_THREAD in str(error):
+            return error_answer(507, "memory-limit", "the work needs more memory than the server allows")
         traceback.print_exc()
         return error_answer(500, "internal", INTERNAL)
     finally:

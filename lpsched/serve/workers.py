@@ -80,6 +80,8 @@ class Worker:
                 await self._send(head, body)
                 while True:
                     said, content = await self._receive()
+                    if said.get("status") == 507:  # noqa: PLR2004 - of HTTP: what it holds may not be given back
+                        await self.close()
                     if "status" in said:
                         return Answer(said["status"], said["media"], content, said["cut"])
                     if not said:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 TINY = str(ROOT / "instances" / "tiny.yaml")
 WIDTH = 80
 LONG = ("measure", "study")  # examples that take their time
+ENDLESS = ("serve",)  # runs until it is stopped; tests/serve starts it
 
 
 def commands() -> dict[str, Any]:
@@ -54,7 +55,12 @@ def test_every_command_has_help_by_h_with_an_example_of_itself(lpsched, name):
 
 @pytest.mark.rotate(6)
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name.startswith(LONG) else ()) for name in commands()]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name.startswith(LONG) else ())
+        for name in commands()
+        if name not in ENDLESS
+    ],
 )
 def test_examples_run_in_a_fresh_clone(lpsched, tmp_path, monkeypatch, name):
     for part in ("instances", "tests/data"):
