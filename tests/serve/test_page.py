@@ -13,7 +13,8 @@ import pytest
 import lpsched
 from lpsched.units import duration, energy_text, number, paired, power_text
 from tests.browser.conftest import NONE_FOUND, QUIET, chromium
-from tests.serve.visits import ROOT, Visitor, answered, headline, page_server, paste, rows_of
+from tests.serve.servers import ROOT, started
+from tests.serve.visits import Visitor, answered, headline, paste, rows_of
 
 pytestmark = pytest.mark.slow
 
@@ -31,15 +32,15 @@ def browser():
         pytest.skip(NONE_FOUND)
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=list(QUIET))
-        yield started
-        started.close()
+        launched = driver.chromium.launch(executable_path=program, args=list(QUIET))
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="module")
 def url():
-    with page_server(SERVICE) as address:
-        yield address
+    with started(SERVICE, "--workers", "2") as running:
+        yield running.url.rstrip("/")
 
 
 @pytest.fixture
@@ -370,8 +371,8 @@ def test_a_busy_server_is_asked_once_more(visit):
 
 
 def test_a_server_with_a_token_asks_for_it_once(browser):
-    with page_server(SERVICE, workers=1, LPSCHED_TOKEN=TOKEN) as address:
-        visitor = Visitor(browser, address)
+    with started(SERVICE, "--workers", "1", LPSCHED_TOKEN=TOKEN) as running:
+        visitor = Visitor(browser, running.url.rstrip("/"))
         page = visitor(answered=False)
         page.fill("#token", "not this one")
         page.press("#token", "Enter")
