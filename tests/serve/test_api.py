@@ -151,7 +151,9 @@ def test_an_answer_is_that_of_the_command(server, api, case, tmp_path, capsys):
     if not options:
         assert steady(answer_of(server, server.post(operation, raw))) == printed
         text = template(kind).encode()  # with its comments
-        assert steady(answer_of(server, server.post(operation, text, content_type="text/yaml; charset=utf-8"))) == printed
+        assert (
+            steady(answer_of(server, server.post(operation, text, content_type="text/yaml; charset=utf-8"))) == printed
+        )
 
 
 @pytest.mark.parametrize("operation", FILES)

@@ -25,7 +25,9 @@ def says(answer):
     assert answer.status_code == 422, answer.text
     error = answer.json()["error"]
     assert error["code"] == "bad-input"
-    return [f"{each['where']}: got {each['found']}, expected {each['needed']}; {each['do']}" for each in error["faults"]]
+    return [
+        f"{each['where']}: got {each['found']}, expected {each['needed']}; {each['do']}" for each in error["faults"]
+    ]
 
 
 def posted(server, operation, body, media="application/json"):

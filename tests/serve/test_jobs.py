@@ -13,16 +13,7 @@ import threading
 
 import pytest
 
-from tests.serve.servers import (
-    ROOT,
-    command_of,
-    document,
-    is_running,
-    slow,
-    started,
-    until,
-    with_settings,
-)
+from tests.serve.servers import ROOT, command_of, document, is_running, slow, started, until, with_settings
 
 JOB_KEYS = {"format", "lpsched", "id", "operation", "state", "progress", "created", "started", "ended", "error"}
 
@@ -299,7 +290,9 @@ def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp
         "other-id": json.dumps(sound),
         "other-operation": json.dumps(sound | {"id": "other-operation", "operation": "__import__"}),
         "other-format": json.dumps(sound | {"id": "other-format", "format": "lpsched-job/9"}),
-        "without-key": json.dumps({key: value for key, value in sound.items() if key != "digest"} | {"id": "without-key"}),
+        "without-key": json.dumps(
+            {key: value for key, value in sound.items() if key != "digest"} | {"id": "without-key"}
+        ),
         "no-time": json.dumps(sound | {"id": "no-time", "created": None}),
         "time-a-list": json.dumps(sound | {"id": "time-a-list", "created": [1]}),
         "state-a-list": json.dumps(sound | {"id": "state-a-list", "state": ["done"]}),
@@ -372,7 +365,9 @@ def test_a_signal_ends_the_server_and_records_what_was_under_way(tmp_path, numbe
         assert running.stop(number) == 0
         assert not any(is_running(pid) for pid in running.pids)
         assert "Traceback" not in running.log
-    states = {name: json.loads((tmp_path / f"{name}.job.json").read_bytes())["state"] for name in (quick, stopped, waiting)}
+    states = {
+        name: json.loads((tmp_path / f"{name}.job.json").read_bytes())["state"] for name in (quick, stopped, waiting)
+    }
     assert states == {quick: "done", stopped: "interrupted", waiting: "interrupted"}
 
 

@@ -128,8 +128,7 @@ def test_a_port_that_is_taken_is_an_error_of_the_command(server):
 
 # Tokens.
 @pytest.mark.parametrize(
-    "header",
-    [None, "", "Bearer", "Bearer wrong-token-of-some-length", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x"],
+    "header", [None, "", "Bearer", "Bearer wrong-token-of-some-length", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x"]
 )
 @pytest.mark.parametrize("path", ["/v1/workloads", "/v1/jobs", "/metrics", "/v1/solve", "/v1/jobs/x", "/v1/nothing"])
 def test_without_the_token_nothing_of_the_api_is_answered(guarded, path, header):
@@ -170,7 +169,9 @@ def test_workers_do_not_have_the_token(guarded):
 
 def test_tokens_are_compared_as_digests_of_one_length_in_constant_time(monkeypatch):
     seen = []
-    monkeypatch.setattr(security.hmac, "compare_digest", lambda left, right: seen.append((left, right)) or left == right)
+    monkeypatch.setattr(
+        security.hmac, "compare_digest", lambda left, right: seen.append((left, right)) or left == right
+    )
     guard = security.Guard(None, Settings(token=TOKEN), None)
     for given in ("x", TOKEN, TOKEN * 100, "\udc80"):
         assert guard._has_token("/v1/jobs", {b"authorization": f"Bearer {given}"}) == (given == TOKEN)  # noqa: SLF001
@@ -293,7 +294,9 @@ def test_no_path_leads_out_of_what_is_served(server, folder, name):
 def canaries(tmp_path):
     """Return paths of readable files that hold a canary, as text, table, schedule and program."""
     program = tmp_path / "opened.py"
-    program.write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write('x')\n\ndef f(bag, rng):\n    raise ValueError({CANARY!r})\n")
+    program.write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w').write('x')\n\ndef f(bag, rng):\n    raise ValueError({CANARY!r})\n"
+    )
     table = tmp_path / "table.csv"
     table.write_text(f"task_type,{CANARY}\n{CANARY},1\n")
     text = tmp_path / "secret.yaml"
@@ -345,7 +348,10 @@ def test_a_body_that_names_files_opens_none(server, tmp_path):
     for operation, body in bodies:
         answer = server.post(operation, body)
         said = answer.text
-        if answer.status_code == 200 and operation in {"verify", "validate"}:  # a verdict: not one of what the file holds
+        if answer.status_code == 200 and operation in {
+            "verify",
+            "validate",
+        }:  # a verdict: not one of what the file holds
             answers = answer.json()
             entries = answers.get("files") or answers.get("entries")
             assert not any(each.get("is_valid") or each.get("valid") for each in entries), said
