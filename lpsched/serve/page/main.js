@@ -75,13 +75,17 @@ function ask() {
   search.stop();
   state.harder = null;
   drawObjective();
-  const bag = JSON.stringify(document); // once for the three
+  let written = null; // once for the three, and only if it is sent: a slider that moves skips states
+  const bag = () => {
+    written ??= JSON.stringify(document);
+    return written;
+  };
   state.asked.set(questions.version + 1, { document, objective });
   busy(true);
   questions.ask({
-    solve: `{"bag":${bag},"objective":"${objective}","effort":"fast","marginals":"lp"}`,
-    front: noFront(document) ? null : `{"bag":${bag},"effort":"fast"}`,
-    price: noCurve(document) ? null : `{"bag":${bag},"effort":"fast","points":2,"sensitivity":false}`,
+    solve: () => `{"bag":${bag()},"objective":"${objective}","effort":"fast","marginals":"lp"}`,
+    front: noFront(document) ? null : () => `{"bag":${bag()},"effort":"fast"}`,
+    price: noCurve(document) ? null : () => `{"bag":${bag()},"effort":"fast","points":2,"sensitivity":false}`,
   });
 }
 

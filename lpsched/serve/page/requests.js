@@ -19,7 +19,7 @@ export class Lane {
     this.last = -Infinity; // when the last request left
   }
 
-  /** @param {number} version @param {string|null} body null: nothing to ask in this state */
+  /** @param {number} version @param {(() => string)|null} body made when it leaves; null: nothing to ask in this state */
   submit(version, body) {
     this.waiting = { version, body };
     if (!this.flight) {
@@ -59,7 +59,7 @@ export class Lane {
     this.flight = { version, started: this.last, controller };
     let outcome = null;
     try {
-      outcome = { answer: await postJson(this.path, body, { signal: controller.signal }) };
+      outcome = { answer: await postJson(this.path, body(), { signal: controller.signal }) };
     } catch (error) {
       if (!isAbort(error)) outcome = { error };
     }
@@ -91,7 +91,7 @@ export class Questions {
     })]));
   }
 
-  /** @param {Object<string, string|null>} bodies in the order in which they are to leave */
+  /** @param {Object<string, (() => string)|null>} bodies in the order in which they are to leave */
   ask(bodies) {
     this.version += 1;
     this.asked = performance.now();
@@ -110,6 +110,7 @@ export class Questions {
   settle() {
     if (!this.isSettled) return;
     performance.mark("lpsched-answer");
+    performance.clearMeasures("lpsched-round-trip");
     performance.measure("lpsched-round-trip", "lpsched-change", "lpsched-answer");
     performance.clearMarks();
     this.onSettled(this.version, performance.now() - this.asked);
