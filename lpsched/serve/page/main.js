@@ -6,6 +6,7 @@ import { applied, objectiveOf, withValue } from "./document.js";
 import { byId, copyText, el, show } from "./dom.js";
 import { prepareDownloads } from "./downloads.js";
 import { Editor, problemList } from "./editor.js";
+import { setWidth } from "./figures.js";
 import { OpenDialog, openBase, openNamed } from "./open.js";
 import { Questions } from "./requests.js";
 import { timeUnit } from "./scales.js";
@@ -315,6 +316,7 @@ let width = 0;
 new ResizeObserver(([entry]) => {
   if (Math.abs(entry.contentRect.width - width) < 2) return;
   width = entry.contentRect.width;
+  setWidth(width);
   drawFrontFigure();
   drawPriceFigure();
 }).observe(byId("results"));

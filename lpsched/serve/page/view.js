@@ -118,6 +118,7 @@ export function clearAnswer() {
   show(byId("headline"), "Solving \u2026");
   show(document.querySelector("#answer .notes"));
   show(document.querySelector("#answer .facts"));
-  for (const id of ["comparison", "money", "marginals", "allocation", "front-figure", "price-figure"]) show(byId(id));
+  for (const id of ["comparison", "money", "marginals", "allocation"]) show(byId(id));
+  for (const id of ["front-figure", "price-figure"]) missing(byId(id), "Solving \u2026");
   byId("harder").disabled = true;
 }
