@@ -9,7 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
@@ -34,11 +34,11 @@ from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch, PriceSegment
 from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
-from lpsched.bag.verify import Measurement, Tables, examine
+from lpsched.bag.verify import Earnings, Measurement, Tables, examine
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
-from lpsched.model.fields import FrozenDict
+from lpsched.model.fields import FrozenDict, check_money
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
@@ -73,6 +73,7 @@ MEASURED: Final = 2  # of the schedules that are best in doubles
 SHARES: Final = (0.0, 0.5, 1.0)  # of a segment, where the best schedules are selected
 NO_MEASURE: Final = Measurement(None, None)
 BEYOND: Final = 1.5  # times the last breakpoint: the last point, where no end is specified
+_Best: TypeAlias = tuple[float | None, Schedule | None]  # the most measured profit, and its schedule
 
 
 @dataclass(slots=True)
@@ -95,6 +96,7 @@ class Curve:
     _no_profit_below: float | None = None  # that as a price, proved
     _tables: Tables = field(init=False)
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
+    _measured: tuple[float, _Best] = (math.nan, (None, None))  # the last price, and what is best there
 
     def __post_init__(self) -> None:
         """Read the tables once."""
@@ -227,6 +229,7 @@ class Curve:
         is_new = all(each.schedule != found.schedule for each in self.pool)
         if is_new and found.measured.profit_per_hour is not None:
             self.pool.append(Earning.of(found.schedule, found.measured, price))
+            self._measured = (math.nan, (None, None))
 
     def _search(self, price: float, work: float | None, *, own: bool = False) -> None:
         """Search for a bound and a schedule at a price."""
@@ -290,52 +293,49 @@ class Curve:
         low, high = piece.from_price, end if piece.to_price is None else piece.to_price
         bound = self._bound(high) if piece.bound_at_to is None else piece.bound_at_to
         near = {id(each): each for share in SHARES for each in self._near(low + share * (high - low))}
-        schedules = [each.schedule for each in near.values()]
-        earned = [(self._value(each, low), self._value(each, high)) for each in schedules]
-        values = [_Line(low, high, one, other) for one, other in earned if one is not None and other is not None]
+        values = [_Line(low, high, each.measured_at(low), each.measured_at(high)) for each in near.values()]
         return _Line(low, high, piece.bound_at_from, bound), values
-
-    def _value(self, schedule: Schedule, price: float) -> float | None:
-        """Return the measured profit of a schedule at a price; `None` if it breaks a limit."""
-        priced = Terms(price=price).applied_to(self.bag)
-        may_wait = self.bag.site.deadline_seconds is None
-        measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
-        return None if measured is None else measured.profit_per_hour
 
     def _near(self, price: float) -> list[Earning]:
         """Return the schedules of most profit at a price, in doubles."""
         return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
 
-    def _best(self, price: float) -> tuple[float | None, Schedule | None]:
+    def _best(self, price: float) -> _Best:
         """Return the most measured profit at a price, and its schedule."""
         if price in self._own:
             return self._own[price][1:]
-        best: tuple[float | None, Schedule | None] = (None, None)
-        for each in self._near(price):
-            value = self._value(each.schedule, price)
-            if value is not None and (best[0] is None or value > best[0]):
-                best = (value, each.schedule)
-        return best
+        if price != self._measured[0]:
+            measured = [(each.measured_at(price), each.schedule) for each in self._near(price)]
+            best = max(measured, key=lambda each: each[0], default=(None, None))  # of equally good ones the first
+            self._measured = (price, best)
+        return self._measured[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Earning:
-    """A verified schedule, its profit at a price of 0 and per unit of money more; in doubles."""
+    """A verified schedule, its profit at a price of 0 and per unit of money more; in doubles, and as measured."""
 
     schedule: Schedule
     at_nothing: float
     slope: float
+    exact: Earnings
 
     @classmethod
     def of(cls, schedule: Schedule, measured: Measurement, price: float) -> Earning:
         """Return the profit at any price of a schedule that was measured at one."""
         seconds = measured.makespan_seconds
         slope = SECONDS_PER_HOUR / seconds if seconds else 0.0
-        return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope)
+        assert measured.earnings is not None, "what it costs is known"
+        return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope, measured.earnings)
 
     def at(self, price: float) -> float:
         """Return the profit at a price."""
         return self.at_nothing + self.slope * price
+
+    def measured_at(self, price: float) -> float:
+        """Return the profit at a price as the verifier measures it."""
+        checked("price", price, check_money)
+        return self.exact.at(price)
 
 
 @dataclass(frozen=True, slots=True)
