@@ -21,12 +21,13 @@ from lpsched.bag.problem import (
     build_problem,
     energy_cost,
     missing_data,
+    near_cheapest,
     prover_of,
     require_power,
     require_time,
     with_price,
 )
-from lpsched.bag.recovery.stages import Recovered, candidates
+from lpsched.bag.recovery.stages import Memory, Recovered, candidates, verified_schedules
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
@@ -34,7 +35,7 @@ from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch, PriceSegment
 from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
-from lpsched.bag.verify import Earnings, Measurement, Tables, examine
+from lpsched.bag.verify import Earnings, Measurement, examine
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
@@ -44,6 +45,8 @@ from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpsched.lp.program import Solver
 
 
@@ -94,21 +97,23 @@ class Curve:
     _last: float = 0.0  # breakpoint
     _even: float = math.inf  # the income up to which no schedule earns, in doubles
     _no_profit_below: float | None = None  # that as a price, proved
-    _tables: Tables = field(init=False)
+    _least_cost: Fraction = field(init=False)  # of running the bag at all
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
     _measured: tuple[float, _Best] = (math.nan, (None, None))  # the last price, and what is best there
 
     def __post_init__(self) -> None:
-        """Read the tables once."""
-        self._tables = Tables(self.bag)
+        """Work out once what every bound needs."""
+        self._least_cost = self.prover.least_running_cost()
 
     def collect(self, pieces: list[PriceSegment], own_price: float | None) -> None:
         """Fill the pool, search at some prices and find where profit begins, before segments are added."""
         if self.bag.site.deadline_seconds is None:
             self._take(Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0)
-        step = max(1, len(pieces) // MOST_BALANCED)
+        step, found = max(1, len(pieces) // MOST_BALANCED), self._recovered(pieces)
         for place, piece in enumerate(pieces):
-            self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
+            if piece.relaxation is not None:
+                balanced = self.effort is not Effort.FAST and place % step == 0
+                self._collect(next(found), self._price(piece.from_income) if balanced else None)
         if self.effort in {Effort.AUTO, Effort.TIGHT}:  # at the own price, and where the gap is largest
             if own_price is not None:
                 self._search(own_price, None, own=True)
@@ -158,7 +163,7 @@ class Curve:
         proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
         proofs += [costs.income_at(Fraction(price)) for price, own in self._own.items() if own[0] <= 0]
         self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
-        proofs.append(self.prover.break_even(self.search.at(min(evens)).multipliers))
+        proofs.append(self.prover.break_even(self.search.prices_at(min(evens))))
         self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
@@ -206,29 +211,36 @@ class Curve:
             )
         )
 
-    def _collect(self, piece: PriceSegment, *, balanced: bool) -> None:
-        """Add the verified schedules of a segment to the pool; also one with balanced loads, if required."""
-        if piece.relaxation is None:
+    def _recovered(self, pieces: list[PriceSegment]) -> Iterator[list[Recovered]]:
+        """Return verified schedules of each segment that runs something."""
+        relaxations = [piece.relaxation for piece in pieces if piece.relaxation is not None]
+        if self.bag.site.deadline_seconds is None:
+            for one in verified_schedules(self.bag, relaxations, Memory(self.bag)):
+                yield [] if isinstance(one, str) else [one]
             return
-        found = candidates(self.bag, PROFIT, piece.relaxation, self.solver)
-        own = [] if isinstance(found, str) else [each for each in found if each.schedule != NOTHING]
+        for relaxation in relaxations:
+            some = candidates(self.bag, PROFIT, relaxation, self.solver)
+            yield [] if isinstance(some, str) else some
+
+    def _collect(self, own: list[Recovered], balanced_at: float | None) -> None:
+        """Add the verified schedules of a segment to the pool; also one with balanced loads, if a price is given."""
         for each in own:
             self._take(each, 0.0)
-        if balanced and own:
-            price = self._price(piece.from_income)
-            question = self._question(price)
-            first = examine(question.bag, own[0].schedule, tables=self._tables).measured
+        if balanced_at is not None and own:
+            question = self._question(balanced_at)
+            first = examine(question.bag, own[0].schedule).measured
             if first is not None:
-                even = balance(
-                    question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, CancelToken()
-                )
-                self._take(even, price)
+                bound = self._bound(balanced_at)
+                even = balance(question, Recovered(own[0].schedule, first), bound, DEFAULT_GAP, CancelToken())
+                self._take(even, balanced_at)
 
     def _take(self, found: Recovered, price: float) -> None:
         """Add a schedule that was measured at a price to the pool."""
-        is_new = all(each.schedule != found.schedule for each in self.pool)
-        if is_new and found.measured.profit_per_hour is not None:
-            self.pool.append(Earning.of(found.schedule, found.measured, price))
+        if found.measured.profit_per_hour is None:
+            return
+        earning = Earning.of(found.schedule, found.measured, price)
+        if all(each.slope != earning.slope or each.schedule != earning.schedule for each in self.pool):  # quickly
+            self.pool.append(earning)
             self._measured = (math.nan, (None, None))
 
     def _search(self, price: float, work: float | None, *, own: bool = False) -> None:
@@ -281,11 +293,14 @@ class Curve:
     def _plainly_proved(self, price: float) -> float:
         """Return the bound by the multipliers of the relaxation there."""
         exact = exact_cost_model(self.bag).income_at(Fraction(price))
-        if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
+        if self.bag.site.deadline_seconds is None and exact <= self._least_cost:
             prices = Multipliers.zero(self.bag)
         else:
-            prices = self.search.at(float(exact)).multipliers
-        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
+            prices = self.search.prices_at(float(exact))
+        near = None
+        if self.prover.screen is None and self.bag.watts is not None:
+            near = next(near_cheapest(self.bag, [prices], [float(self.prover.per_joule)], wear=True))
+        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact, near=near))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
         """Return the bound on a segment, and the profits of its best schedules."""
@@ -298,7 +313,7 @@ class Curve:
 
     def _near(self, price: float) -> list[Earning]:
         """Return the schedules of most profit at a price, in doubles."""
-        return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
+        return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at_nothing + each.slope * price)
 
     def _best(self, price: float) -> _Best:
         """Return the most measured profit at a price, and its schedule."""

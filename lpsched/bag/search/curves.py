@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag import profit
+from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import SLACK, Relaxation, scaling_of
 from lpsched.bag.search.frontier import FAR, FINE, FLAT, Vertex, best_rate, vertices
@@ -40,6 +41,7 @@ class _RateSearch:
         self._scales = scaling_of(bag)
         self._money = profit.profit_model(self._scales)
         self._sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
+        self._used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
 
     def _are_apart(self, amounts: Floats) -> bool:
         """Return whether the way with the least of these is so slow that each program needs a T of its own."""
@@ -47,8 +49,7 @@ class _RateSearch:
 
     def _spent(self, relaxation: Relaxation) -> float:
         """Return what the tasks of a bag cost."""
-        used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
-        return float((used * relaxation.shares).sum())
+        return float((self._used * relaxation.shares).sum())
 
 
 # The most profit as a function of the price: every segment, exactly.
@@ -78,6 +79,12 @@ class PriceSearch(_RateSearch):
         """Return what is best at this income."""
         return self._best(1.0, income).relaxation
 
+    def prices_at(self, income: float) -> Multipliers:
+        """Return the prices that prove what is best at this income."""
+        if self._apart:
+            return self.at(income).multipliers
+        return Multipliers(*profit.read_prices(self._scales, *self._solved(1.0, income)))
+
     def segments(self, from_income: float, to_income: float | None) -> list[PriceSegment]:
         """Return the segments between two incomes, by rising income."""
 
@@ -106,12 +113,16 @@ class PriceSearch(_RateSearch):
         """Return what is best for cost_weight C - bags_weight r."""
         if self._apart and cost_weight:
             return self._with_rates(*best_rate(self.bag, self._solver, income=bags_weight / cost_weight))
+        money, solution = self._solved(cost_weight, bags_weight)
+        relaxation = profit.read_solution(self._scales, money, solution)
+        return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
+
+    def _solved(self, cost_weight: float, bags_weight: float) -> tuple[profit.ProfitModel, LpSolution]:
+        """Solve the program for cost_weight C - bags_weight r; also return its unit of money."""
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
         solution = self._sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
-        money = replace(self._money, unit=size / cost_weight) if cost_weight else self._money
-        relaxation = profit.read_solution(self._scales, money, solution)
-        return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
+        return replace(self._money, unit=size / cost_weight) if cost_weight else self._money, solution
 
     def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
         return _Best(relaxation, self._spent(relaxation) * bags, bags, runs=bags != 0)
