@@ -102,6 +102,13 @@ class LinearProgram:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
         return self._excess(x, self.matrix.times(x), self.matrix.sizes(x))
 
+    def is_kept(self, x: Floats, most: float) -> bool:
+        """Return whether the infeasibility of a point is at most this: quickly, where it is without being relative."""
+        sums = self.matrix.times(x)
+        broken = (self.row_lower - sums, sums - self.row_upper, x - self.upper, -x)
+        plain = max(each.max(initial=0.0) for each in broken)
+        return bool(plain <= most) or self._excess(x, sums, self.matrix.sizes(x)) <= most
+
     def infeasibilities(self, points: Floats) -> float:
         """Return by how much the worst of many points, one in a row, breaks its worst row or limit."""
         # One product for each: for all at once, linear algebra would take threads, and far more time than it needs.
@@ -124,7 +131,8 @@ class LinearProgram:
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = costs - np.array([self.matrix.transposed_times(each) for each in y])
+        products = [self.matrix.transposed_times(each) for each in y]
+        reduced = costs - (products[0][np.newaxis] if len(products) == 1 else np.array(products))
         return np.asarray(self.offset + (y * sides).sum(axis=1) + np.minimum(0.0, reduced) @ self.upper)
 
     @property

@@ -72,7 +72,7 @@ class PriceSearch(_RateSearch):
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
         super().__init__(bag, solver)
-        self._kappa = profit.costs_of(self._money) * self._scales.units
+        self._kappa = (profit.costs_of(self._money) * self._scales.units).ravel()
         self._apart = self._are_apart(self._money.costs)
 
     def at(self, income: float) -> Relaxation:
@@ -121,7 +121,9 @@ class PriceSearch(_RateSearch):
         """Solve the program for cost_weight C - bags_weight r; also return its unit of money."""
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
-        solution = self._sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
+        costs = np.empty(len(self._kappa) + 1)
+        costs[:-1], costs[-1] = kappa * self._kappa, -income
+        solution = self._sweep.solve(costs)
         return replace(self._money, unit=size / cost_weight) if cost_weight else self._money, solution
 
     def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
