@@ -45,7 +45,7 @@ from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lpsched.lp.program import Solver
 
@@ -98,7 +98,10 @@ class Curve:
     _even: float = math.inf  # the income up to which no schedule earns, in doubles
     _no_profit_below: float | None = None  # that as a price, proved
     _least_cost: Fraction = field(init=False)  # of running the bag at all
-    _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
+    _asked: float = math.nan  # the last price whose bound was asked for
+    _relaxed: dict[float, Multipliers] = field(default_factory=dict)  # at prices whose bounds are not proved yet
+    _bounds: dict[float, float] = field(default_factory=dict)  # by prices
+    _spans: list[tuple[float, float | None, Regime]] = field(default_factory=list)  # of the segments to come
     _measured: tuple[float, _Best] = (math.nan, (None, None))  # the last price, and what is best there
 
     def __post_init__(self) -> None:
@@ -194,22 +197,30 @@ class Curve:
         low, high = self._price(start), None if stop is None else self._price(stop)
         if high is not None and high <= low:  # no wider than rounding
             return
-        value, schedule = self._best(low)
         self._last = low
-        self.pieces.append(
-            PriceCurveSegment(
-                from_ratio=self._ratio(low),
-                to_ratio=None if high is None else self._ratio(high),
-                from_price=low,
-                to_price=high,
-                regime=regime,
-                bound_at_from=self._bound(low),
-                bound_at_to=None if high is None else self._bound(high),
-                value_at_from=value,
-                value_at_to=None if high is None else self._best(high)[0],
-                schedule=schedule,
+        self._spans.append((low, high, regime))
+        for price in (low,) if high is None else (low, high):
+            self._ask(price)
+
+    def finish(self) -> None:
+        """Make the segments that were added: with bounds, proved together, and values."""
+        self._prove()
+        for low, high, regime in self._spans:
+            value, schedule = self._best(low)
+            self.pieces.append(
+                PriceCurveSegment(
+                    from_ratio=self._ratio(low),
+                    to_ratio=None if high is None else self._ratio(high),
+                    from_price=low,
+                    to_price=high,
+                    regime=regime,
+                    bound_at_from=self._known_bound(low),
+                    bound_at_to=None if high is None else self._known_bound(high),
+                    value_at_from=value,
+                    value_at_to=None if high is None else self._best(high)[0],
+                    schedule=schedule,
+                )
             )
-        )
 
     def _recovered(self, pieces: list[PriceSegment]) -> Iterator[list[Recovered]]:
         """Return verified schedules of each segment that runs something."""
@@ -264,7 +275,7 @@ class Curve:
         if best.search is not None:
             prover, leaves = scoring_of(question).prover, best.search.all_leaves()
             self.searched.append(_Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves]))
-            self._proved = (math.nan, math.nan)
+            self._asked = math.nan
 
     def _question(self, price: float) -> Problem:
         return build_problem(self.bag, Terms("profit", price), self.solver)
@@ -282,25 +293,46 @@ class Curve:
 
     def _bound(self, price: float) -> float:
         """Return the bound at a price."""
-        if price in self._own:
-            return self._own[price][0]
-        if price != self._proved[0]:
-            exact, standing = exact_cost_model(self.bag).income_at(Fraction(price)), self.prover.fixed_rate()
-            searched = (rounded_up(SECONDS_PER_HOUR * (each.rate(exact) - standing)) for each in self.searched)
-            self._proved = (price, min([self._plainly_proved(price), *searched]))
-        return self._proved[1]
+        self._ask(price)
+        self._prove()
+        return self._known_bound(price)
+
+    def _known_bound(self, price: float) -> float:
+        return self._own[price][0] if price in self._own else self._bounds[price]
+
+    def _ask(self, price: float) -> None:
+        """Solve the relaxation at a price; the bound is proved later, together with others."""
+        if price != self._asked and price not in self._own:
+            self._asked = price
+            self._relaxed[price] = self._prices_at(price)
+
+    def _prove(self) -> None:
+        """Prove the bounds that were asked for."""
+        nears: Iterable[list[list[int]] | None] = itertools.repeat(None)
+        if len(self._relaxed) > 1 and self.prover.screen is None and self.bag.watts is not None:
+            weights = [float(self.prover.per_joule)] * len(self._relaxed)
+            nears = near_cheapest(self.bag, list(self._relaxed.values()), weights, wear=True)
+        costs, standing = exact_cost_model(self.bag), self.prover.fixed_rate()
+        for (price, prices), near in zip(self._relaxed.items(), nears, strict=False):
+            income = costs.income_at(Fraction(price))
+            rates = [
+                self.prover.rate(prices, income, near=near),
+                *(each.rate(income) - standing for each in self.searched),
+            ]
+            self._bounds[price] = rounded_up(SECONDS_PER_HOUR * min(rates))
+        self._relaxed.clear()
 
     def _plainly_proved(self, price: float) -> float:
         """Return the bound by the multipliers of the relaxation there."""
-        exact = exact_cost_model(self.bag).income_at(Fraction(price))
-        if self.bag.site.deadline_seconds is None and exact <= self._least_cost:
-            prices = Multipliers.zero(self.bag)
-        else:
-            prices = self.search.prices_at(float(exact))
-        near = None
-        if self.prover.screen is None and self.bag.watts is not None:
-            near = next(near_cheapest(self.bag, [prices], [float(self.prover.per_joule)], wear=True))
-        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact, near=near))
+        income = exact_cost_model(self.bag).income_at(Fraction(price))
+        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(self._prices_at(price), income))
+
+    def _prices_at(self, price: float) -> Multipliers:
+        """Return the multipliers of the relaxation at a price."""
+        income = exact_cost_model(self.bag).income_at(Fraction(price))
+        if self.bag.site.deadline_seconds is None and income <= self._least_cost:
+            return Multipliers.zero(self.bag)
+        return self.search.prices_at(float(income))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
         """Return the bound on a segment, and the profits of its best schedules."""
@@ -500,6 +532,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     with timed(timings, "prove"):
         for piece in found:
             curve.add(piece, own)
+        curve.finish()
     return PriceCurve(
         unit=PROFIT.unit(bag),
         pieces=tuple(curve.pieces),
