@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import LARGEST_COST, SLACK, Relaxation, Scaling
+from lpsched.bag.relaxation import LARGEST_COST, SLACK, Point, Relaxation, Scaling
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
@@ -115,19 +115,23 @@ def costs_of(money: ProfitModel) -> Floats:
 
 def read_solution(scaling: Scaling, money: ProfitModel, solution: LpSolution) -> Relaxation:
     """Undo the substitution and the scaling: from rates back to shares, seconds, joules and prices."""
-    rho = float(solution["rho"][0])
-    machine_prices, cap_price = read_prices(scaling, money, solution)
-    shares = scaling.shares_of(solution["w"])
-    makespan = scaling.seconds / rho if rho > SLOWEST else scaling.makespan_of(shares)
+    point, (machine_prices, cap_price) = read_point(scaling, solution), read_prices(scaling, money, solution)
     return Relaxation(
-        shares=shares,
-        makespan_seconds=makespan,
-        energy_joules=scaling.energy_of(shares, makespan),
+        shares=point.shares,
+        makespan_seconds=point.makespan_seconds,
+        energy_joules=point.energy_joules,
         bound=-solution.bound * (money.unit / scaling.seconds) - money.fixed_rate,
         machine_prices=machine_prices,
         cap_price=cap_price,
         optimal=solution.status is LpStatus.OPTIMAL,
     )
+
+
+def read_point(scaling: Scaling, solution: LpSolution) -> Point:
+    """Return only the point of `read_solution`."""
+    rho, shares = float(solution["rho"][0]), scaling.shares_of(solution["w"])
+    makespan = scaling.seconds / rho if rho > SLOWEST else scaling.makespan_of(shares)
+    return Point(shares, makespan, scaling.energy_of(shares, makespan))
 
 
 def read_prices(scaling: Scaling, money: ProfitModel, solution: LpSolution) -> tuple[tuple[float, ...], float]:

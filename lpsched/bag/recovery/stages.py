@@ -134,13 +134,13 @@ def is_close(problem: Problem, found: Recovered | None, bound: float, gap: float
     return distance is not None and distance <= gap
 
 
-def candidates(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
+def candidates(bag: Bag, objective: Objective, relaxation: Point, solver: Solver) -> list[Recovered] | str:
     """Return verified schedules, the same at any price, with do-not-run if allowed; or the limit that all miss."""
     found = _found(bag, objective, relaxation, solver)
     return found.sentence if isinstance(found, _Missed) else found
 
 
-def _found(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | _Missed:
+def _found(bag: Bag, objective: Objective, relaxation: Point, solver: Solver) -> list[Recovered] | _Missed:
     """Return verified schedules, or how they missed a limit."""
     if bag.site.deadline_seconds is not None:
         return _within_deadline(bag, objective, relaxation, solver)
