@@ -23,6 +23,7 @@ REPLACED: Final = re.compile(
 )
 KEYS: Final = {"faults", "told", "refused", "remarks", "companions"}  # of JSON objects and files, as whole texts
 CODE: Final = re.compile(r"`[^`]*`|\{[^{}]*\}|>>> .*|\w*\.\w+|_\w+")  # names of attributes and parameters
+ATTRIBUTE: Final = re.compile(r"\.\w+")  # of a JSON object, in a script
 MEANT: Final = (
     "ask and tell",
     "Segmentation fault",
@@ -36,6 +37,8 @@ MEANT: Final = (
 def texts_of(path: Path) -> list[tuple[int, str]]:
     """Return the texts and comments of a module with their lines; of other files every line."""
     source = path.read_text(encoding="utf-8")
+    if path.suffix == ".js":
+        source = ATTRIBUTE.sub("", source)
     if path.suffix != ".py":
         return list(enumerate(source.splitlines(), start=1))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)

@@ -1,0 +1,466 @@
+// The page: its state, what the buttons do, and how answers reach the sections.
+import { GoneError, get, isAbort, postJson } from "./api.js";
+import { drawAllocation, drawComparison, drawHeadline, drawMarginals, drawMoney } from "./answers.js";
+import { Form } from "./controls.js";
+import { applied, currencyOf, differences, hasWatts, objectiveOf, totalPrice, whyNot, withValue } from "./document.js";
+import { byId, copyText, el, show } from "./dom.js";
+import { prepareDownloads } from "./downloads.js";
+import { Editor, problemList } from "./editor.js";
+import { drawFront, drawPrice, missing } from "./figures.js";
+import { roundedDown, ROUNDING } from "./numbers.js";
+import { OpenDialog, openBase, openNamed } from "./open.js";
+import { Questions } from "./requests.js";
+import { decoded, encoded } from "./share.js";
+import { Banner } from "./banner.js";
+import { Search } from "./search.js";
+import { timeUnit } from "./scales.js";
+import { counted } from "./texts.js";
+import { prepareToken } from "./token.js";
+
+const root = document.documentElement;
+const banner = new Banner(byId("banner"));
+const RETRY_MS = [1000, 2000, 4000, 8000];
+const OLD = "The answer below is of the last valid version.";
+
+/** What is open, what is asked and what was answered. */
+const state = {
+  list: null, // workloads and examples of the server
+  opened: null, // {base, document, title}
+  document: null, // the opened one with its changes
+  chosen: null, // objective
+  asked: new Map(), // version: {document, objective}
+  shown: {}, // solve, front, price: {version, document, answer} or {version, document, error}
+  solves: new Map(), // version: answer, until all kinds are answered
+  harder: null, // an answer of a longer search, of the present state
+  pin: null, // {base, changes, chosen, document, title, answers}
+  isFresh: true, // no answer yet of what was opened
+  failures: 0,
+  answered: 0,
+};
+
+const answerOf = (key) => state.shown[key]?.answer ?? null;
+const solved = () => state.harder ?? answerOf("solve");
+const questions = new Questions({ solve: "/v1/solve", front: "/v1/front", price: "/v1/price" }, onOutcome, onSettled);
+const form = new Form(byId("form"), {
+  onChange: (path, value) => change(withValue(state.document, path, value)),
+  onComplaint: (text) => banner.set("form", text && [`${text}. `, OLD]),
+  hints,
+});
+const editor = new Editor(byId("editor"), {
+  onApply: (converted, text) => {
+    state.document = converted.document;
+    form.build(state.document, state.opened.document);
+    editor.set(state.document, text);
+    changed();
+  },
+  onState: (problems) => banner.set("editor", problems === null ? null
+    : problems === 0 ? ["The YAML is changed and valid, but not applied. The answer below is of the last applied version."]
+      : [`The YAML has ${counted(problems, "problem")} (under \u201cAs YAML\u201d). `, OLD]),
+  onGone: (error) => gone(error),
+});
+const dialog = new OpenDialog({ onOpen: (opened) => open(opened), onOffer: (text) => editor.offer(text) });
+const search = new Search({ onAnswer: (answer) => {
+  state.harder = answer;
+  draw();
+}, onGone: (error) => gone(error) });
+
+// What a control that is switched on begins with.
+function hints() {
+  const answer = solved();
+  const pue = state.document.site?.cap_measured_at === "it" ? 1 : state.document.site?.pue ?? 1;
+  const watts = answer?.average_watts ?? null;
+  const price = answerOf("price");
+  return { price: price?.break_even_price || price?.least_price_to_run || null,
+    watts: watts === null ? null : watts * pue, seconds: answer?.makespan_seconds ?? null };
+}
+
+// --- asking ---------------------------------------------------------------------------------------------------
+
+function change(document) {
+  state.document = document;
+  editor.set(document);
+  changed();
+}
+
+function changed() {
+  if (location.hash) history.replaceState(null, "", location.pathname); // the link was of another state
+  drawTitle();
+  ask();
+}
+
+// Why a figure cannot be drawn from these data; null where it can.
+function noFront(document) {
+  return hasWatts(document) ? null : "The bag has no watts, so energy is unknown and there is no front.";
+}
+
+function noCurve(document) {
+  return whyNot(document, "curve");
+}
+
+function ask() {
+  const { document } = state;
+  const objective = objectiveOf(document, state.chosen);
+  search.stop();
+  state.harder = null;
+  drawObjective();
+  const bag = JSON.stringify(document); // once for the three
+  state.asked.set(questions.version + 1, { document, objective });
+  busy(true);
+  questions.ask({
+    solve: `{"bag":${bag},"objective":"${objective}","effort":"fast","marginals":"lp"}`,
+    front: noFront(document) ? null : `{"bag":${bag},"effort":"fast"}`,
+    price: noCurve(document) ? null : `{"bag":${bag},"effort":"fast","points":2,"sensitivity":false}`,
+  });
+}
+
+function busy(isBusy) {
+  byId("headline").setAttribute("aria-busy", String(isBusy));
+  byId("results").classList.toggle("stale", isBusy);
+  if (isBusy) byId("status").textContent = "asking \u2026";
+}
+
+function gone(error) {
+  if (gone.timer) return; // all kinds of questions come here
+  const wait = RETRY_MS[Math.min(state.failures, RETRY_MS.length - 1)];
+  state.failures += 1;
+  gone.timer = setTimeout(again, wait);
+  banner.set("gone", [`${error.message} Trying again every few seconds. `, state.shown.solve ? "The answer below is the last one that arrived. " : "",
+    el("button", { type: "button", onclick: again }, "Try again now")]);
+}
+
+function again() {
+  clearTimeout(gone.timer);
+  gone.timer = null;
+  if (state.document) ask();
+  else start();
+}
+
+// --- answers --------------------------------------------------------------------------------------------------
+
+function onOutcome(kind, { answer, error }, version) {
+  if (error instanceof GoneError) {
+    gone(error);
+    return;
+  }
+  if (state.failures) {
+    state.failures = 0;
+    clearTimeout(gone.timer);
+    gone.timer = null;
+    banner.set("gone", null);
+  }
+  const isNoAnswer = error && !["infeasible", "not-found"].includes(error.code);
+  if (kind === "solve" && isNoAnswer) {
+    // The old answer stays, and the page says that it is old.
+    const title = error.code === "bad-input" ? "" : "No answer: ";
+    if (!state.shown.solve) show(byId("headline"), "No answer: see the message above.");
+    banner.set("solve", [title, problemList(error, null), state.shown.solve?.answer ? OLD : "",
+      error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
+    return;
+  }
+  if (kind === "solve") banner.set("solve", null);
+  state.shown[kind] = { version, answer, error, document: state.asked.get(version).document };
+  if (kind === "solve") {
+    state.solves.set(version, answer ?? null);
+    fitDeadline();
+    drawAnswer();
+    // A schedule is only drawn beside the front and the curve of the same state: beside older ones it could seem to
+    // beat what is proved. They stay as they were until theirs come.
+    if (state.shown.front?.version === version) drawFrontFigure();
+    if (state.shown.price?.version === version) drawPriceFigure();
+  }
+  else if (kind === "front") drawFrontFigure();
+  else {
+    drawPriceFigure();
+    if (solved()?.regime && solved().regime !== "profit") drawAnswer(); // its notes name prices of the curve
+  }
+}
+
+// The unit of a deadline that is off follows the makespan, which is known after the first answer.
+function fitDeadline() {
+  const seconds = solved()?.makespan_seconds ?? null;
+  if (!state.isFresh || seconds === null) return;
+  state.isFresh = false;
+  const isGiven = (state.document.site?.deadline_seconds ?? null) !== null;
+  if (!isGiven && timeUnit(seconds)[1] !== timeUnit(null)[1]) form.build(state.document, state.opened.document);
+}
+
+function onSettled(version, ms) {
+  for (const kept of [state.asked, state.solves]) for (const old of kept.keys()) if (old < version) kept.delete(old);
+  busy(false);
+  const isOld = state.shown.solve?.version !== version;
+  byId("status").textContent = isOld ? "" : `answered in ${Math.round(ms)} ms`;
+  byId("pin").disabled = !answerOf("solve") && !state.pin;
+  byId("link").disabled = false;
+  if (isOld) return;
+  state.answered += 1;
+  root.dataset.answered = String(Math.round(ms));
+  root.dataset.version = String(state.answered);
+}
+
+/** The document that an answer is of. */
+const documentOf = (kind) => state.shown[kind]?.document ?? state.document;
+
+/** The answer of `solve` to the state that another answer is of; null if there is none. */
+function solveOf(kind) {
+  const { version } = state.shown[kind];
+  return state.shown.solve?.version === version ? solved() : state.solves.get(version) ?? null;
+}
+
+function draw() {
+  drawAnswer();
+  drawFrontFigure();
+  drawPriceFigure();
+}
+
+function drawAnswer() {
+  const { error } = state.shown.solve;
+  const pin = state.pin?.answers.solve ?? null;
+  if (error) {
+    drawNoAnswer(error);
+    return;
+  }
+  const answer = solved();
+  const shownDocument = documentOf("solve");
+  byId("answer").classList.toggle("idle", answer.regime === "do-not-run" || answer.regime === "loss");
+  byId("answer").classList.remove("none");
+  drawHeadline(byId("answer"), answer, { pue: shownDocument.site?.pue ?? 1, extra: priceNotes(answer) });
+  drawComparison(byId("comparison"), answer, pin);
+  drawMoney(byId("money"), answer, pin, whyNot(shownDocument, "profit"));
+  drawMarginals(byId("marginals"), answer, pin, shownDocument);
+  drawAllocation(byId("allocation"), answer, shownDocument);
+  byId("made").textContent = `lpsched ${answer.lpsched}, ${answer.solver}.`;
+  byId("harder").disabled = state.harder !== null || (answer.gap !== null && answer.gap <= ROUNDING);
+  byId("again").textContent = `lpsched solve workload.yaml --objective ${answer.objective} --effort ${answer.effort}`;
+}
+
+function priceNotes(answer) {
+  const curve = answerOf("price");
+  if (!curve || answer.objective !== "profit" || answer.regime === "profit") return [];
+  const currency = currencyOf(state.document);
+  const notes = [];
+  if (answer.regime === "do-not-run" && curve.least_price_to_run !== null) {
+    notes.push(`Best not to run up to ${roundedDown(curve.least_price_to_run)} ${currency} per bag (proved).`);
+  }
+  if (curve.break_even_price !== null) notes.push(`No schedule breaks even below ${roundedDown(curve.break_even_price)} ${currency} per bag (proved).`);
+  return notes;
+}
+
+function drawNoAnswer(error) {
+  const section = byId("answer");
+  section.classList.add("none");
+  const text = error.code === "infeasible" ? "No schedule is possible" : "No schedule was found";
+  show(byId("headline"), el("span", { class: "value" }, el("strong", {}, text), `: ${error.message}.`));
+  show(section.querySelector(".notes"));
+  show(section.querySelector(".facts"));
+  missing(byId("comparison"), `${text}, so there is nothing to compare.`);
+  for (const id of ["money", "marginals", "allocation"]) missing(byId(id), `${text}, so there is nothing to show here.`);
+  byId("harder").disabled = true;
+}
+
+function drawFrontFigure() {
+  if (!state.shown.front) return;
+  const { answer, error } = state.shown.front;
+  const pin = state.pin?.answers;
+  if (answer) drawFront(byId("front-figure"), { front: answer, solve: solveOf("front") }, pin?.front ? pin : null);
+  else missing(byId("front-figure"), error ? sentenceOf("No front", error) : noFront(state.document) ?? "");
+}
+
+function drawPriceFigure() {
+  if (!state.shown.price) return;
+  const { answer, error } = state.shown.price;
+  const pin = state.pin;
+  if (answer) {
+    drawPrice(byId("price-figure"), { curve: answer, price: totalPrice(documentOf("price")), solve: solveOf("price") },
+      pin?.answers.price ? { curve: pin.answers.price, price: totalPrice(pin.document), solve: pin.answers.solve } : null);
+  } else missing(byId("price-figure"), error ? sentenceOf("No price curve", error) : noCurve(state.document) ?? "");
+}
+
+function sentenceOf(what, error) {
+  return `${what}: ${error.message}.`.replace(/\.\.$/, ".");
+}
+
+function drawObjective() {
+  const objective = objectiveOf(state.document, state.chosen);
+  const reasons = [];
+  for (const radio of byId("objective").querySelectorAll("input")) {
+    const reason = whyNot(state.document, radio.value);
+    radio.checked = radio.value === objective;
+    radio.disabled = reason !== null;
+    if (reason) reasons.push(reason);
+  }
+  byId("objective-note").textContent = reasons.join(" ");
+}
+
+function drawTitle() {
+  const changes = differences(state.opened.document, state.document).length;
+  byId("title").textContent = state.document.name;
+  document.title = `${state.document.name} - lpsched`;
+  const { base } = state.opened;
+  const from = "workload" in base ? "workload of this server" : "example" in base ? "example" : "your document";
+  byId("subtitle").textContent = changes ? `${from}, ${counted(changes, "change")}` : from;
+  byId("reset").disabled = changes === 0;
+}
+
+// --- opening, pinning, sharing ----------------------------------------------------------------------------------
+
+/** @param {import("./open.js").Opened} opened @param {any} document with changes, from a link */
+function open(opened, document = opened.document, chosen = null) {
+  questions.cancel();
+  state.opened = opened;
+  state.document = document;
+  state.chosen = chosen;
+  state.isFresh = true;
+  clearAnswer();
+  banner.clear();
+  editor.discard();
+  editor.set(document, document === opened.document ? opened.yaml : null);
+  form.build(document, opened.document);
+  changed();
+}
+
+// The answer of another workload must not stand under this name.
+function clearAnswer() {
+  state.shown = {};
+  state.harder = null;
+  show(byId("headline"), "Solving \u2026");
+  show(document.querySelector("#answer .notes"));
+  show(document.querySelector("#answer .facts"));
+  for (const id of ["comparison", "money", "marginals", "allocation", "front-figure", "price-figure"]) show(byId(id));
+  byId("harder").disabled = true;
+}
+
+// What the answer on the page is of, which may be older than what is typed.
+function scenario() {
+  return { base: state.opened.base, changes: differences(state.opened.document, documentOf("solve")), objective: state.chosen };
+}
+
+function togglePin() {
+  state.pin = state.pin ? null : { ...scenario(), document: documentOf("solve"), title: documentOf("solve").name,
+    answers: { solve: solved(), front: answerOf("front"), price: answerOf("price") } };
+  drawPin();
+}
+
+function drawPin() {
+  const { pin } = state;
+  byId("pin").textContent = pin ? "Unpin" : "Pin this scenario";
+  byId("compared").hidden = !pin;
+  byId("pinned-note").textContent = pin ? `Pinned: ${pin.title}${pin.changes.length ? ` with ${counted(pin.changes.length, "change")}` : ", as opened"}. Differences are now minus pinned.` : "";
+  if (state.shown.solve) draw();
+}
+
+async function share() {
+  const { pin } = state;
+  const fragment = await encoded({ now: scenario(), pin: pin && { base: pin.base, changes: pin.changes, objective: pin.objective } });
+  if (fragment === null) {
+    banner.set("share", ["This document is too large for a link. Download the YAML below and send that instead."], { isClosable: true });
+    return;
+  }
+  history.replaceState(null, "", "#" + fragment);
+  const isCopied = await copyText(location.href);
+  banner.set("share", [isCopied ? "The link is copied. It holds the whole scenario; the part after # is not sent to any server."
+    : "The link is in the address bar: copy it from there."], { isClosable: true });
+}
+
+/** Solve a pinned scenario of a link, which has no answers yet. */
+async function pinFrom(shared) {
+  const opened = await openBase(shared.base);
+  const document = applied(opened.document, shared.changes);
+  const objective = objectiveOf(document, shared.objective);
+  const quiet = (promise) => promise.catch((error) => { if (error instanceof GoneError) throw error; return null; });
+  const [solve, front, price] = await Promise.all([
+    postJson("/v1/solve", { bag: document, objective, effort: "fast", marginals: "lp" }),
+    noFront(document) ? null : quiet(postJson("/v1/front", { bag: document, effort: "fast" })),
+    noCurve(document) ? null : quiet(postJson("/v1/price", { bag: document, effort: "fast", points: 2, sensitivity: false }))]);
+  state.pin = { ...shared, document, title: document.name, answers: { solve, front, price } };
+  drawPin();
+}
+
+async function restore(fragment) {
+  const shared = await decoded(fragment);
+  if (shared === null) return false;
+  const opened = await openBase(shared.now.base);
+  // The changes come from outside: the server checks the document that they make before the form shows it.
+  const checked = shared.now.changes.length ? (await postJson("/v1/convert", applied(opened.document, shared.now.changes))).document : opened.document;
+  state.pin = null;
+  open(opened, checked, shared.now.objective);
+  history.replaceState(null, "", "#" + fragment.replace(/^#/, ""));
+  drawPin();
+  if (shared.pin) {
+    await pinFrom(shared.pin).catch((error) => banner.set("link", [`The pinned scenario of the link was not restored: ${error.message}`], { isClosable: true }));
+  }
+  return true;
+}
+
+async function fromLink() {
+  try {
+    return await restore(location.hash);
+  } catch (error) {
+    if (error instanceof GoneError) throw error;
+    history.replaceState(null, "", location.pathname);
+    const isOurs = error.message.startsWith("This link");
+    const text = isOurs ? error.message : `This link was not opened: ${error.message}`;
+    return () => banner.set("link", [text], { isClosable: true });
+  }
+}
+
+// --- start ------------------------------------------------------------------------------------------------------
+
+async function start() {
+  try {
+    state.list = await get("/v1/workloads");
+    state.failures = 0;
+    banner.set("gone", null);
+    const restored = location.hash ? await fromLink() : false;
+    if (restored === true) return;
+    const first = state.list.workloads.find(({ kind }) => kind === "bag");
+    const example = state.list.examples[0];
+    if (first) open(await openNamed("workload", first.name));
+    else if (example) open(await openNamed("example", example.name));
+    else dialog.show(state.list);
+    if (typeof restored === "function") restored();
+  } catch (error) {
+    if (error instanceof GoneError) gone(error);
+    else if (!isAbort(error)) banner.set("start", [problemList(error, null), el("button", { type: "button", onclick: start }, "Try again")]);
+  }
+}
+
+prepareToken();
+byId("open").addEventListener("click", async () => {
+  try {
+    state.list = await get("/v1/workloads");
+  } catch (error) {
+    if (error instanceof GoneError) gone(error);
+  }
+  dialog.show(state.list);
+});
+byId("reset").addEventListener("click", () => {
+  state.document = state.opened.document;
+  editor.discard();
+  editor.set(state.document, state.opened.yaml);
+  form.build(state.document, state.opened.document);
+  changed();
+});
+byId("pin").addEventListener("click", togglePin);
+byId("link").addEventListener("click", share);
+byId("harder").addEventListener("click", () => search.start(state.document, objectiveOf(state.document, state.chosen), answerOf("solve")));
+byId("objective").addEventListener("change", (event) => {
+  state.chosen = event.target.value;
+  changed();
+});
+prepareDownloads(byId("files"), () => {
+  const answer = solved();
+  return answer && { bag: documentOf("solve"), options: { objective: answer.objective, effort: answer.effort } };
+});
+window.addEventListener("hashchange", async () => {
+  const restored = location.hash ? await fromLink().catch(gone) : true;
+  if (typeof restored === "function") restored();
+});
+// Figures are drawn at the width that there is.
+let width = 0;
+new ResizeObserver(([entry]) => {
+  if (Math.abs(entry.contentRect.width - width) < 2) return;
+  width = entry.contentRect.width;
+  drawFrontFigure();
+  drawPriceFigure();
+}).observe(byId("results"));
+start();
