@@ -8,71 +8,82 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lpsched.serve.settings import Settings
 
+Application = Callable[..., Awaitable[None]]
 
-def limited(settings: Settings, busy: Callable[..., Awaitable[None]]) -> type[asyncio.Protocol]:
-    """Return the protocol of connections; `busy` answers requests while there are too many connections."""
 
-    class Connection(HttpToolsProtocol):
-        """A connection that is closed when a head of a request is late or large."""
+class Connection(HttpToolsProtocol):
+    """A connection that is closed when a head of a request is late or large."""
 
-        _timer: asyncio.TimerHandle | None = None
-        _is_in_head = False
-        _is_whole = True  # whether the request was read to its end
-        _size = 0  # of the head so far, in bytes
+    settings: ClassVar[Settings]
+    busy: ClassVar[Application]  # answers requests while there are too many connections
+    _timer: asyncio.TimerHandle | None = None
+    _is_in_head = False
+    _is_whole = True  # whether the request was read to its end
+    _size = 0  # of the head so far, in bytes
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._own = self.app
-            if len(self.connections) > 2 * settings.connections:
-                transport.abort()
-                return
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a first request."""
+        super().connection_made(transport)
+        self._own = self.app
+        if len(self.connections) > 2 * self.settings.connections:
+            transport.abort()
+            return
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless the head of a request has become too large."""
+        super().data_received(data)
+        if self._is_in_head and not self.transport.is_closing():
+            self._size += len(data)
+            if self._size > self.settings.head_bytes:
+                self.send_400_response("The head of the request is too large.")
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the rest of a head."""
+        super().on_message_begin()
+        self._is_in_head, self._is_whole, self._size = True, False, 0
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """Answer the request, or say that there are too many."""
+        self._is_in_head = False
+        self._wait_no_more()
+        self.app: Any = type(self).busy if len(self.connections) > self.settings.connections else self._own
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Wait no more."""
+        self._is_whole = True
+        self._wait_no_more()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the rest of a body that was answered before all of it came."""
+        super().on_response_complete()
+        if not self._is_whole and not self.transport.is_closing():
             self._wait()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._wait_no_more()
-            super().connection_lost(exc)
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.settings.head_seconds, self.transport.abort)
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self._is_in_head and not self.transport.is_closing():
-                self._size += len(data)
-                if self._size > settings.head_bytes:
-                    self.send_400_response("The head of the request is too large.")
+    def _wait_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._is_in_head, self._is_whole, self._size = True, False, 0
-            self._wait()
 
-        def on_headers_complete(self) -> None:
-            self._is_in_head = False
-            self._wait_no_more()
-            self.app: Any = busy if len(self.connections) > settings.connections else self._own
-            super().on_headers_complete()
-
-        def on_message_complete(self) -> None:
-            self._is_whole = True
-            self._wait_no_more()
-            super().on_message_complete()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if not self._is_whole and not self.transport.is_closing():  # answered before all of it came
-                self._wait()
-
-        def _wait(self) -> None:
-            if self._timer is None:
-                self._timer = self.loop.call_later(settings.head_seconds, self.transport.abort)
-
-        def _wait_no_more(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-    return Connection
+def limited(settings: Settings, busy: Application) -> type[asyncio.Protocol]:
+    """Return the class of connections with these settings."""
+    return type("LimitedConnection", (Connection,), {"settings": settings, "busy": staticmethod(busy)})

@@ -24,7 +24,9 @@ def main(given: str) -> None:
         settings["folder"] = Path(settings["folder"])
     announced = json.dumps
     serve(
-        Settings(**settings), [Path(each) for each in asked["files"]], lambda url: print(announced({"url": url}), flush=True)  # noqa: T201
+        Settings(**settings),
+        [Path(each) for each in asked["files"]],
+        lambda url: print(announced({"url": url}), flush=True),  # noqa: T201
     )
 
 

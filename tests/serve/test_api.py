@@ -151,7 +151,9 @@ def test_an_answer_is_that_of_the_command(server, api, case, tmp_path, capsys):
     if not options:
         assert steady(answer_of(server, server.post(operation, raw))) == printed
         text = template(kind).encode()  # with its comments
-        assert steady(answer_of(server, server.post(operation, text, content_type="text/yaml; charset=utf-8"))) == printed
+        assert (
+            steady(answer_of(server, server.post(operation, text, content_type="text/yaml; charset=utf-8"))) == printed
+        )
 
 
 @pytest.mark.parametrize("operation", FILES)
@@ -172,6 +174,7 @@ def test_a_file_is_that_of_the_command_and_passes_its_check(server, operation, t
         assert json.dumps(rejected.json()) != json.dumps(verified)
 
 
+@pytest.mark.slow
 def test_a_plan_and_its_proof_are_files_that_pass_their_check(server):
     asked = {"bag": document("bag"), "effort": "fast", "objective": "cost", "horizon": "24h"}
     files = {name: server.post(name, asked).json() for name in ("schedule", "certify")}
@@ -194,6 +197,7 @@ def test_schedules_of_a_request_are_validated_as_files_are(server, tmp_path, cap
     assert answered == printed
 
 
+@pytest.mark.slow
 def test_a_report_is_a_page_to_download(server):
     answer = server.post("report", {"bag": document("bag"), "effort": "fast"})
     assert answer.headers["content-type"] == "text/html; charset=utf-8"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 from urllib.parse import quote
 
 import jsonschema
@@ -17,14 +18,14 @@ from hypothesis import strategies as st
 
 from lpsched.serve.documentation import example, openapi
 from lpsched.serve.operations import OPERATIONS
-from tests.serve.servers import with_settings
+from tests.serve.servers import document, with_settings
 
 API = openapi("0")
 SECONDS = 5.0  # of a request: searches of mutated bags may take any time
 FUZZ = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 NUMBERS = [0, -1, 1, 2, 3, 0.5, -0.0, 1e-300, 5e-324, 1e15, 1e30, 1e31, 1e300, 1.8e308, 2**31, 2**53 + 1, 2**63, 2**64, 10**30, 10**350, 10**399, float("nan"), float("inf"), float("-inf")]  # fmt: skip
 TEXTS = ["", " ", "a", "a" * 5000, "\x00", "\x1b[31m", "\ud800", "\udcff", "\U0001f4a5", "\u202e", "é", "e\u0301", "../../etc/passwd", "1e999", "NaN", "1", "24h", "-5h", "5 parsecs", "30kW", "+1", "-10%", "%s%n", "{{7*7}}", "all", "lp", "nsga2", "x.py:f", "profit", "cost", "carbon", "makespan", "energy", "2024-02-30T25:61Z", "2024-07-01T00:00Z", "lpsched-bag/1", "lpsched-day/1", "fast", "tight", "proved", "true", "null", "__proto__", "format"]  # fmt: skip
-WHOLES = [None, True, False, [], {}, [[]], [None], {"": None}, {"file": "/etc/passwd"}, [0] * 50, {"a": {"b": {"c": {"d": 1}}}}]  # fmt: skip
+WHOLES: list[Any] = [None, True, False, [], {}, [[]], [None], {"": None}, {"file": "/etc/passwd"}, [0] * 50, {"a": {"b": {"c": {"d": 1}}}}]  # fmt: skip
 EXTRA = {  # options that the examples leave out, to be mutated as well
     "solve": {"objective": "profit", "gap": 0.01, "deadline": "5h", "seed": 1, "marginals": "lp", "power_cap": None, "price": 20},
     "front": {"sample": 2, "deadline": "5h"},
@@ -64,7 +65,7 @@ def at(value, path):
 
 
 @st.composite
-def mutated(draw, body):
+def mutated(draw, body):  # noqa: C901 - one case for each kind of change
     """Draw a body with one to three changes."""
     body = copy.deepcopy(body)
     for _ in range(draw(st.integers(1, 3))):
@@ -72,7 +73,24 @@ def mutated(draw, body):
         assume(paths)
         path = draw(st.sampled_from(paths))
         holder, key = at(body, path[:-1]), path[-1]
-        match draw(st.sampled_from(["number", "text", "whole", "delete", "rename", "repeat", "nest", "swap", "scale", "scale", "scale", "add"])):
+        match draw(
+            st.sampled_from(
+                [
+                    "number",
+                    "text",
+                    "whole",
+                    "delete",
+                    "rename",
+                    "repeat",
+                    "nest",
+                    "swap",
+                    "scale",
+                    "scale",
+                    "scale",
+                    "add",
+                ]
+            )
+        ):
             case "number":
                 holder[key] = draw(st.sampled_from(NUMBERS))
             case "text":
@@ -166,8 +184,6 @@ def test_a_mutated_request_for_a_plan_is_answered_or_rejected(fuzzed, case, data
 @settings(FUZZ, max_examples=40)
 @given(data=st.data())
 def test_mutated_documents_of_other_kinds_are_answered_or_rejected(fuzzed, kind, data):
-    from tests.serve.servers import document
-
     operation = data.draw(st.sampled_from(["convert", "show", "verify"]))
     body = {"instance": document(kind)} | ({"files": {"s": {}}} if operation == "verify" else {})
     send(fuzzed, operation, data.draw(mutated(body)), double=False, is_yaml=data.draw(st.booleans()))

@@ -13,16 +13,7 @@ import threading
 
 import pytest
 
-from tests.serve.servers import (
-    ROOT,
-    command_of,
-    document,
-    is_running,
-    slow,
-    started,
-    until,
-    with_settings,
-)
+from tests.serve.servers import ROOT, command_of, document, is_running, slow, started, until, with_settings
 
 JOB_KEYS = {"format", "lpsched", "id", "operation", "state", "progress", "created", "started", "ended", "error"}
 
@@ -99,6 +90,7 @@ def test_a_job_with_a_bad_request_fails_with_its_errors(two):
     assert (answer.status_code, answer.json()) == (422, waited)
 
 
+@pytest.mark.slow
 def test_a_request_that_takes_long_becomes_a_job():
     with with_settings(wait_seconds=0.2) as running:
         answer = running.post("solve", slow())
@@ -143,7 +135,7 @@ def test_events_follow_a_job_in_order_and_end_with_it(two, jobs):
     found = events_of(two, name)
     timer.join()
     states = [job["state"] for _, job in found]
-    assert [kind for kind, _ in found][0] == "state"
+    assert found[0][0] == "state"
     assert list(dict.fromkeys(states)) == ["running", "cancelled"]
     assert states.count("cancelled") == 1
     assert all(set(job) == JOB_KEYS for _, job in found)
@@ -216,6 +208,7 @@ def cpu_ticks(pid):
 
 
 # The folder of jobs.
+@pytest.mark.slow
 def test_a_server_that_is_killed_finds_its_jobs_again(tmp_path):
     folder = tmp_path / "jobs"
     bag = document("bag")
@@ -249,6 +242,7 @@ def test_a_server_that_is_killed_finds_its_jobs_again(tmp_path):
         assert path.stat().st_mode & 0o077 == 0 or folder.stat().st_mode & 0o077 == 0, path  # of its owner only
 
 
+@pytest.mark.slow
 def test_two_servers_do_not_share_a_folder(tmp_path):
     with started("--jobs", tmp_path, "--workers", "1"):
         code, error, log = exits("--jobs", tmp_path)
@@ -257,6 +251,7 @@ def test_two_servers_do_not_share_a_folder(tmp_path):
         assert "Traceback" not in log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["/proc/lpsched-jobs", "/dev/null", "/dev/null/jobs"])
 def test_a_folder_that_cannot_be_used_is_an_error_of_the_command(place):
     code, error, log = exits("--jobs", place)
@@ -273,6 +268,7 @@ def test_a_folder_without_write_permission_is_an_error_of_the_command(tmp_path):
     assert (code, error["message"].startswith("cannot use")) == (2, True)
 
 
+@pytest.mark.slow
 def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp_path):
     sound = {
         "format": "lpsched-job/1",
@@ -299,7 +295,9 @@ def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp
         "other-id": json.dumps(sound),
         "other-operation": json.dumps(sound | {"id": "other-operation", "operation": "__import__"}),
         "other-format": json.dumps(sound | {"id": "other-format", "format": "lpsched-job/9"}),
-        "without-key": json.dumps({key: value for key, value in sound.items() if key != "digest"} | {"id": "without-key"}),
+        "without-key": json.dumps(
+            {key: value for key, value in sound.items() if key != "digest"} | {"id": "without-key"}
+        ),
         "no-time": json.dumps(sound | {"id": "no-time", "created": None}),
         "time-a-list": json.dumps(sound | {"id": "time-a-list", "created": [1]}),
         "state-a-list": json.dumps(sound | {"id": "state-a-list", "state": ["done"]}),
@@ -331,6 +329,7 @@ def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp
         assert "Traceback" not in running.log
 
 
+@pytest.mark.slow
 def test_answers_are_whole_or_not_there_when_the_server_is_killed_while_it_writes(tmp_path):
     kept = 0
     for turn in range(2):
@@ -349,6 +348,7 @@ def test_answers_are_whole_or_not_there_when_the_server_is_killed_while_it_write
     assert kept >= 2 * 10
 
 
+@pytest.mark.slow
 def test_a_folder_that_goes_away_costs_the_records_and_not_the_answers(tmp_path):
     folder = tmp_path / "jobs"
     with started("--jobs", folder, "--workers", "1", ready=1) as running:
@@ -361,6 +361,7 @@ def test_a_folder_that_goes_away_costs_the_records_and_not_the_answers(tmp_path)
 
 
 # The end of the server.
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_and_records_what_was_under_way(tmp_path, number):
     given = {"folder": str(tmp_path), "grace_seconds": 1.0, "workers": 2}
@@ -372,10 +373,13 @@ def test_a_signal_ends_the_server_and_records_what_was_under_way(tmp_path, numbe
         assert running.stop(number) == 0
         assert not any(is_running(pid) for pid in running.pids)
         assert "Traceback" not in running.log
-    states = {name: json.loads((tmp_path / f"{name}.job.json").read_bytes())["state"] for name in (quick, stopped, waiting)}
+    states = {
+        name: json.loads((tmp_path / f"{name}.job.json").read_bytes())["state"] for name in (quick, stopped, waiting)
+    }
     assert states == {quick: "done", stopped: "interrupted", waiting: "interrupted"}
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_within_the_grace_time_is_done(tmp_path):
     with with_settings(folder=str(tmp_path), grace_seconds=20.0, workers=2) as running:
         name = running.submit("solve", slow(1) | {"time_limit": 1.5})["id"]
@@ -385,6 +389,7 @@ def test_a_job_that_ends_within_the_grace_time_is_done(tmp_path):
     assert json.loads((tmp_path / f"{name}.answer").read_bytes())["status"] == "limit"
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_ends_event_streams_and_those_who_wait():
     with with_settings(grace_seconds=1.0, workers=2) as running:
         name = running.submit("solve", slow(1))["id"]
