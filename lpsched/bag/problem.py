@@ -241,9 +241,11 @@ class PairScreen:
 
 
 def near_cheapest(
-    bag: Bag, prices: Sequence[Multipliers], joules_weights: Sequence[float]
+    bag: Bag, prices: Sequence[Multipliers], joules_weights: Sequence[float], *, wear: bool = False
 ) -> Iterator[list[list[int]]]:
     """Yield, for each of many prices and weights wE, columns as `Prover.cost` takes them: a screen for all of them.
+
+    With `wear`, what a busy second wears off a machine is added to its price.
 
     beta_j = pi_j - alpha b_j may cancel, and pi_j may be lowered by 2^-45 of it: a term is then off by less than
     2^-42 e (alpha a + pi_j + alpha b_j), with room to spare.
@@ -251,11 +253,12 @@ def near_cheapest(
     arrays = arrays_of(bag)
     assert arrays.watts is not None, "energy needs watts"
     e, a, idle = arrays.seconds, arrays.watts, arrays.idle_watts[arrays.machine_of]
+    worn = [cost_model(bag).wear(each) if wear else 0.0 for each in bag.machine_types]
     types, width = e.shape
     height = max(1, CELLS // e.size)
     for start in range(0, len(prices), height):
         own = prices[start : start + height]
-        pi = np.array([each.machines for each in own], dtype=float)[:, np.newaxis, arrays.machine_of]
+        pi = (np.array([each.machines for each in own], dtype=float) + worn)[:, np.newaxis, arrays.machine_of]
         alpha = np.array([each.cap for each in own], dtype=float) + joules_weights[start : start + height]
         alpha = alpha[:, np.newaxis, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import LARGEST_COST, SLACK, Relaxation, Scaling
+from lpsched.bag.relaxation import LARGEST_COST, SLACK, Point, Relaxation, Scaling
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution, LpStatus
 from lpsched.units import KILO, SECONDS_PER_HOUR
 
@@ -115,20 +115,30 @@ def costs_of(money: ProfitModel) -> Floats:
 
 def read_solution(scaling: Scaling, money: ProfitModel, solution: LpSolution) -> Relaxation:
     """Undo the substitution and the scaling: from rates back to shares, seconds, joules and prices."""
-    rho = float(solution["rho"][0])
-    p, q = scaling.dual_feasible_prices(costs_of(money), solution.multipliers)
-    shares = scaling.shares_of(solution["w"])
-    makespan = scaling.seconds / rho if rho > SLOWEST else scaling.makespan_of(shares)
-    per_second = money.unit / scaling.seconds
+    point, (machine_prices, cap_price) = read_point(scaling, solution), read_prices(scaling, money, solution)
     return Relaxation(
-        shares=shares,
-        makespan_seconds=makespan,
-        energy_joules=scaling.energy_of(shares, makespan),
-        bound=-solution.bound * per_second - money.fixed_rate,
-        machine_prices=tuple((p * per_second / scaling.arrays.machine_counts).tolist()),
-        cap_price=q * money.unit / scaling.cap.joules if scaling.cap is not None else 0.0,
+        shares=point.shares,
+        makespan_seconds=point.makespan_seconds,
+        energy_joules=point.energy_joules,
+        bound=-solution.bound * (money.unit / scaling.seconds) - money.fixed_rate,
+        machine_prices=machine_prices,
+        cap_price=cap_price,
         optimal=solution.status is LpStatus.OPTIMAL,
     )
+
+
+def read_point(scaling: Scaling, solution: LpSolution) -> Point:
+    """Return only the point of `read_solution`."""
+    rho, shares = float(solution["rho"][0]), scaling.shares_of(solution["w"])
+    makespan = scaling.seconds / rho if rho > SLOWEST else scaling.makespan_of(shares)
+    return Point(shares, makespan, scaling.energy_of(shares, makespan))
+
+
+def read_prices(scaling: Scaling, money: ProfitModel, solution: LpSolution) -> tuple[tuple[float, ...], float]:
+    """Return only the prices of `read_solution`: of a second on a machine of each type, and of a joule above idle."""
+    p, q = scaling.dual_feasible_prices(costs_of(money), solution.multipliers)
+    machines = tuple((p * (money.unit / scaling.seconds) / scaling.arrays.machine_counts).tolist())
+    return machines, q * money.unit / scaling.cap.joules if scaling.cap is not None else 0.0
 
 
 def shadow_values(

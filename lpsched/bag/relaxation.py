@@ -210,12 +210,13 @@ class Scaling:
         p = np.maximum(-multipliers[tasks : tasks + machines], 0.0)
         q = max(-float(multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
         rows, columns, loads = self._heavy
-        missing = v[rows] - costs[rows, columns]
-        if self.cap is not None:
-            missing -= q * self.cap.loads[rows, columns]
-        needed = np.zeros(machines)
-        np.maximum.at(needed, arrays.machine_of[columns], missing / loads)
-        p = np.where(needed > p * (1.0 + ROUNDING), needed, p)
+        if len(rows):
+            missing = v[rows] - costs[rows, columns]
+            if self.cap is not None:
+                missing -= q * self.cap.loads[rows, columns]
+            needed = np.zeros(machines)
+            np.maximum.at(needed, arrays.machine_of[columns], missing / loads)
+            p = np.where(needed > p * (1.0 + ROUNDING), needed, p)
         if self.cap is not None:
             rows, columns = np.nonzero(arrays.can_run & (self.cap.loads >= np.maximum(1.0, self.loads)))
             missing = v[rows] - costs[rows, columns] - p[arrays.machine_of[columns]] * self.loads[rows, columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -18,16 +18,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Earnings:
+    """What a valid schedule earns at any price of the bag, exactly: money per hour, a line in the price."""
+
+    hourly_cost: Fraction  # also what is lost while nothing runs
+    bags_per_hour: Fraction
+
+    def at(self, price: float | Fraction) -> float:
+        """Return the profit per hour if the whole bag sells for this price, rounded down."""
+        return 0.0 - rounded_up(self.hourly_cost - self.bags_per_hour * Fraction(price))
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """What a valid schedule takes and earns.
 
     Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None`
-    if the bag's prices are incomplete.
+    if the bag's prices are incomplete; the earnings at other prices, if what it costs is not known.
     """
 
     makespan_seconds: float | None
     energy_joules: float | None
     profit_per_hour: float | None = None
+    earnings: Earnings | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,8 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tab
     With `may_wait`, running nothing at all is a schedule too. `tables` is for many schedules of one bag.
     """
     if may_wait and not schedule.groups and schedule.makespan_seconds is None:
-        return Examined((), Measurement(None, None, _profit(bag, None)))
+        earnings = _earnings(bag, None)
+        return Examined((), Measurement(None, None, _profit(bag, earnings), earnings))
     tally = _Tally(bag, tables if tables is not None and tables.fit(bag) else Tables(bag))
     found = list(tally.take(schedule))
     if found:
@@ -64,9 +78,9 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tab
     found += _broken_limits(bag, seconds, joules)
     if found:
         return Examined(tuple(found), None)
-    profit = _profit(bag, (seconds, joules, tally.worn()))
-    measured = Measurement(rounded_up(seconds), None if joules is None else rounded_up(joules), profit)
-    return Examined((), measured)
+    earnings = _earnings(bag, (seconds, joules, tally.worn()))
+    energy = None if joules is None else rounded_up(joules)
+    return Examined((), Measurement(rounded_up(seconds), energy, _profit(bag, earnings), earnings))
 
 
 def violations(bag: Bag, schedule: Schedule) -> tuple[Violation, ...]:
@@ -246,10 +260,10 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
     return found
 
 
-def _profit(bag: Bag, done: tuple[Fraction, Fraction | None, Fraction] | None) -> float | None:
-    """Return money per hour, rounded down, after the seconds, joules and money worn off; of nothing: of waiting."""
+def _earnings(bag: Bag, done: tuple[Fraction, Fraction | None, Fraction] | None) -> Earnings | None:
+    """Return what the seconds, joules and money worn off of a schedule earn; of nothing: what waiting does."""
     prices = bag.prices
-    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None or bag.sites:
+    if prices.electricity_per_kwh is None or bag.sites:
         return None  # several sites have no common price of a joule
     per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
     lost_per_hour = Fraction(0)
@@ -258,15 +272,24 @@ def _profit(bag: Bag, done: tuple[Fraction, Fraction | None, Fraction] | None) -
             lost_per_hour += machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
     if done is None:
         idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
-        return 0.0 - rounded_up(3600 * per_joule * idle_watts + lost_per_hour)
+        return Earnings(3600 * per_joule * idle_watts + lost_per_hour, Fraction(0))
     seconds, joules, worn = done
     if joules is None and per_joule:
+        return None
+    bags_per_hour = 3600 / seconds
+    cost = Fraction(prices.overhead_per_bag) + per_joule * (joules or 0) + worn
+    return Earnings(lost_per_hour + cost * bags_per_hour, bags_per_hour)
+
+
+def _profit(bag: Bag, earnings: Earnings | None) -> float | None:
+    """Return the profit per hour at the bag's own price; `None` if it has none."""
+    prices = bag.prices
+    if earnings is None or (prices.per_bag is None and not prices.per_task):
         return None
     revenue = Fraction(prices.per_bag or 0.0)
     for task in bag.task_types if prices.per_task else ():
         revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
-    left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (joules or 0) - worn
-    return 0.0 - rounded_up(lost_per_hour - 3600 * left / seconds)
+    return earnings.at(revenue)
 
 
 def _whole(number: float) -> int:

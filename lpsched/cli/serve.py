@@ -9,6 +9,9 @@ import typer
 
 from lpsched.cli import options
 from lpsched.cli.console import console_of
+from lpsched.serve.settings import Settings
+
+USUAL = Settings()
 
 
 def serve(
@@ -19,14 +22,14 @@ def serve(
     ] = None,
     *,
     open_page: Annotated[bool, typer.Option("--open", help="Open the live page in a browser.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on; other than this machine's needs --token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.", min=0, max=65535)] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than this machine's needs --token.")
+    ] = USUAL.host,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.", min=0, max=65535)] = USUAL.port,
     token: Annotated[
         str | None,
         typer.Option(
-            help="Token that requests of the API must carry, at least 16 characters; better by the variable.",
+            help="Token that requests of the API must carry, 16 characters or more; the variable hides it from others.",
             envvar="LPSCHED_TOKEN",
             show_default=False,
         ),
@@ -40,13 +43,19 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Number of worker processes. [default: by cores]", min=1)] = None,
     time_limit: Annotated[float, options.time_limit_option("Time limit of one request, in seconds or with a unit.")] = (
-        300.0
+        USUAL.seconds
     ),
-    memory: Annotated[int, typer.Option(help="Memory limit of one worker in MB (Linux); 0 for none.", min=0)] = 2048,
-    max_body: Annotated[float, typer.Option(help="Largest body of a request in MB.", min=0.001, max=64.0)] = 8.0,
-    max_pairs: Annotated[int, typer.Option(help="Most pairs of task and machine types in a request.", min=1)] = 100_000,
-    max_queue: Annotated[int, typer.Option(help="Most requests that wait for a worker.", min=1)] = 100,
-    rate: Annotated[int, typer.Option(help="Most requests of one client in a minute.", min=1)] = 3000,
+    memory: Annotated[
+        int, typer.Option(help="Memory limit of one worker in MB (Linux); 0 for none.", min=0)
+    ] = USUAL.memory_megabytes,
+    max_body: Annotated[
+        float, typer.Option(help="Largest body of a request in MB.", min=0.001, max=64.0)
+    ] = USUAL.body_megabytes,
+    max_pairs: Annotated[
+        int, typer.Option(help="Most pairs of task and machine types in a request.", min=1)
+    ] = USUAL.pairs,
+    max_queue: Annotated[int, typer.Option(help="Most requests that wait for a worker.", min=1)] = USUAL.queue,
+    rate: Annotated[int, typer.Option(help="Most requests of one client in a minute.", min=1)] = USUAL.rate,
 ) -> None:
     """Serve the answers as a live page and an HTTP API.
 
@@ -58,16 +67,14 @@ def serve(
     lpsched serve --jobs ~/lpsched-jobs --workers 4
     """
     from lpsched.serve.server import serve as run_server
-    from lpsched.serve.settings import Settings
 
-    usual = Settings()
     settings = Settings(
         host=host,
         port=port,
         token=token or None,
         allowed_hosts=tuple(name.lower() for name in allow_host or ()),
         folder=jobs,
-        workers=workers or usual.workers,
+        workers=workers or USUAL.workers,
         seconds=time_limit,
         memory_megabytes=memory,
         body_megabytes=max_body,

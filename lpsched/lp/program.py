@@ -100,17 +100,26 @@ class LinearProgram:
 
     def infeasibility(self, x: Floats) -> float:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
-        return self.infeasibilities(x[np.newaxis])
+        return self._excess(x, self.matrix.times(x), self.matrix.sizes(x))
+
+    def is_kept(self, x: Floats, most: float) -> bool:
+        """Return whether the infeasibility of a point is at most this: quickly, where it is without being relative."""
+        sums = self.matrix.times(x)
+        broken = (self.row_lower - sums, sums - self.row_upper, x - self.upper, -x)
+        plain = max(each.max(initial=0.0) for each in broken)
+        return bool(plain <= most) or self._excess(x, sums, self.matrix.sizes(x)) <= most
 
     def infeasibilities(self, points: Floats) -> float:
         """Return by how much the worst of many points, one in a row, breaks its worst row or limit."""
         # One product for each: for all at once, linear algebra would take threads, and far more time than it needs.
-        sums = np.array([self.matrix.times(x) for x in points])
-        sizes = np.maximum([self.matrix.sizes(x) for x in points], 1.0)
-        low = ((self.row_lower - sums) / sizes).max(initial=0.0)
-        high = ((sums - self.row_upper) / sizes).max(initial=0.0)
-        beyond = ((points - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
-        return float(max(low, high, beyond, -points.min(initial=0.0)))
+        sums, sizes = (np.array([product(x) for x in points]) for product in (self.matrix.times, self.matrix.sizes))
+        return self._excess(points, sums, sizes)
+
+    def _excess(self, points: Floats, sums: Floats, sizes: Floats) -> float:
+        """Return by how much a point, or the worst of many, breaks its worst row or limit; `sizes` are |A| |x|."""
+        rows = np.maximum(self.row_lower - sums, sums - self.row_upper) / np.maximum(sizes, 1.0)
+        beyond = (points - self.upper) / np.maximum(self.upper, 1.0)
+        return float(max(rows.max(initial=0.0), beyond.max(initial=0.0), -points.min(initial=0.0)))
 
     def dual_bound(self, multipliers: Floats, costs: Floats | None = None) -> float:
         """Return the lower bound that these multipliers prove, up to rounding; for other costs, if given."""
@@ -122,7 +131,8 @@ class LinearProgram:
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = costs - np.array([self.matrix.transposed_times(each) for each in y])
+        products = [self.matrix.transposed_times(each) for each in y]
+        reduced = costs - (products[0][np.newaxis] if len(products) == 1 else np.array(products))
         return np.asarray(self.offset + (y * sides).sum(axis=1) + np.minimum(0.0, reduced) @ self.upper)
 
     @property

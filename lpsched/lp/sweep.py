@@ -57,12 +57,15 @@ class CheckedSweep:
 
 def is_consistent(solution: LpSolution) -> bool:
     """Return whether a solution is optimal, feasible, and as good as its own bound."""
-    if solution.status is not LpStatus.OPTIMAL or not np.all(np.isfinite(solution.values)):
+    if solution.status is not LpStatus.OPTIMAL or not np.isfinite(solution.values).all():
         return False
-    program = solution.program
-    size = abs(program.offset) + float(np.abs(program.costs) @ np.abs(solution.values))
-    apart = abs(solution.value - solution.bound)
-    return apart <= AGREEMENT * size and program.infeasibility(solution.values) <= KEPT
+    program, value = solution.program, solution.value
+    apart = abs(value - solution.bound)
+    if not apart <= AGREEMENT * abs(value):  # the terms may cancel
+        size = abs(program.offset) + float(np.abs(program.costs) @ np.abs(solution.values))
+        if not apart <= AGREEMENT * size:
+            return False
+    return program.is_kept(solution.values, KEPT)
 
 
 # All optimal multipliers of a linear program: where it is degenerate there are many, and two derivatives.

@@ -339,7 +339,7 @@ class Reader:
             found, needed, do = check.message(None) if check else ("nothing", _needed(field, key), "add it")
             self.add((name,), found if name in self.raw else "nothing", needed, do)
             return INVALID
-        reader = _reader_of(field)
+        reader = _reader_at(self.model, key)
         return self.validated(key, raw) if reader is None else reader.read_field(self, key, raw)
 
     def validated(self, key: str, raw: object) -> Any:  # noqa: ANN401 - of the field's type
@@ -441,6 +441,11 @@ def adapter_of(model: type[BaseModel], key: str, *, fail_fast: bool = False) -> 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any annotation
     return TypeAdapter(kind)
+
+
+@cache
+def _reader_at(model: type[BaseModel], key: str) -> FieldReader | None:
+    return _reader_of(model.model_fields[key])
 
 
 def _reader_of(field: FieldInfo) -> FieldReader | None:

@@ -299,15 +299,28 @@ def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table 
     else:
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
         return None, [InputIssue((key,), describe(raw), needed, axes.hint)]
-    plain = all(column.p_states is None for column in axes.columns)
-    if plain and not reader.issues:  # the common case: all cells at once
-        cells = check.cells([entries for _, entries in rows])
+    if not reader.issues:  # the common case: all cells at once
+        states = [0 if column.p_states is None else column.modes for column in axes.columns]
+        cells = check.cells([_flat(entries, states) if any(states) else entries for _, entries in rows])
         if cells is not None:
-            return Table(len(rows), len(axes.columns), cells.tobytes(), key), []
+            return Table(len(rows), sum(each or 1 for each in states), cells.tobytes(), key), []
     by_name = isinstance(raw, Mapping)
     left = takewhile(lambda _: len(reader.issues) < MOST_ISSUES, rows)
     read = [reader.row(entries, path, by_name=by_name) for path, entries in left]
     return (None, reader.issues) if reader.issues else (replace(Table.of(read), checked_as=key), [])
+
+
+def _flat(entries: Sequence[object], states: Sequence[int]) -> list[object]:
+    """Return the cells of a row, those of all P-states one after the other; one that is not valid if a list is not."""
+    row: list[object] = []
+    for entry, number in zip(entries, states, strict=True):
+        if not number:
+            row.append(entry)
+        elif isinstance(entry, list | tuple) and len(entry) == number:
+            row += entry
+        else:
+            row += [None] * number if entry is None else [INVALID]
+    return row
 
 
 class _Reader:

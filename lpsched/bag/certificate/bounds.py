@@ -205,17 +205,19 @@ class Prover:
         drawn = self._cheapest(Multipliers(idle), weight, wear=wear)  # S = wE I: what the tasks draw, at least
         return max(proved, drawn + Fraction(seconds_weight) * soonest)
 
-    def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
+    def rate(
+        self, prices: Multipliers, income: Fraction | None = None, *, near: Sequence[Sequence[int]] | None = None
+    ) -> Fraction:
         """Return the money per second that no schedule exceeds, at `income` (p - overhead) or that of the bag.
 
-        Without a deadline, not to run the bag is one of them.
+        Without a deadline, not to run the bag is one of them. `near` is as for `cost`, with the wear of the machines.
         """
         income = self.income() if income is None else income
-        left = income - self._cheapest(prices, self.per_joule, wear=True)
+        left = income - self._cheapest(prices, self.per_joule, wear=True, near=near)
         fixed_rate = self.fixed_rate()
         proved = self._supply(prices) - fixed_rate
         if left > 0:
-            most = self._most_bags_per_second()
+            most = self._most_bags_per_second
             proved += left * (min(most, 1 / self.shortest) if self.shortest else most)
         elif self.deadline is not None:
             proved += left / self.deadline
@@ -308,6 +310,7 @@ class Prover:
             total += count * min(map(add, terms, map(mul, pairs.joules, repeat(a_factor))) if a_factor else terms)
         return Fraction(total, denominator << (cells.seconds_shift + shift))
 
+    @cached_property
     def _most_bags_per_second(self) -> Fraction:
         """Return r_max, rounded up: doubles find the type that allows the least, its rate is worked out."""
         counts = [task.count for task in self.bag.task_types]

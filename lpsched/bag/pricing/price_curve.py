@@ -9,7 +9,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
@@ -21,12 +21,13 @@ from lpsched.bag.problem import (
     build_problem,
     energy_cost,
     missing_data,
+    near_cheapest,
     prover_of,
     require_power,
     require_time,
     with_price,
 )
-from lpsched.bag.recovery.stages import Recovered, candidates
+from lpsched.bag.recovery.stages import Memory, Recovered, candidates, verified_schedules
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
@@ -34,16 +35,18 @@ from lpsched.bag.schedule import NOTHING, Schedule
 from lpsched.bag.search.curves import PriceSearch, PriceSegment
 from lpsched.bag.search.makespan_intervals import PackingProver, scoring_of
 from lpsched.bag.solve import AUTO, DEFAULT_GAP, WORTHWHILE, effort_named, find
-from lpsched.bag.verify import Measurement, Tables, examine
+from lpsched.bag.verify import Earnings, Measurement, examine
 from lpsched.cancellation import CancelToken, timed
 from lpsched.errors import InfeasibleError, InputIssue, InstanceError, NotFoundError
 from lpsched.lp.solvers import default_solver
-from lpsched.model.fields import FrozenDict
+from lpsched.model.fields import FrozenDict, check_money
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from lpsched.lp.program import Solver
 
 
@@ -73,6 +76,7 @@ MEASURED: Final = 2  # of the schedules that are best in doubles
 SHARES: Final = (0.0, 0.5, 1.0)  # of a segment, where the best schedules are selected
 NO_MEASURE: Final = Measurement(None, None)
 BEYOND: Final = 1.5  # times the last breakpoint: the last point, where no end is specified
+_Best: TypeAlias = tuple[float | None, Schedule | None]  # the most measured profit, and its schedule
 
 
 @dataclass(slots=True)
@@ -93,20 +97,26 @@ class Curve:
     _last: float = 0.0  # breakpoint
     _even: float = math.inf  # the income up to which no schedule earns, in doubles
     _no_profit_below: float | None = None  # that as a price, proved
-    _tables: Tables = field(init=False)
-    _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
+    _least_cost: Fraction = field(init=False)  # of running the bag at all
+    _asked: float = math.nan  # the last price whose bound was asked for
+    _relaxed: dict[float, Multipliers] = field(default_factory=dict)  # at prices whose bounds are not proved yet
+    _bounds: dict[float, float] = field(default_factory=dict)  # by prices
+    _spans: list[tuple[float, float | None, Regime]] = field(default_factory=list)  # of the segments to come
+    _measured: tuple[float, _Best] = (math.nan, (None, None))  # the last price, and what is best there
 
     def __post_init__(self) -> None:
-        """Read the tables once."""
-        self._tables = Tables(self.bag)
+        """Work out once what every bound needs."""
+        self._least_cost = self.prover.least_running_cost()
 
     def collect(self, pieces: list[PriceSegment], own_price: float | None) -> None:
         """Fill the pool, search at some prices and find where profit begins, before segments are added."""
         if self.bag.site.deadline_seconds is None:
             self._take(Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0)
-        step = max(1, len(pieces) // MOST_BALANCED)
+        step, found = max(1, len(pieces) // MOST_BALANCED), self._recovered(pieces)
         for place, piece in enumerate(pieces):
-            self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
+            if piece.relaxation is not None:
+                balanced = self.effort is not Effort.FAST and place % step == 0
+                self._collect(next(found), self._price(piece.from_income) if balanced else None)
         if self.effort in {Effort.AUTO, Effort.TIGHT}:  # at the own price, and where the gap is largest
             if own_price is not None:
                 self._search(own_price, None, own=True)
@@ -156,7 +166,7 @@ class Curve:
         proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
         proofs += [costs.income_at(Fraction(price)) for price, own in self._own.items() if own[0] <= 0]
         self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
-        proofs.append(self.prover.break_even(self.search.at(min(evens)).multipliers))
+        proofs.append(self.prover.break_even(self.search.prices_at(min(evens))))
         self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
@@ -187,46 +197,62 @@ class Curve:
         low, high = self._price(start), None if stop is None else self._price(stop)
         if high is not None and high <= low:  # no wider than rounding
             return
-        value, schedule = self._best(low)
         self._last = low
-        self.pieces.append(
-            PriceCurveSegment(
-                from_ratio=self._ratio(low),
-                to_ratio=None if high is None else self._ratio(high),
-                from_price=low,
-                to_price=high,
-                regime=regime,
-                bound_at_from=self._bound(low),
-                bound_at_to=None if high is None else self._bound(high),
-                value_at_from=value,
-                value_at_to=None if high is None else self._best(high)[0],
-                schedule=schedule,
-            )
-        )
+        self._spans.append((low, high, regime))
+        for price in (low,) if high is None else (low, high):
+            self._ask(price)
 
-    def _collect(self, piece: PriceSegment, *, balanced: bool) -> None:
-        """Add the verified schedules of a segment to the pool; also one with balanced loads, if required."""
-        if piece.relaxation is None:
+    def finish(self) -> None:
+        """Make the segments that were added: with bounds, proved together, and values."""
+        self._prove()
+        for low, high, regime in self._spans:
+            value, schedule = self._best(low)
+            self.pieces.append(
+                PriceCurveSegment(
+                    from_ratio=self._ratio(low),
+                    to_ratio=None if high is None else self._ratio(high),
+                    from_price=low,
+                    to_price=high,
+                    regime=regime,
+                    bound_at_from=self._known_bound(low),
+                    bound_at_to=None if high is None else self._known_bound(high),
+                    value_at_from=value,
+                    value_at_to=None if high is None else self._best(high)[0],
+                    schedule=schedule,
+                )
+            )
+
+    def _recovered(self, pieces: list[PriceSegment]) -> Iterator[list[Recovered]]:
+        """Return verified schedules of each segment that runs something."""
+        relaxations = [piece.relaxation for piece in pieces if piece.relaxation is not None]
+        if self.bag.site.deadline_seconds is None:
+            for one in verified_schedules(self.bag, relaxations, Memory(self.bag)):
+                yield [] if isinstance(one, str) else [one]
             return
-        found = candidates(self.bag, PROFIT, piece.relaxation, self.solver)
-        own = [] if isinstance(found, str) else [each for each in found if each.schedule != NOTHING]
+        for relaxation in relaxations:
+            some = candidates(self.bag, PROFIT, relaxation, self.solver)
+            yield [] if isinstance(some, str) else some
+
+    def _collect(self, own: list[Recovered], balanced_at: float | None) -> None:
+        """Add the verified schedules of a segment to the pool; also one with balanced loads, if a price is given."""
         for each in own:
             self._take(each, 0.0)
-        if balanced and own:
-            price = self._price(piece.from_income)
-            question = self._question(price)
-            first = examine(question.bag, own[0].schedule, tables=self._tables).measured
+        if balanced_at is not None and own:
+            question = self._question(balanced_at)
+            first = examine(question.bag, own[0].schedule).measured
             if first is not None:
-                even = balance(
-                    question, Recovered(own[0].schedule, first), self._bound(price), DEFAULT_GAP, CancelToken()
-                )
-                self._take(even, price)
+                bound = self._bound(balanced_at)
+                even = balance(question, Recovered(own[0].schedule, first), bound, DEFAULT_GAP, CancelToken())
+                self._take(even, balanced_at)
 
     def _take(self, found: Recovered, price: float) -> None:
         """Add a schedule that was measured at a price to the pool."""
-        is_new = all(each.schedule != found.schedule for each in self.pool)
-        if is_new and found.measured.profit_per_hour is not None:
-            self.pool.append(Earning.of(found.schedule, found.measured, price))
+        if found.measured.profit_per_hour is None:
+            return
+        earning = Earning.of(found.schedule, found.measured, price)
+        if all(each.slope != earning.slope or each.schedule != earning.schedule for each in self.pool):  # quickly
+            self.pool.append(earning)
+            self._measured = (math.nan, (None, None))
 
     def _search(self, price: float, work: float | None, *, own: bool = False) -> None:
         """Search for a bound and a schedule at a price."""
@@ -249,7 +275,7 @@ class Curve:
         if best.search is not None:
             prover, leaves = scoring_of(question).prover, best.search.all_leaves()
             self.searched.append(_Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves]))
-            self._proved = (math.nan, math.nan)
+            self._asked = math.nan
 
     def _question(self, price: float) -> Problem:
         return build_problem(self.bag, Terms("profit", price), self.solver)
@@ -267,22 +293,46 @@ class Curve:
 
     def _bound(self, price: float) -> float:
         """Return the bound at a price."""
-        if price in self._own:
-            return self._own[price][0]
-        if price != self._proved[0]:
-            exact, standing = exact_cost_model(self.bag).income_at(Fraction(price)), self.prover.fixed_rate()
-            searched = (rounded_up(SECONDS_PER_HOUR * (each.rate(exact) - standing)) for each in self.searched)
-            self._proved = (price, min([self._plainly_proved(price), *searched]))
-        return self._proved[1]
+        self._ask(price)
+        self._prove()
+        return self._known_bound(price)
+
+    def _known_bound(self, price: float) -> float:
+        return self._own[price][0] if price in self._own else self._bounds[price]
+
+    def _ask(self, price: float) -> None:
+        """Solve the relaxation at a price; the bound is proved later, together with others."""
+        if price != self._asked and price not in self._own:
+            self._asked = price
+            self._relaxed[price] = self._prices_at(price)
+
+    def _prove(self) -> None:
+        """Prove the bounds that were asked for."""
+        nears: Iterable[list[list[int]] | None] = itertools.repeat(None)
+        if len(self._relaxed) > 1 and self.prover.screen is None and self.bag.watts is not None:
+            weights = [float(self.prover.per_joule)] * len(self._relaxed)
+            nears = near_cheapest(self.bag, list(self._relaxed.values()), weights, wear=True)
+        costs, standing = exact_cost_model(self.bag), self.prover.fixed_rate()
+        for (price, prices), near in zip(self._relaxed.items(), nears, strict=False):
+            income = costs.income_at(Fraction(price))
+            rates = [
+                self.prover.rate(prices, income, near=near),
+                *(each.rate(income) - standing for each in self.searched),
+            ]
+            self._bounds[price] = rounded_up(SECONDS_PER_HOUR * min(rates))
+        self._relaxed.clear()
 
     def _plainly_proved(self, price: float) -> float:
         """Return the bound by the multipliers of the relaxation there."""
-        exact = exact_cost_model(self.bag).income_at(Fraction(price))
-        if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
-            prices = Multipliers.zero(self.bag)
-        else:
-            prices = self.search.at(float(exact)).multipliers
-        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
+        income = exact_cost_model(self.bag).income_at(Fraction(price))
+        return rounded_up(SECONDS_PER_HOUR * self.prover.rate(self._prices_at(price), income))
+
+    def _prices_at(self, price: float) -> Multipliers:
+        """Return the multipliers of the relaxation at a price."""
+        income = exact_cost_model(self.bag).income_at(Fraction(price))
+        if self.bag.site.deadline_seconds is None and income <= self._least_cost:
+            return Multipliers.zero(self.bag)
+        return self.search.prices_at(float(income))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
         """Return the bound on a segment, and the profits of its best schedules."""
@@ -290,52 +340,49 @@ class Curve:
         low, high = piece.from_price, end if piece.to_price is None else piece.to_price
         bound = self._bound(high) if piece.bound_at_to is None else piece.bound_at_to
         near = {id(each): each for share in SHARES for each in self._near(low + share * (high - low))}
-        schedules = [each.schedule for each in near.values()]
-        earned = [(self._value(each, low), self._value(each, high)) for each in schedules]
-        values = [_Line(low, high, one, other) for one, other in earned if one is not None and other is not None]
+        values = [_Line(low, high, each.measured_at(low), each.measured_at(high)) for each in near.values()]
         return _Line(low, high, piece.bound_at_from, bound), values
-
-    def _value(self, schedule: Schedule, price: float) -> float | None:
-        """Return the measured profit of a schedule at a price; `None` if it breaks a limit."""
-        priced = Terms(price=price).applied_to(self.bag)
-        may_wait = self.bag.site.deadline_seconds is None
-        measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
-        return None if measured is None else measured.profit_per_hour
 
     def _near(self, price: float) -> list[Earning]:
         """Return the schedules of most profit at a price, in doubles."""
-        return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
+        return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at_nothing + each.slope * price)
 
-    def _best(self, price: float) -> tuple[float | None, Schedule | None]:
+    def _best(self, price: float) -> _Best:
         """Return the most measured profit at a price, and its schedule."""
         if price in self._own:
             return self._own[price][1:]
-        best: tuple[float | None, Schedule | None] = (None, None)
-        for each in self._near(price):
-            value = self._value(each.schedule, price)
-            if value is not None and (best[0] is None or value > best[0]):
-                best = (value, each.schedule)
-        return best
+        if price != self._measured[0]:
+            measured = [(each.measured_at(price), each.schedule) for each in self._near(price)]
+            best = max(measured, key=lambda each: each[0], default=(None, None))  # of equally good ones the first
+            self._measured = (price, best)
+        return self._measured[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Earning:
-    """A verified schedule, its profit at a price of 0 and per unit of money more; in doubles."""
+    """A verified schedule, its profit at a price of 0 and per unit of money more; in doubles, and as measured."""
 
     schedule: Schedule
     at_nothing: float
     slope: float
+    exact: Earnings
 
     @classmethod
     def of(cls, schedule: Schedule, measured: Measurement, price: float) -> Earning:
         """Return the profit at any price of a schedule that was measured at one."""
         seconds = measured.makespan_seconds
         slope = SECONDS_PER_HOUR / seconds if seconds else 0.0
-        return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope)
+        assert measured.earnings is not None, "what it costs is known"
+        return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope, measured.earnings)
 
     def at(self, price: float) -> float:
         """Return the profit at a price."""
         return self.at_nothing + self.slope * price
+
+    def measured_at(self, price: float) -> float:
+        """Return the profit at a price as the verifier measures it."""
+        checked("price", price, check_money)
+        return self.exact.at(price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +532,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     with timed(timings, "prove"):
         for piece in found:
             curve.add(piece, own)
+        curve.finish()
     return PriceCurve(
         unit=PROFIT.unit(bag),
         pieces=tuple(curve.pieces),

@@ -18,7 +18,7 @@ were in time are compared. All work is counted, none is timed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -134,13 +134,13 @@ def is_close(problem: Problem, found: Recovered | None, bound: float, gap: float
     return distance is not None and distance <= gap
 
 
-def candidates(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
+def candidates(bag: Bag, objective: Objective, relaxation: Point, solver: Solver) -> list[Recovered] | str:
     """Return verified schedules, the same at any price, with do-not-run if allowed; or the limit that all miss."""
     found = _found(bag, objective, relaxation, solver)
     return found.sentence if isinstance(found, _Missed) else found
 
 
-def _found(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | _Missed:
+def _found(bag: Bag, objective: Objective, relaxation: Point, solver: Solver) -> list[Recovered] | _Missed:
     """Return verified schedules, or how they missed a limit."""
     if bag.site.deadline_seconds is not None:
         return _within_deadline(bag, objective, relaxation, solver)
@@ -171,18 +171,23 @@ def verified_schedule(bag: Bag, relaxation: Point, *, memory: Memory | None = No
     return examined_schedule(bag, schedule, memory.tables)
 
 
+def verified_schedules(bag: Bag, points: Sequence[Point], memory: Memory) -> Iterator[Recovered | str]:
+    """Return what `verified_schedule` returns for each of many relaxations; their tasks are placed together."""
+    tasks, size = [task.count for task in bag.task_types], max(1, AT_ONCE // (bag.seconds.rows * bag.seconds.columns))
+    for start in range(0, len(points), size):
+        some = points[start : start + size]
+        for schedule in place_all(bag, len(some), round_all([point.shares for point in some], tasks)):
+            yield examined_schedule(bag, ended(bag, schedule, late=False), memory.tables)
+
+
 def vertex_schedules(bag: Bag, vertices: Sequence[Point], solver: Solver, memory: Memory) -> list[Recovered | str]:
     """Return each vertex's schedule, or the limit it misses; if a deadline, the least energy found within it."""
     found: list[Recovered | str] = []
-    tasks, size = [task.count for task in bag.task_types], max(1, AT_ONCE // (bag.seconds.rows * bag.seconds.columns))
-    for start in range(0, len(vertices), size):
-        some = vertices[start : start + size]
-        schedules = place_all(bag, len(some), round_all([vertex.shares for vertex in some], tasks))
-        for vertex, schedule in zip(some, schedules, strict=True):
-            own = examined_schedule(bag, ended(bag, schedule, late=False), memory.tables)
-            if isinstance(own, str) and bag.site.deadline_seconds is not None:
-                within = _within_deadline(bag, ENERGY, vertex, solver)
-                own = own if isinstance(within, _Missed) else best_of(ENERGY, within)
+    for vertex, own in zip(vertices, verified_schedules(bag, vertices, memory), strict=True):
+        if isinstance(own, str) and bag.site.deadline_seconds is not None:
+            within = _within_deadline(bag, ENERGY, vertex, solver)
+            found.append(own if isinstance(within, _Missed) else best_of(ENERGY, within))
+        else:
             found.append(own)
     return found
 

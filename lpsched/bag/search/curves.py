@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
 from lpsched.bag import profit
+from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model
-from lpsched.bag.relaxation import SLACK, Relaxation, scaling_of
+from lpsched.bag.relaxation import SLACK, Point, Relaxation, scaling_of
 from lpsched.bag.search.frontier import FAR, FINE, FLAT, Vertex, best_rate, vertices
 from lpsched.errors import InfeasibleProgramError
 from lpsched.lp.program import Columns, LinearProgram, LpSolution, Rows, Solver, require_optimal
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from lpsched.model.table import Floats
 
 
+Found = TypeVar("Found", bound=Point)
+
+
 @dataclass(frozen=True, slots=True)
-class _Best:
+class _Best(Generic[Found]):
     """What is best at some price: money (C) or watts (B) used, and bags (r) or money (A) gained, a second."""
 
-    relaxation: Relaxation
+    relaxation: Found
     used: float
     gained: float
     runs: bool
@@ -40,15 +44,15 @@ class _RateSearch:
         self._scales = scaling_of(bag)
         self._money = profit.profit_model(self._scales)
         self._sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
+        self._used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
 
     def _are_apart(self, amounts: Floats) -> bool:
         """Return whether the way with the least of these is so slow that each program needs a T of its own."""
         return self._scales.makespan_of(self._scales.to_least(amounts)) > FAR * self._scales.seconds
 
-    def _spent(self, relaxation: Relaxation) -> float:
+    def _spent(self, point: Point) -> float:
         """Return what the tasks of a bag cost."""
-        used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
-        return float((used * relaxation.shares).sum())
+        return float((self._used * point.shares).sum())
 
 
 # The most profit as a function of the price: every segment, exactly.
@@ -63,7 +67,7 @@ class PriceSegment:
     to_income: float | None  # None: unbounded
     bags_per_second: float
     cost_per_second: float
-    relaxation: Relaxation | None
+    relaxation: Point | None
 
 
 class PriceSearch(_RateSearch):
@@ -71,19 +75,27 @@ class PriceSearch(_RateSearch):
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
         super().__init__(bag, solver)
-        self._kappa = profit.costs_of(self._money) * self._scales.units
+        self._kappa = (profit.costs_of(self._money) * self._scales.units).ravel()
         self._apart = self._are_apart(self._money.costs)
 
     def at(self, income: float) -> Relaxation:
         """Return what is best at this income."""
-        return self._best(1.0, income).relaxation
+        if self._apart:
+            return best_rate(self.bag, self._solver, income=income)[0]
+        return profit.read_solution(self._scales, *self._solved(1.0, income))
+
+    def prices_at(self, income: float) -> Multipliers:
+        """Return the prices that prove what is best at this income."""
+        if self._apart:
+            return self.at(income).multipliers
+        return Multipliers(*profit.read_prices(self._scales, *self._solved(1.0, income)))
 
     def segments(self, from_income: float, to_income: float | None) -> list[PriceSegment]:
         """Return the segments between two incomes, by rising income."""
 
         # The first criterion is C - N0 r, with N0 the income to begin at: then all incomes between are positive
         # weights, also those of a price that does not cover the overhead.
-        def minimise(cost_weight: float, bags_weight: float) -> Vertex[_Best]:
+        def minimise(cost_weight: float, bags_weight: float) -> Vertex[_Best[Point]]:
             best = self._best(cost_weight, bags_weight + cost_weight * from_income)
             return Vertex(best.used - from_income * best.gained, -best.gained, best)
 
@@ -102,19 +114,25 @@ class PriceSearch(_RateSearch):
             for best, start, stop in zip((each.source for each in found), starts, stops, strict=True)
         ]
 
-    def _best(self, cost_weight: float, bags_weight: float) -> _Best:
+    def _best(self, cost_weight: float, bags_weight: float) -> _Best[Point]:
         """Return what is best for cost_weight C - bags_weight r."""
         if self._apart and cost_weight:
             return self._with_rates(*best_rate(self.bag, self._solver, income=bags_weight / cost_weight))
+        _, solution = self._solved(cost_weight, bags_weight)
+        point = profit.read_point(self._scales, solution)
+        return self._with_rates(point, float(solution["rho"][0]) / self._scales.seconds)
+
+    def _solved(self, cost_weight: float, bags_weight: float) -> tuple[profit.ProfitModel, LpSolution]:
+        """Solve the program for cost_weight C - bags_weight r; also return its unit of money."""
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
-        solution = self._sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
-        money = replace(self._money, unit=size / cost_weight) if cost_weight else self._money
-        relaxation = profit.read_solution(self._scales, money, solution)
-        return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
+        costs = np.empty(len(self._kappa) + 1)
+        costs[:-1], costs[-1] = kappa * self._kappa, -income
+        solution = self._sweep.solve(costs)
+        return replace(self._money, unit=size / cost_weight) if cost_weight else self._money, solution
 
-    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
-        return _Best(relaxation, self._spent(relaxation) * bags, bags, runs=bags != 0)
+    def _with_rates(self, point: Point, bags: float) -> _Best[Point]:
+        return _Best(point, self._spent(point) * bags, bags, runs=bags != 0)
 
 
 # The most profit as a function of the price of electricity: every segment, exactly.
@@ -158,7 +176,7 @@ class ElectricitySearch(_RateSearch):
     def segments(self) -> list[ElectricitySegment]:
         """Return the segments by rising price, from free electricity on."""
 
-        def minimise(watts_weight: float, money_weight: float) -> Vertex[_Best]:
+        def minimise(watts_weight: float, money_weight: float) -> Vertex[_Best[Relaxation]]:
             best = self._best(watts_weight, money_weight)
             return Vertex(best.used, -best.gained, best)
 
@@ -183,7 +201,7 @@ class ElectricitySearch(_RateSearch):
             )
         ]
 
-    def _best(self, watts_weight: float, money_weight: float) -> _Best:
+    def _best(self, watts_weight: float, money_weight: float) -> _Best[Relaxation]:
         """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
         per_joule = watts_weight / money_weight if money_weight else 1.0
         if self._apart and money_weight and watts_weight:
@@ -199,7 +217,7 @@ class ElectricitySearch(_RateSearch):
         rho = float(solution["rho"][0])
         return self._with_rates(relaxation, rho / self._scales.seconds if rho > profit.SLOWEST else 0.0)
 
-    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best[Relaxation]:
         watts = float((self._joules * relaxation.shares).sum()) * bags
         return _Best(relaxation, watts, (self._money.income - self._spent(relaxation)) * bags, runs=bags > 0)
 

@@ -62,7 +62,7 @@ def test_the_profit_of_tiny_on_paper():
 
 def test_no_bag_is_done_faster_than_all_machines_do_its_slowest_type():
     # Scans: 1/2 + 2/6 = 5/6 a second, 6 of them: 5/36 bags; prints: 1/3 + 2/4 = 5/6 too.
-    most = Prover(TINY)._most_bags_per_second()  # noqa: SLF001 - a step of the proof
+    most = Prover(TINY)._most_bags_per_second  # noqa: SLF001 - a step of the proof
     assert Fraction(5, 36) <= most <= Fraction(5, 36) * (1 + Fraction(1, 10**15))
 
 
