@@ -273,19 +273,28 @@ class Jobs:
                     return self._long.popleft()
                 await self._wake.wait()
 
+    async def _started(self, place: int) -> Worker:
+        """Return the worker of a place, a new one if there is none that is alive."""
+        while True:
+            worker = self.workers[place]
+            if worker is not None and worker.is_alive:
+                return worker
+            try:
+                self.workers[place] = await Worker.start(self.settings.memory_megabytes)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                LOG.error("%s; trying again", error)  # noqa: TRY400 - the traceback says no more
+                await asyncio.sleep(1.0)
+                continue
+            self.metrics.worker_starts += 1
+
     async def _work(self, place: int) -> None:
         """Take jobs, one after the other, with a worker that is replaced when it ends."""
         while True:
-            worker = self.workers[place]
-            if worker is None or not worker.is_alive:
-                try:
-                    self.workers[place] = worker = await Worker.start(self.settings.memory_megabytes)
-                except (OSError, RuntimeError, TimeoutError) as error:
-                    LOG.error("%s; trying again", error)  # noqa: TRY400 - the traceback says no more
-                    await asyncio.sleep(1.0)
-                    continue
-                self.metrics.worker_starts += 1
+            await self._started(place)
             job = await self._next(place)
+            worker = await self._started(place)  # it may have ended while it had nothing to do
+            if job.is_over:  # cancelled meanwhile
+                continue
             try:
                 await self._run(worker, job)
             except Exception:  # a bug of ours must not cost a worker

@@ -187,9 +187,11 @@ def test_a_client_that_goes_away_leaves_the_work_to_others_who_wait_for_it(two):
 # Workers that are killed.
 def test_a_worker_that_is_killed_fails_its_job_alone_and_is_replaced(two, jobs):
     before = two.workers()
+    ticks = {pid: cpu_ticks(pid) for pid in before}
     name = jobs(10)
     two.reached(name, "running")
-    busy = max(before, key=cpu_ticks)
+    until(lambda: max(cpu_ticks(pid) - ticks[pid] for pid in before) >= 20, "one is at work")
+    busy = max(before, key=lambda pid: cpu_ticks(pid) - ticks[pid])
     behind = two.submit("show", named("behind"))["id"]
     os.kill(busy, signal.SIGKILL)
     job = two.ended(name)
@@ -198,6 +200,16 @@ def test_a_worker_that_is_killed_fails_its_job_alone_and_is_replaced(two, jobs):
     assert two.ended(behind)["state"] == "done"
     until(lambda: metric(two, "lpsched_workers") == 2, "a new worker took its place")
     assert len(two.workers() - before) == 1
+
+
+def test_workers_that_are_killed_while_they_have_nothing_to_do_cost_no_request(two):
+    for pid in two.workers():
+        os.kill(pid, signal.SIGKILL)
+        until(lambda pid=pid: not is_running(pid), "it has ended")
+    until(lambda: two.client.get("/healthz").json()["workers"] == 0, "the server noticed")
+    assert two.post("show", named("after idle workers")).status_code == 200
+    job = two.ended(two.submit("show", named("after idle workers, as a job"))["id"])
+    assert job["state"] == "done"
 
 
 def cpu_ticks(pid):

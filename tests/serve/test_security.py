@@ -424,6 +424,6 @@ def test_there_is_no_traceback_in_the_log(server, guarded):
 
 
 def test_the_module_of_the_server_is_imported_only_where_it_is_used():
-    code = "import sys, lpsched.cli.main; print([m for m in sys.modules if m.startswith(('fastapi', 'uvicorn', 'lpsched.serve'))])"
+    code = "import sys, lpsched.cli.main; print([m for m in sys.modules if m.startswith(('fastapi', 'starlette', 'uvicorn', 'lpsched.serve.app'))])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60, env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
     assert done.stdout.strip() == "[]"
