@@ -107,6 +107,10 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
+    async def ended(self) -> None:
+        """Wait until the process has ended."""
+        await self._process.wait()
+
     async def close(self) -> None:
         """End the process, whatever it does."""
         self._is_closed = True
