@@ -154,6 +154,7 @@ def send(server, operation, body, *, double, is_yaml):
     check(server, operation, server.post(operation, text_of(body, double), content_type=media))
 
 
+@pytest.mark.slow
 def test_bodies_are_valid_before_they_are_mutated(fuzzed):
     bodies = [(name, example(each) | EXTRA.get(name, {})) for name, each in OPERATIONS.items()]
     bodies += [(operation, example(OPERATIONS[operation]) | options) for operation, options in MORE.values()]
