@@ -1,7 +1,7 @@
 """Connections: how long and how large the head of a request may be, and how many there may be at a time.
 
-uvicorn itself waits for ever for the head of a first request, and reads one of any size into memory, before anything
-of the application is asked.
+uvicorn itself waits without a limit for the head of a first request, and reads one of any size into memory, before any
+part of the application sees it.
 """
 
 from __future__ import annotations

@@ -124,6 +124,7 @@ class Jobs:
         self._active: dict[str, Job] = {}  # by digest: under way, or waiting
         self._wake = asyncio.Condition()
         self._loops: list[asyncio.Task[None]] = []
+        self._watches: set[asyncio.Task[None]] = set()  # each ends with a worker
         self._cache: OrderedDict[str, Answer] = OrderedDict()  # by key
         self._keys: OrderedDict[str, str] = OrderedDict()  # of digests
         self._cache_bytes = 0
@@ -263,29 +264,42 @@ class Jobs:
         job = asyncio.ensure_future(wake())
         job.add_done_callback(lambda _: None)
 
-    async def _next(self, place: int) -> Job:
+    async def _next(self, place: int, worker: Worker) -> Job | None:
         """Return the next job for a worker; the first of several takes only those that clients wait for."""
         async with self._wake:
-            while True:
+            while worker.is_alive:
                 if self._quick:
                     return self._quick.popleft()
                 if self._long and (place > 0 or self.settings.workers == 1):
                     return self._long.popleft()
                 await self._wake.wait()
+        return None
+
+    async def _started(self, place: int) -> Worker:
+        """Return the worker of a place, a new one if there is none that is alive."""
+        while True:
+            worker = self.workers[place]
+            if worker is not None and worker.is_alive:
+                return worker
+            try:
+                self.workers[place] = made = await Worker.start(self.settings.memory_megabytes)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                LOG.error("%s; trying again", error)  # noqa: TRY400 - the traceback says no more
+                await asyncio.sleep(1.0)
+                continue
+            self.metrics.worker_starts += 1
+            watch = asyncio.create_task(made.ended())
+            self._watches.add(watch)
+            watch.add_done_callback(self._watches.discard)
+            watch.add_done_callback(lambda _: self._notify())
 
     async def _work(self, place: int) -> None:
         """Take jobs, one after the other, with a worker that is replaced when it ends."""
         while True:
-            worker = self.workers[place]
-            if worker is None or not worker.is_alive:
-                try:
-                    self.workers[place] = worker = await Worker.start(self.settings.memory_megabytes)
-                except (OSError, RuntimeError, TimeoutError) as error:
-                    LOG.error("%s; trying again", error)  # noqa: TRY400 - the traceback says no more
-                    await asyncio.sleep(1.0)
-                    continue
-                self.metrics.worker_starts += 1
-            job = await self._next(place)
+            worker = await self._started(place)
+            job = await self._next(place, worker)
+            if job is None:  # it ended while it had nothing to do
+                continue
             try:
                 await self._run(worker, job)
             except Exception:  # a bug of ours must not cost a worker

@@ -23,6 +23,7 @@ LINE_BYTES: Final = 2**16
 STOP_SECONDS: Final = 2.0  # from a request to stop until the process is killed
 LATE_SECONDS: Final = 10.0  # beyond the time limit: what is left to do after the search has ended
 START_SECONDS: Final = 120.0
+END_SECONDS: Final = 1.0  # from the end of its output to the end of the process
 
 
 class Worker:
@@ -106,6 +107,10 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
+    async def ended(self) -> None:
+        """Wait until the process has ended."""
+        await self._process.wait()
+
     async def close(self) -> None:
         """End the process, whatever it does."""
         self._is_closed = True
@@ -114,7 +119,12 @@ class Worker:
 
     async def _died(self) -> Answer:
         """Return the error of a request whose process ended."""
-        await self.close()  # it may only have stopped making sense
+        self._is_closed = True
+        try:
+            async with asyncio.timeout(END_SECONDS):  # killing it at once would lose why it ended
+                await self._process.wait()
+        except TimeoutError:  # it only stopped making sense
+            await self.close()
         code = await self._process.wait()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         hint = "it may have needed more memory than there is; send a smaller request, or the same again"

@@ -174,6 +174,7 @@ def test_a_file_is_that_of_the_command_and_passes_its_check(server, operation, t
         assert json.dumps(rejected.json()) != json.dumps(verified)
 
 
+@pytest.mark.slow
 def test_a_plan_and_its_proof_are_files_that_pass_their_check(server):
     asked = {"bag": document("bag"), "effort": "fast", "objective": "cost", "horizon": "24h"}
     files = {name: server.post(name, asked).json() for name in ("schedule", "certify")}
@@ -196,9 +197,11 @@ def test_schedules_of_a_request_are_validated_as_files_are(server, tmp_path, cap
     assert answered == printed
 
 
+@pytest.mark.slow
 def test_a_report_is_a_page_to_download(server):
     answer = server.post("report", {"bag": document("bag"), "effort": "fast"})
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
     assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
     assert answer.text.startswith("<!doctype html>") or answer.text.startswith("<!DOCTYPE html>")
 
@@ -232,7 +235,9 @@ def test_every_route_is_documented_and_every_documented_path_is_there(server, ap
     assert set(references) <= set(api["components"]["schemas"])
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    "operation", [pytest.param(name, marks=pytest.mark.slow if name == "report" else ()) for name in OPERATIONS]
+)
 def test_the_example_of_an_operation_is_valid_and_works(server, api, operation):
     content = api["paths"][f"/v1/{operation}"]["post"]["requestBody"]["content"]["application/json"]
     body = content["examples"]["example"]["value"]

@@ -90,6 +90,7 @@ def test_a_job_with_a_bad_request_fails_with_its_errors(two):
     assert (answer.status_code, answer.json()) == (422, waited)
 
 
+@pytest.mark.slow
 def test_a_request_that_takes_long_becomes_a_job():
     with with_settings(wait_seconds=0.2) as running:
         answer = running.post("solve", slow())
@@ -134,7 +135,7 @@ def test_events_follow_a_job_in_order_and_end_with_it(two, jobs):
     found = events_of(two, name)
     timer.join()
     states = [job["state"] for _, job in found]
-    assert [kind for kind, _ in found][0] == "state"
+    assert found[0][0] == "state"
     assert list(dict.fromkeys(states)) == ["running", "cancelled"]
     assert states.count("cancelled") == 1
     assert all(set(job) == JOB_KEYS for _, job in found)
@@ -186,9 +187,11 @@ def test_a_client_that_goes_away_leaves_the_work_to_others_who_wait_for_it(two):
 # Workers that are killed.
 def test_a_worker_that_is_killed_fails_its_job_alone_and_is_replaced(two, jobs):
     before = two.workers()
+    ticks = {pid: cpu_ticks(pid) for pid in before}
     name = jobs(10)
     two.reached(name, "running")
-    busy = max(before, key=cpu_ticks)
+    until(lambda: max(cpu_ticks(pid) - ticks[pid] for pid in before) >= 20, "one is at work")
+    busy = max(before, key=lambda pid: cpu_ticks(pid) - ticks[pid])
     behind = two.submit("show", named("behind"))["id"]
     os.kill(busy, signal.SIGKILL)
     job = two.ended(name)
@@ -199,6 +202,17 @@ def test_a_worker_that_is_killed_fails_its_job_alone_and_is_replaced(two, jobs):
     assert len(two.workers() - before) == 1
 
 
+def test_workers_that_are_killed_while_they_have_nothing_to_do_cost_no_request(two):
+    before = two.workers()
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: len(two.workers() - before) == 2, "others took their places before anything is asked")
+    two.ready(2)
+    assert two.post("show", named("after idle workers")).status_code == 200
+    job = two.ended(two.submit("show", named("after idle workers, as a job"))["id"])
+    assert job["state"] == "done"
+
+
 def cpu_ticks(pid):
     """Return the processor time that a process has used."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:  # noqa: PTH123 - a file of the system
@@ -207,6 +221,7 @@ def cpu_ticks(pid):
 
 
 # The folder of jobs.
+@pytest.mark.slow
 def test_a_server_that_is_killed_finds_its_jobs_again(tmp_path):
     folder = tmp_path / "jobs"
     bag = document("bag")
@@ -240,6 +255,7 @@ def test_a_server_that_is_killed_finds_its_jobs_again(tmp_path):
         assert path.stat().st_mode & 0o077 == 0 or folder.stat().st_mode & 0o077 == 0, path  # of its owner only
 
 
+@pytest.mark.slow
 def test_two_servers_do_not_share_a_folder(tmp_path):
     with started("--jobs", tmp_path, "--workers", "1"):
         code, error, log = exits("--jobs", tmp_path)
@@ -248,6 +264,7 @@ def test_two_servers_do_not_share_a_folder(tmp_path):
         assert "Traceback" not in log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["/proc/lpsched-jobs", "/dev/null", "/dev/null/jobs"])
 def test_a_folder_that_cannot_be_used_is_an_error_of_the_command(place):
     code, error, log = exits("--jobs", place)
@@ -264,6 +281,7 @@ def test_a_folder_without_write_permission_is_an_error_of_the_command(tmp_path):
     assert (code, error["message"].startswith("cannot use")) == (2, True)
 
 
+@pytest.mark.slow
 def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp_path):
     sound = {
         "format": "lpsched-job/1",
@@ -324,6 +342,7 @@ def test_broken_records_are_left_out_with_a_warning_and_the_others_are_there(tmp
         assert "Traceback" not in running.log
 
 
+@pytest.mark.slow
 def test_answers_are_whole_or_not_there_when_the_server_is_killed_while_it_writes(tmp_path):
     kept = 0
     for turn in range(2):
@@ -342,6 +361,7 @@ def test_answers_are_whole_or_not_there_when_the_server_is_killed_while_it_write
     assert kept >= 2 * 10
 
 
+@pytest.mark.slow
 def test_a_folder_that_goes_away_costs_the_records_and_not_the_answers(tmp_path):
     folder = tmp_path / "jobs"
     with started("--jobs", folder, "--workers", "1", ready=1) as running:
@@ -354,6 +374,7 @@ def test_a_folder_that_goes_away_costs_the_records_and_not_the_answers(tmp_path)
 
 
 # The end of the server.
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_and_records_what_was_under_way(tmp_path, number):
     given = {"folder": str(tmp_path), "grace_seconds": 1.0, "workers": 2}
@@ -371,6 +392,7 @@ def test_a_signal_ends_the_server_and_records_what_was_under_way(tmp_path, numbe
     assert states == {quick: "done", stopped: "interrupted", waiting: "interrupted"}
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_within_the_grace_time_is_done(tmp_path):
     with with_settings(folder=str(tmp_path), grace_seconds=20.0, workers=2) as running:
         name = running.submit("solve", slow(1) | {"time_limit": 1.5})["id"]
@@ -380,6 +402,7 @@ def test_a_job_that_ends_within_the_grace_time_is_done(tmp_path):
     assert json.loads((tmp_path / f"{name}.answer").read_bytes())["status"] == "limit"
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_ends_event_streams_and_those_who_wait():
     with with_settings(grace_seconds=1.0, workers=2) as running:
         name = running.submit("solve", slow(1))["id"]

@@ -170,6 +170,7 @@ def test_names_are_escaped():
     assert not [key for key in samples if key[0] == "lpsched_workload_value"]  # nothing is known of it
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_gives_new_numbers_and_a_broken_one_leaves_the_last(tmp_path):
     path = tmp_path / "changing.json"
     bag = document("bag") | {"name": "changing"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import http.client
 import json
 import os
@@ -47,7 +48,7 @@ TRAVERSALS = (
 
 @pytest.fixture(scope="module")
 def guarded():
-    with started("--workers", "1", ready=1, LPSCHED_TOKEN=TOKEN) as running:
+    with started("--workers", "1", LPSCHED_TOKEN=TOKEN) as running:
         yield running
 
 
@@ -70,9 +71,9 @@ def asked(server, path, method="GET", body=None, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
-    answer.text = answer.read().decode()
+    found = httpx.Response(answer.status, headers=answer.getheaders(), content=answer.read())
     connection.close()
-    return answer
+    return found
 
 
 # Where it listens.
@@ -111,6 +112,7 @@ def test_a_token_is_long_and_printable_and_not_in_the_error(token, capsys):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_an_error_of_the_command(server):
     done = subprocess.run(
         [*command_of("--workers", "1")[:-3], "--port", str(server.port), "--json"],
@@ -143,7 +145,7 @@ def test_without_the_token_nothing_of_the_api_is_answered(guarded, path, header)
 @pytest.mark.parametrize("path", ["//v1/jobs", "/page/../v1/jobs", "/page/%2e%2e/v1/jobs", "/page/..%2fv1%2fjobs", "/v1/jobs/", "/v1//jobs", "/V1/jobs", "/%76%31/jobs", "/docs/../v1/jobs", "/?/v1/jobs"])  # fmt: skip
 def test_no_other_way_to_write_a_path_goes_round_the_token(guarded, path):
     answer = asked(guarded, path)
-    assert answer.status in {401, 404} or path == "/?/v1/jobs"
+    assert answer.status_code in {401, 404} or path == "/?/v1/jobs"
     assert "lpsched-jobs" not in answer.text
 
 
@@ -169,9 +171,12 @@ def test_workers_do_not_have_the_token(guarded):
 
 def test_tokens_are_compared_as_digests_of_one_length_in_constant_time(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        security.hmac, "compare_digest", lambda left, right: seen.append((left, right)) or left == right
-    )
+
+    def compared(left, right):
+        seen.append((left, right))
+        return left == right
+
+    monkeypatch.setattr(hmac, "compare_digest", compared)
     guard = security.Guard(None, Settings(token=TOKEN), None)
     for given in ("x", TOKEN, TOKEN * 100, "\udc80"):
         assert guard._has_token("/v1/jobs", {b"authorization": f"Bearer {given}"}) == (given == TOKEN)  # noqa: SLF001
@@ -184,20 +189,24 @@ def test_tokens_are_compared_as_digests_of_one_length_in_constant_time(monkeypat
 @pytest.mark.parametrize("path", ["/", "/healthz", "/v1/jobs", "/metrics"])
 def test_a_host_of_another_name_is_rejected(server, host, path):
     answer = asked(server, path, host=host)
-    assert answer.status in {400, 403}
-    if answer.status == 403:
+    assert answer.status_code in {400, 403}
+    if answer.status_code == 403:
         assert json.loads(answer.text)["error"]["code"] == "forbidden"
 
 
 @pytest.mark.parametrize("host", ["localhost", "LocalHost", "127.0.0.1", "[::1]", "localhost."])
 def test_names_of_loopback_are_known(server, host):
-    assert asked(server, "/healthz", host=f"{host}:{server.port}").status == 200
+    assert asked(server, "/healthz", host=f"{host}:{server.port}").status_code == 200
 
 
 def test_an_allowed_name_is_known():
-    with started("--workers", "1", "--allow-host", "Planning.example.org") as running:
-        assert asked(running, "/v1/jobs", host="planning.EXAMPLE.org").status == 200
-        assert asked(running, "/v1/jobs", host="x.planning.example.org").status == 403
+    async def ask(host):
+        transport = httpx.ASGITransport(create_app(Settings(allowed_hosts=("planning.example.org",))))
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
+            return (await client.get("/page/none.js")).status_code
+
+    assert asyncio.run(ask("planning.EXAMPLE.org")) == 404
+    assert asyncio.run(ask("x.planning.example.org")) == 403
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "https://127.0.0.1.evil.example", "http://127.0.0.1", "http://localhost:1", "file://", "http://127.0.0.1:0"])  # fmt: skip
@@ -206,8 +215,8 @@ def test_a_page_of_another_site_gets_nothing(server, origin, method):
     body = json.dumps(document("bag")) if method == "POST" else None
     path = "/v1/show" if method == "POST" else "/v1/jobs"
     answer = asked(server, path, method, body, origin=origin, content_type="application/json")
-    assert answer.status == 403
-    assert answer.getheader("access-control-allow-origin") is None
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers
 
 
 def test_a_page_of_the_server_may_ask(server):
@@ -249,7 +258,6 @@ def test_every_kind_of_answer_has_the_headers_and_none_allows_another_site(serve
         "slash": server.client.get("/v1/jobs/"),
         "forbidden": server.client.get("/", headers={"host": "evil.example"}),
         "token": guarded.client.get("/v1/jobs"),
-        "report": server.post("report", {"bag": bag, "effort": "fast"}),
     }
     for kind, answer in answers.items():
         assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS, kind
@@ -286,7 +294,7 @@ def test_an_error_of_the_server_says_nothing_of_it_and_has_the_headers():
 @pytest.mark.parametrize("folder", ["/page/", "/v1/workloads/", "/v1/examples/", "/v1/jobs/", "/"])
 def test_no_path_leads_out_of_what_is_served(server, folder, name):
     answer = asked(server, folder + name)
-    assert answer.status in {400, 404}, answer.text
+    assert answer.status_code in {400, 404}, answer.text
     assert "import" not in answer.text
     assert "root:" not in answer.text
 
@@ -415,6 +423,6 @@ def test_there_is_no_traceback_in_the_log(server, guarded):
 
 
 def test_the_module_of_the_server_is_imported_only_where_it_is_used():
-    code = "import sys, lpsched.cli.main; print([m for m in sys.modules if m.startswith(('fastapi', 'uvicorn', 'lpsched.serve'))])"
+    code = "import sys, lpsched.cli.main; print([m for m in sys.modules if m.startswith(('fastapi', 'starlette', 'uvicorn', 'lpsched.serve.app'))])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60, env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
     assert done.stdout.strip() == "[]"
