@@ -77,6 +77,7 @@ class PriceSearch(_RateSearch):
         super().__init__(bag, solver)
         self._kappa = (profit.costs_of(self._money) * self._scales.units).ravel()
         self._apart = self._are_apart(self._money.costs)
+        self._solutions: dict[float, tuple[profit.ProfitModel, LpSolution]] = {}  # by rounded incomes
 
     def at(self, income: float) -> Relaxation:
         """Return what is best at this income."""
@@ -85,10 +86,11 @@ class PriceSearch(_RateSearch):
         return profit.read_solution(self._scales, *self._solved(1.0, income))
 
     def prices_at(self, income: float) -> Multipliers:
-        """Return the prices that prove what is best at this income."""
+        """Return the prices that prove what is best at this income; at a breakpoint, those that were found there."""
         if self._apart:
             return self.at(income).multipliers
-        return Multipliers(*profit.read_prices(self._scales, *self._solved(1.0, income)))
+        known = self._solutions.get(_rounded(income)) or self._solved(1.0, income)
+        return Multipliers(*profit.read_prices(self._scales, *known))
 
     def segments(self, from_income: float, to_income: float | None) -> list[PriceSegment]:
         """Return the segments between two incomes, by rising income."""
@@ -129,10 +131,19 @@ class PriceSearch(_RateSearch):
         costs = np.empty(len(self._kappa) + 1)
         costs[:-1], costs[-1] = kappa * self._kappa, -income
         solution = self._sweep.solve(costs)
-        return replace(self._money, unit=size / cost_weight) if cost_weight else self._money, solution
+        if not cost_weight:
+            return self._money, solution
+        solved = replace(self._money, unit=size / cost_weight), solution
+        self._solutions[_rounded(bags_weight / cost_weight)] = solved
+        return solved
 
     def _with_rates(self, point: Point, bags: float) -> _Best[Point]:
         return _Best(point, self._spent(point) * bags, bags, runs=bags != 0)
+
+
+def _rounded(income: float) -> float:
+    """Return an income to twelve digits: weights of two criteria give it only roughly, and prices prove a bound at any."""
+    return float(f"{income:.11e}")
 
 
 # The most profit as a function of the price of electricity: every segment, exactly.
