@@ -3,49 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-ROOT: Final = Path(__file__).parents[2]
 REFUSED: Final = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
-
-
-@contextlib.contextmanager
-def page_server(*files: Path, **environment: str) -> Iterator[str]:
-    """Start a server on a free port, as a user does; its address."""
-    command = [sys.executable, "-m", "lpsched", "serve", *map(str, files), "--port", "0", "--workers", "2", "--json"]
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-    )
-    try:
-        assert process.stdout is not None
-        text = b""
-        for line in process.stdout:
-            text += line
-            with contextlib.suppress(ValueError):
-                yield json.loads(text)["url"].rstrip("/")
-                break
-        else:
-            raise AssertionError(f"the server gave no address: {text!r}")
-    finally:
-        process.terminate()
-        process.wait(30)
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 class Visitor:

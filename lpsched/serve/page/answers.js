@@ -2,7 +2,7 @@
 import { el, show, svg, table } from "./dom.js";
 import { compared, facts, headline, sentence } from "./headline.js";
 import { number, percent } from "./numbers.js";
-import { counted, ledger, moneyText, shortUnit, signed } from "./texts.js";
+import { counted, ledger, moneyText, shortUnit, signed, wholeText } from "./texts.js";
 
 const MONEY = ["revenue", "electricity", "wear", "depreciation", "overhead", "profit"];
 const COSTS = MONEY.slice(1, -1);
@@ -105,16 +105,16 @@ export function drawAllocation(box, answer, document) {
   const tasks = document.task_types.filter((task) => answer.allocation[task.name]).slice(0, MOST_ROWS);
   const rows = tasks.map((task) => {
     const there = answer.allocation[task.name];
-    return [task.name, task.count.toLocaleString("en-US"), ...machines.map((name) => (
-      there[name] ? { text: there[name].toLocaleString("en-US"), share: there[name] / task.count, className: "heat" } : { text: "\u00b7", className: "heat none" }))];
+    return [task.name, wholeText(task.count), ...machines.map((name) => (
+      there[name] ? { text: wholeText(there[name]), share: there[name] / task.count, className: "heat" } : { text: "\u00b7", className: "heat none" }))];
   });
   const uses = machines.map((name) => answer.machine_types[name]);
   const foot = [
-    ["machines used", "", ...uses.map((use) => `${use.used.toLocaleString("en-US")} of ${use.count.toLocaleString("en-US")}`)],
+    ["machines used", "", ...uses.map((use) => `${wholeText(use.used)} of ${wholeText(use.count)}`)],
     ["busy", "", ...uses.map((use) => ({ text: percent(Math.round(1000 * use.busy_share) / 1000), share: use.busy_share, className: "heat" }))]];
   const left = document.task_types.length - tasks.length;
   const states = Object.entries(answer.p_states ?? {}).filter(([, used]) => Object.keys(used).length)
-    .map(([name, used]) => `${name} ${Object.entries(used).map(([state, count]) => `${state} ${count.toLocaleString("en-US")}`).join(", ")}`);
+    .map(([name, used]) => `${name} ${Object.entries(used).map(([state, count]) => `${state} ${wholeText(count)}`).join(", ")}`);
   show(box, table({ caption: "Tasks of each type on each machine type (verified)", heads: ["task type", "tasks", ...machines], rows, foot, className: "numbers allocation" }),
     states.length ? el("p", { class: "note" }, "Tasks by P-state: " + states.join("; ") + ".") : null,
     left > 0 ? el("p", { class: "note" }, `${counted(left, "more task type")} not shown; the schedule file has all.`) : null);
@@ -147,7 +147,7 @@ export function drawMarginals(box, answer, pin, document) {
   };
   const machineRows = Object.keys(worth.machine_types).map((name) => {
     const use = answer.machine_types[name];
-    return [name, use.count.toLocaleString("en-US"), ...(use.cost_per_hour === undefined ? [] : [number(use.cost_per_hour)]), ...cells("machine_types", name)];
+    return [name, wholeText(use.count), ...(use.cost_per_hour === undefined ? [] : [number(use.cost_per_hour)]), ...cells("machine_types", name)];
   });
   if (worth.kilowatt_per_hour !== null) {
     const before = other?.kilowatt_per_hour ?? null;

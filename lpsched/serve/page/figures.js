@@ -12,6 +12,14 @@ const TIME_UNITS = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]];
 const MOST_ROWS = 200;
 const LEAST_SPAN = 0.04;
 
+// To measure a box while the page changes makes the browser lay it out at once, several times for one answer.
+let available = 0;
+
+/** The width that figures have; they are drawn again by the caller. */
+export function setWidth(pixels) {
+  available = pixels;
+}
+
 function unitFor(largest, units) {
   return units.find(([size]) => largest >= 2 * size) ?? units[units.length - 1];
 }
@@ -33,7 +41,7 @@ function padded(values, share = 0.06) {
  *   marks?: {x: number, y: number, className: string, text: string}[]}} about
  */
 function chart(box, about) {
-  const width = Math.max(260, Math.floor(box.clientWidth || 600));
+  const width = Math.max(260, Math.floor(available || box.clientWidth || 600));
   const inner = [MARGIN.left, width - MARGIN.right, HEIGHT - MARGIN.bottom, MARGIN.top];
   const place = ([low, high], from, to) => (value) => from + ((value - low) / (high - low)) * (to - from);
   const x = place(about.x.range, inner[0], inner[1]);
@@ -87,11 +95,15 @@ function legend(entries) {
     el("li", {}, el("span", { class: "sign " + className, "aria-hidden": "true" }), text))));
 }
 
-function numbersOf(caption, heads, rows) {
-  const shown = rows.length > MOST_ROWS ? rows.slice(0, MOST_ROWS) : rows;
-  const more = rows.length > MOST_ROWS ? el("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows.length} rows.`) : null;
-  return el("details", { class: "data" }, el("summary", {}, "Numbers of this figure"),
-    table({ caption, heads, rows: shown, hidden: true }), more);
+/** The numbers of a figure in a table, which is made when it is opened. @param {() => any[][]} rowsOf */
+function numbersOf(caption, heads, rowsOf) {
+  const details = el("details", { class: "data", ontoggle: () => {
+    if (!details.open || details.children.length > 1) return;
+    const rows = rowsOf();
+    details.append(table({ caption, heads, rows: rows.slice(0, MOST_ROWS), hidden: true }));
+    if (rows.length > MOST_ROWS) details.append(el("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows.length} rows.`));
+  } }, el("summary", {}, "Numbers of this figure"));
+  return details;
 }
 
 // A figure keeps its table open or closed while a slider moves.
@@ -148,7 +160,7 @@ export function drawFront(box, now, pin) {
   legend([["bound", "no schedule lies below the line (proved)"], ["dots value", "schedules (verified)"],
     ["diamond", "this schedule (verified)"], pin && ["pinned", "pinned scenario"]]),
   numbersOf("Vertices of the front and the schedules near them", ["", "LP vertex: energy", "LP vertex: makespan", "schedule: energy (verified)", "schedule: makespan (verified)"],
-    now.front.vertices.map((vertex, k) => {
+    () => now.front.vertices.map((vertex, k) => {
       const found = now.front.schedules[k];
       return [String(k + 1), energyText(vertex.energy_joules), duration(vertex.makespan_seconds),
         found ? energyText(found.energy_joules) : "-", found ? duration(found.makespan_seconds) : "-"];
@@ -236,7 +248,7 @@ export function drawPrice(box, now, pin) {
   legend([["bound", "no schedule earns more (proved)"], ["value", "a schedule earns this (verified)"],
     now.price !== null && ["diamond", "the current price"], idle.length > 0 && ["area", "best not to run (proved)"], pin?.curve && ["pinned", "pinned scenario"]]),
   numbersOf("Profit at the corners of the curve", [`price, ${currency}`, `no schedule earns more than, ${unit} (proved)`, `a schedule earns, ${unit} (verified)`],
-    curves[0].filter((corner, k, all) => k === 0 || corner[0] !== all[k - 1][0]).map(([price, bound, value]) => {
+    () => curves[0].filter((corner, k, all) => k === 0 || corner[0] !== all[k - 1][0]).map(([price, bound, value]) => {
       const [achieved, proved] = value === null ? ["-", number(bound)] : paired(value, Math.abs(bound) < 1e-12 ? 0 : bound, true);
       return [number(price), proved, achieved];
     })));

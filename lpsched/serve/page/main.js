@@ -1,45 +1,27 @@
-// The page: its state, what the buttons do, and how answers reach the sections.
+// The page: what its buttons do, what it asks the server, and what happens with the answers.
 import { GoneError, get, isAbort, postJson } from "./api.js";
-import { drawAllocation, drawComparison, drawHeadline, drawMarginals, drawMoney } from "./answers.js";
+import { Banner } from "./banner.js";
 import { Form } from "./controls.js";
-import { applied, currencyOf, differences, hasWatts, objectiveOf, totalPrice, whyNot, withValue } from "./document.js";
+import { applied, objectiveOf, withValue } from "./document.js";
 import { byId, copyText, el, show } from "./dom.js";
 import { prepareDownloads } from "./downloads.js";
 import { Editor, problemList } from "./editor.js";
-import { drawFront, drawPrice, missing } from "./figures.js";
-import { roundedDown, ROUNDING } from "./numbers.js";
+import { setWidth } from "./figures.js";
 import { OpenDialog, openBase, openNamed } from "./open.js";
 import { Questions } from "./requests.js";
-import { decoded, encoded } from "./share.js";
-import { Banner } from "./banner.js";
-import { Search } from "./search.js";
 import { timeUnit } from "./scales.js";
+import { Search } from "./search.js";
+import { decoded, encoded } from "./share.js";
+import { answerOf, documentOf, noCurve, noFront, scenario, solved, state } from "./state.js";
 import { counted } from "./texts.js";
 import { prepareToken } from "./token.js";
+import { clearAnswer, draw, drawAnswer, drawFrontFigure, drawObjective, drawPin, drawPriceFigure, drawTitle } from "./view.js";
 
 const root = document.documentElement;
 const banner = new Banner(byId("banner"));
 const RETRY_MS = [1000, 2000, 4000, 8000];
 const OLD = "The answer below is of the last valid version.";
 
-/** What is open, what is asked and what was answered. */
-const state = {
-  list: null, // workloads and examples of the server
-  opened: null, // {base, document, title}
-  document: null, // the opened one with its changes
-  chosen: null, // objective
-  asked: new Map(), // version: {document, objective}
-  shown: {}, // solve, front, price: {version, document, answer} or {version, document, error}
-  solves: new Map(), // version: answer, until all kinds are answered
-  harder: null, // an answer of a longer search, of the present state
-  pin: null, // {base, changes, chosen, document, title, answers}
-  isFresh: true, // no answer yet of what was opened
-  failures: 0,
-  answered: 0,
-};
-
-const answerOf = (key) => state.shown[key]?.answer ?? null;
-const solved = () => state.harder ?? answerOf("solve");
 const questions = new Questions({ solve: "/v1/solve", front: "/v1/front", price: "/v1/price" }, onOutcome, onSettled);
 const form = new Form(byId("form"), {
   onChange: (path, value) => change(withValue(state.document, path, value)),
@@ -88,28 +70,23 @@ function changed() {
   ask();
 }
 
-// Why a figure cannot be drawn from these data; null where it can.
-function noFront(document) {
-  return hasWatts(document) ? null : "The bag has no watts, so energy is unknown and there is no front.";
-}
-
-function noCurve(document) {
-  return whyNot(document, "curve");
-}
-
 function ask() {
   const { document } = state;
   const objective = objectiveOf(document, state.chosen);
   search.stop();
   state.harder = null;
   drawObjective();
-  const bag = JSON.stringify(document); // once for the three
+  let written = null; // once for the three, and only if it is sent: a slider that moves skips states
+  const bag = () => {
+    written ??= JSON.stringify(document);
+    return written;
+  };
   state.asked.set(questions.version + 1, { document, objective });
   busy(true);
   questions.ask({
-    solve: `{"bag":${bag},"objective":"${objective}","effort":"fast","marginals":"lp"}`,
-    front: noFront(document) ? null : `{"bag":${bag},"effort":"fast"}`,
-    price: noCurve(document) ? null : `{"bag":${bag},"effort":"fast","points":2,"sensitivity":false}`,
+    solve: () => `{"bag":${bag()},"objective":"${objective}","effort":"fast","marginals":"lp"}`,
+    front: noFront(document) ? null : () => `{"bag":${bag()},"effort":"fast"}`,
+    price: noCurve(document) ? null : () => `{"bag":${bag()},"effort":"fast","points":2,"sensitivity":false}`,
   });
 }
 
@@ -137,7 +114,7 @@ function again() {
 
 // --- answers --------------------------------------------------------------------------------------------------
 
-function onOutcome(kind, { answer, error }, version) {
+function onOutcome(kind, { answer, error }, version, isLast = false) {
   if (error instanceof GoneError) {
     gone(error);
     return;
@@ -157,6 +134,11 @@ function onOutcome(kind, { answer, error }, version) {
       error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
     return;
   }
+  if (kind !== "solve" && error && version !== state.shown.solve?.version && !isLast) {
+    // Perhaps the whole document is rejected; then the figures of the last valid version stay.
+    state.late.push([kind, { error }, version]);
+    return;
+  }
   if (kind === "solve") banner.set("solve", null);
   state.shown[kind] = { version, answer, error, document: state.asked.get(version).document };
   if (kind === "solve") {
@@ -167,9 +149,9 @@ function onOutcome(kind, { answer, error }, version) {
     // beat what is proved. They stay as they were until theirs come.
     if (state.shown.front?.version === version) drawFrontFigure();
     if (state.shown.price?.version === version) drawPriceFigure();
-  }
-  else if (kind === "front") drawFrontFigure();
-  else {
+  } else if (kind === "front") {
+    drawFrontFigure();
+  } else {
     drawPriceFigure();
     if (solved()?.regime && solved().regime !== "profit") drawAnswer(); // its notes name prices of the curve
   }
@@ -185,6 +167,8 @@ function fitDeadline() {
 }
 
 function onSettled(version, ms) {
+  const late = state.late.splice(0).filter((each) => each[2] === version && state.shown.solve?.version === version);
+  for (const outcome of late) onOutcome(...outcome, true);
   for (const kept of [state.asked, state.solves]) for (const old of kept.keys()) if (old < version) kept.delete(old);
   busy(false);
   const isOld = state.shown.solve?.version !== version;
@@ -195,110 +179,6 @@ function onSettled(version, ms) {
   state.answered += 1;
   root.dataset.answered = String(Math.round(ms));
   root.dataset.version = String(state.answered);
-}
-
-/** The document that an answer is of. */
-const documentOf = (kind) => state.shown[kind]?.document ?? state.document;
-
-/** The answer of `solve` to the state that another answer is of; null if there is none. */
-function solveOf(kind) {
-  const { version } = state.shown[kind];
-  return state.shown.solve?.version === version ? solved() : state.solves.get(version) ?? null;
-}
-
-function draw() {
-  drawAnswer();
-  drawFrontFigure();
-  drawPriceFigure();
-}
-
-function drawAnswer() {
-  const { error } = state.shown.solve;
-  const pin = state.pin?.answers.solve ?? null;
-  if (error) {
-    drawNoAnswer(error);
-    return;
-  }
-  const answer = solved();
-  const shownDocument = documentOf("solve");
-  byId("answer").classList.toggle("idle", answer.regime === "do-not-run" || answer.regime === "loss");
-  byId("answer").classList.remove("none");
-  drawHeadline(byId("answer"), answer, { pue: shownDocument.site?.pue ?? 1, extra: priceNotes(answer) });
-  drawComparison(byId("comparison"), answer, pin);
-  drawMoney(byId("money"), answer, pin, whyNot(shownDocument, "profit"));
-  drawMarginals(byId("marginals"), answer, pin, shownDocument);
-  drawAllocation(byId("allocation"), answer, shownDocument);
-  byId("made").textContent = `lpsched ${answer.lpsched}, ${answer.solver}.`;
-  byId("harder").disabled = state.harder !== null || (answer.gap !== null && answer.gap <= ROUNDING);
-  byId("again").textContent = `lpsched solve workload.yaml --objective ${answer.objective} --effort ${answer.effort}`;
-}
-
-function priceNotes(answer) {
-  const curve = answerOf("price");
-  if (!curve || answer.objective !== "profit" || answer.regime === "profit") return [];
-  const currency = currencyOf(state.document);
-  const notes = [];
-  if (answer.regime === "do-not-run" && curve.least_price_to_run !== null) {
-    notes.push(`Best not to run up to ${roundedDown(curve.least_price_to_run)} ${currency} per bag (proved).`);
-  }
-  if (curve.break_even_price !== null) notes.push(`No schedule breaks even below ${roundedDown(curve.break_even_price)} ${currency} per bag (proved).`);
-  return notes;
-}
-
-function drawNoAnswer(error) {
-  const section = byId("answer");
-  section.classList.add("none");
-  const text = error.code === "infeasible" ? "No schedule is possible" : "No schedule was found";
-  show(byId("headline"), el("span", { class: "value" }, el("strong", {}, text), `: ${error.message}.`));
-  show(section.querySelector(".notes"));
-  show(section.querySelector(".facts"));
-  missing(byId("comparison"), `${text}, so there is nothing to compare.`);
-  for (const id of ["money", "marginals", "allocation"]) missing(byId(id), `${text}, so there is nothing to show here.`);
-  byId("harder").disabled = true;
-}
-
-function drawFrontFigure() {
-  if (!state.shown.front) return;
-  const { answer, error } = state.shown.front;
-  const pin = state.pin?.answers;
-  if (answer) drawFront(byId("front-figure"), { front: answer, solve: solveOf("front") }, pin?.front ? pin : null);
-  else missing(byId("front-figure"), error ? sentenceOf("No front", error) : noFront(state.document) ?? "");
-}
-
-function drawPriceFigure() {
-  if (!state.shown.price) return;
-  const { answer, error } = state.shown.price;
-  const pin = state.pin;
-  if (answer) {
-    drawPrice(byId("price-figure"), { curve: answer, price: totalPrice(documentOf("price")), solve: solveOf("price") },
-      pin?.answers.price ? { curve: pin.answers.price, price: totalPrice(pin.document), solve: pin.answers.solve } : null);
-  } else missing(byId("price-figure"), error ? sentenceOf("No price curve", error) : noCurve(state.document) ?? "");
-}
-
-function sentenceOf(what, error) {
-  return `${what}: ${error.message}.`.replace(/\.\.$/, ".");
-}
-
-function drawObjective() {
-  const objective = objectiveOf(state.document, state.chosen);
-  const reasons = [];
-  for (const radio of byId("objective").querySelectorAll("input")) {
-    const reason = whyNot(state.document, radio.value);
-    radio.checked = radio.value === objective;
-    radio.disabled = reason !== null;
-    if (reason) reasons.push(reason);
-  }
-  byId("objective-note").textContent = reasons.join(" ");
-}
-
-function drawTitle() {
-  const changes = differences(state.opened.document, state.document).length;
-  byId("title").textContent = state.document.name;
-  document.title = `${state.document.name} - lpsched`;
-  const { base } = state.opened;
-  const from = "workload" in base ? "workload of this server" : "example" in base ? "example" : "your document";
-  byId("subtitle").textContent = changes ? `${from}, ${counted(changes, "change")}` : from;
-  byId("reset").disabled = changes === 0;
 }
 
 // --- opening, pinning, sharing ----------------------------------------------------------------------------------
@@ -318,34 +198,10 @@ function open(opened, document = opened.document, chosen = null) {
   changed();
 }
 
-// The answer of another workload must not stand under this name.
-function clearAnswer() {
-  state.shown = {};
-  state.harder = null;
-  show(byId("headline"), "Solving \u2026");
-  show(document.querySelector("#answer .notes"));
-  show(document.querySelector("#answer .facts"));
-  for (const id of ["comparison", "money", "marginals", "allocation", "front-figure", "price-figure"]) show(byId(id));
-  byId("harder").disabled = true;
-}
-
-// What the answer on the page is of, which may be older than what is typed.
-function scenario() {
-  return { base: state.opened.base, changes: differences(state.opened.document, documentOf("solve")), objective: state.chosen };
-}
-
 function togglePin() {
   state.pin = state.pin ? null : { ...scenario(), document: documentOf("solve"), title: documentOf("solve").name,
     answers: { solve: solved(), front: answerOf("front"), price: answerOf("price") } };
   drawPin();
-}
-
-function drawPin() {
-  const { pin } = state;
-  byId("pin").textContent = pin ? "Unpin" : "Pin this scenario";
-  byId("compared").hidden = !pin;
-  byId("pinned-note").textContent = pin ? `Pinned: ${pin.title}${pin.changes.length ? ` with ${counted(pin.changes.length, "change")}` : ", as opened"}. Differences are now minus pinned.` : "";
-  if (state.shown.solve) draw();
 }
 
 async function share() {
@@ -442,7 +298,7 @@ byId("reset").addEventListener("click", () => {
 });
 byId("pin").addEventListener("click", togglePin);
 byId("link").addEventListener("click", share);
-byId("harder").addEventListener("click", () => search.start(state.document, objectiveOf(state.document, state.chosen), answerOf("solve")));
+byId("harder").addEventListener("click", () => search.start(documentOf("solve"), answerOf("solve")));
 byId("objective").addEventListener("change", (event) => {
   state.chosen = event.target.value;
   changed();
@@ -460,6 +316,7 @@ let width = 0;
 new ResizeObserver(([entry]) => {
   if (Math.abs(entry.contentRect.width - width) < 2) return;
   width = entry.contentRect.width;
+  setWidth(width);
   drawFrontFigure();
   drawPriceFigure();
 }).observe(byId("results"));

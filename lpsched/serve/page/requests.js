@@ -17,9 +17,10 @@ export class Lane {
     this.timer = null;
     this.delay = null;
     this.last = -Infinity; // when the last request left
+    this.took = 0; // milliseconds, the last one
   }
 
-  /** @param {number} version @param {string|null} body null: nothing to ask in this state */
+  /** @param {number} version @param {(() => string)|null} body made when it leaves; null: nothing to ask in this state */
   submit(version, body) {
     this.waiting = { version, body };
     if (!this.flight) {
@@ -29,6 +30,12 @@ export class Lane {
     const left = PATIENCE_MS - (performance.now() - this.flight.started);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.flight?.controller.abort(), Math.max(0, left));
+  }
+
+  /** Whether the next request had better wait until a quicker kind is answered: it would take the workers from that. */
+  get isSlow() {
+    const underWay = this.flight ? performance.now() - this.flight.started : 0;
+    return Math.max(this.took, underWay) > PATIENCE_MS;
   }
 
   soon() {
@@ -59,11 +66,13 @@ export class Lane {
     this.flight = { version, started: this.last, controller };
     let outcome = null;
     try {
-      outcome = { answer: await postJson(this.path, body, { signal: controller.signal }) };
+      outcome = { answer: await postJson(this.path, body(), { signal: controller.signal }) };
     } catch (error) {
       if (!isAbort(error)) outcome = { error };
     }
     clearTimeout(this.timer);
+    const took = performance.now() - this.last;
+    this.took = outcome ? took : Math.max(took, this.took);
     this.flight = null;
     // The next question leaves before the last answer is drawn: the server works meanwhile.
     if (this.waiting) this.soon();
@@ -74,7 +83,7 @@ export class Lane {
 /** All kinds of questions about one state, and when the latest of them are answered. */
 export class Questions {
   /**
-   * @param {Object<string, string>} paths of each kind
+   * @param {Object<string, string>} paths of each kind; the first is the one that the headline needs
    * @param {(kind: string, outcome: {answer?: any, error?: Error}, version: number) => void} onOutcome
    * @param {(version: number, ms: number) => void} onSettled all kinds are answered for the latest state
    */
@@ -82,25 +91,45 @@ export class Questions {
     this.version = 0;
     this.asked = 0;
     this.done = {};
+    this.held = {}; // bodies that wait for the answer to the first kind
     this.onSettled = onSettled;
+    [this.first] = Object.keys(paths);
     this.lanes = Object.fromEntries(Object.entries(paths).map(([kind, path]) => [kind, new Lane(path, (version, outcome) => {
       if (version < (this.done[kind] ?? 0)) return;
       this.done[kind] = version;
       onOutcome(kind, outcome, version);
+      if (kind === this.first && version === this.version) this.release();
       this.settle();
     })]));
   }
 
-  /** @param {Object<string, string|null>} bodies in the order in which they are to leave */
+  /** @param {Object<string, (() => string)|null>} bodies in the order in which they are to leave */
   ask(bodies) {
     this.version += 1;
     this.asked = performance.now();
     performance.mark("lpsched-change");
-    for (const [kind, body] of Object.entries(bodies)) this.lanes[kind].submit(this.version, body);
+    this.held = {};
+    for (const [kind, body] of Object.entries(bodies)) {
+      const lane = this.lanes[kind];
+      if (kind !== this.first && body !== null && lane.isSlow) {
+        lane.cancel();
+        this.held[kind] = body;
+      } else {
+        lane.submit(this.version, body);
+      }
+    }
+  }
+
+  release() {
+    for (const [kind, body] of Object.entries(this.held)) this.lanes[kind].submit(this.version, body);
+    this.held = {};
   }
 
   cancel() {
-    for (const lane of Object.values(this.lanes)) lane.cancel();
+    for (const lane of Object.values(this.lanes)) {
+      lane.cancel();
+      lane.took = 0;
+    }
   }
 
   get isSettled() {
@@ -110,6 +139,7 @@ export class Questions {
   settle() {
     if (!this.isSettled) return;
     performance.mark("lpsched-answer");
+    performance.clearMeasures("lpsched-round-trip");
     performance.measure("lpsched-round-trip", "lpsched-change", "lpsched-answer");
     performance.clearMarks();
     this.onSettled(this.version, performance.now() - this.asked);

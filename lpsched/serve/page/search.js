@@ -25,8 +25,8 @@ export class Search {
     });
   }
 
-  /** @param {any} bag @param {string} objective @param {any} before the answer that is to be improved */
-  async start(bag, objective, before) {
+  /** @param {any} bag @param {any} before the answer that is to be improved */
+  async start(bag, before) {
     this.stop();
     const controller = new AbortController();
     this.controller = controller;
@@ -43,7 +43,7 @@ export class Search {
     report();
     this.timer = setInterval(report, 1000);
     try {
-      const answer = await postJson("/v1/solve", { bag, objective, effort: "auto", marginals: "lp" },
+      const answer = await postJson("/v1/solve", { bag, objective: before.objective, effort: "auto", marginals: "lp" },
         { signal: controller.signal, onProgress: (now) => { job = now; } });
       if (this.controller !== controller) return;
       this.stop();

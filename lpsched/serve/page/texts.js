@@ -13,6 +13,13 @@ const LARGE = 1e15;
 const NOISE = 1e-13;
 const MOST_DIGITS = 7; // of the largest amount of a column of money
 
+const WHOLE = new Intl.NumberFormat("en-US"); // made once: a table has hundreds of numbers
+
+/** A whole number with separated thousands. */
+export function wholeText(count) {
+  return WHOLE.format(count);
+}
+
 /** @typedef {{upper?: boolean|null, finer?: number}} Rounding  upper null or absent: measured, rounded to the nearest */
 
 /** A measured number, or a bound that is rounded to the side on which it stays true. @param {Rounding} how */
@@ -58,7 +65,7 @@ function inParts(total, first, decimals) {
   for (const [size, name] of TIMES.slice(first)) {
     const count = size > 1 ? Math.floor(left / size) : Number(left.toFixed(decimals));
     left -= size > 1 ? count * size : 0;
-    if (count) parts.push((size > 1 ? count.toLocaleString("en-US") : String(count)) + " " + name);
+    if (count) parts.push((size > 1 ? wholeText(count) : String(count)) + " " + name);
   }
   return parts.join(" ");
 }
@@ -173,7 +180,7 @@ export function signed(difference, write = plainText, scale = Math.abs(differenc
 }
 
 export function counted(count, noun, plural = noun + "s") {
-  return count.toLocaleString("en-US") + " " + (count === 1 ? noun : plural);
+  return wholeText(count) + " " + (count === 1 ? noun : plural);
 }
 
 /** A measured amount of money, without an exponent as long as it is not tiny. */
