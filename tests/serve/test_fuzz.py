@@ -109,7 +109,7 @@ def mutated(draw, body):  # noqa: C901 - one case for each kind of change
             case "swap":
                 other = draw(st.sampled_from(paths))
                 holder[key] = copy.deepcopy(at(body, other))
-            case "scale" if isinstance(holder[key], int | float):
+            case "scale" if isinstance(holder[key], int | float) and abs(holder[key]) < 2**1000:
                 holder[key] = holder[key] * draw(st.sampled_from([-1, 1e-9, 1e-3, 10, 1e6, 1e12]))
             case "add" if isinstance(holder, dict):
                 holder[draw(st.sampled_from(TEXTS))] = copy.deepcopy(holder[key])
