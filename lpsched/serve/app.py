@@ -251,6 +251,8 @@ def _measure(jobs: Jobs, workload: Workload) -> None:
             await job.changed.wait()
         if job.state == states.DONE and job.answer is not None:
             jobs.metrics.workloads[workload.name] = json.loads(job.answer.body)
+        else:  # there are no numbers of this content
+            jobs.metrics.workloads.pop(workload.name, None)
 
     task = asyncio.ensure_future(measure())
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -283,7 +285,8 @@ def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -
             "lpsched_workers": ("Worker processes that are alive.", float(jobs.alive)),
             "lpsched_jobs_kept": ("Jobs that can be asked for.", float(len(jobs.kept))),
         }
-        return Response(metrics.text(gauges), media_type=MEDIA)
+        current = {name: each.is_current and name in metrics.workloads for name, each in named.items()}
+        return Response(metrics.text(gauges, current), media_type=MEDIA)
 
     async def healthy(request: Request) -> Response:
         jobs: Jobs = request.app.state.jobs

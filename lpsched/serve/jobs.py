@@ -5,7 +5,7 @@ One that was sent as a job, or took longer than a client waits, is kept: its rec
 folder that the user named, each written whole or not at all, the answer first. A server that is started again finds
 them; jobs that were under way when it ended are then `interrupted`.
 
-With two or more workers, one is reserved for requests that clients wait for, so that long jobs never hold them up.
+With two or more workers, jobs leave one free for requests that clients wait for.
 """
 
 from __future__ import annotations
@@ -141,6 +141,11 @@ class Jobs:
         return sum(job.state == RUNNING for job in self._active.values())
 
     @property
+    def _kept_running(self) -> int:
+        """How many jobs that no client waits for are under way."""
+        return sum(job.state == RUNNING and job.kept for job in self._active.values())
+
+    @property
     def alive(self) -> int:
         """How many workers can take requests."""
         return sum(worker is not None and worker.is_alive for worker in self.workers)
@@ -264,14 +269,16 @@ class Jobs:
         job = asyncio.ensure_future(wake())
         job.add_done_callback(lambda _: None)
 
-    async def _next(self, place: int, worker: Worker) -> Job | None:
-        """Return the next job for a worker; the first of several takes only those that clients wait for."""
+    async def _next(self, worker: Worker) -> Job | None:
+        """Return the next job for a worker; jobs that no client waits for leave one of several workers free."""
         async with self._wake:
             while worker.is_alive:
                 if self._quick:
                     return self._quick.popleft()
-                if self._long and (place > 0 or self.settings.workers == 1):
-                    return self._long.popleft()
+                if self._long and self._kept_running < max(1, self.settings.workers - 1):
+                    job = self._long.popleft()
+                    job.state = RUNNING  # before the next worker counts
+                    return job
                 await self._wake.wait()
         return None
 
@@ -297,7 +304,7 @@ class Jobs:
         """Take jobs, one after the other, with a worker that is replaced when it ends."""
         while True:
             worker = await self._started(place)
-            job = await self._next(place, worker)
+            job = await self._next(worker)
             if job is None:  # it ended while it had nothing to do
                 continue
             try:
@@ -336,6 +343,7 @@ class Jobs:
             )
         finally:
             job.worker = None
+            self._notify()  # one more of those that wait may begin
         if not job.is_over:
             self._end(job, DONE if answer.status == 200 else FAILED, answer)  # noqa: PLR2004 - of HTTP
 

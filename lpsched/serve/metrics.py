@@ -43,8 +43,8 @@ class Metrics:
         self.requests[route, method if method in METHODS else "other", status] += 1
         self.latency.setdefault(route, Latency()).add(seconds)
 
-    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Write all metrics; `gauges` are present numbers, with what they are."""
+    def text(self, gauges: Mapping[str, tuple[str, float]], current: Mapping[str, bool] | None = None) -> str:
+        """Write all metrics; `gauges` are present numbers, `current` whether a workload has those of its file."""
         lines: list[str] = []
 
         def write(name: str, kind: str, help: str, samples: Iterable[tuple[dict[str, Any], float]]) -> None:  # noqa: A002
@@ -67,6 +67,8 @@ class Metrics:
         write("lpsched_worker_starts_total", "counter", "Worker processes started.", [({}, self.worker_starts)])
         for name, (help_text, value) in gauges.items():
             write(name, "gauge", help_text, [({}, value)])
+        present = [({"workload": name}, float(is_so)) for name, is_so in (current or {}).items()]
+        write("lpsched_workload_current", "gauge", "Whether the numbers are of the file as it is: 1 or 0.", present)
         for key, help_text in (
             ("bound", "Proved bound of a workload."),
             ("value", "Value of the verified schedule of a workload."),

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Final
 
 from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError
-from lpsched.serve.settings import LEAST_TOKEN, Settings
+from lpsched.serve.settings import LEAST_MEMORY, LEAST_TOKEN, Settings
 
 BACKLOG: Final = 2048
 
@@ -94,6 +94,9 @@ def check(settings: Settings) -> None:
         issues.append(InputIssue(("token",), got, f"at least {LEAST_TOKEN}", hint))
     if settings.token is not None and not (settings.token.isascii() and settings.token.isprintable()):
         issues.append(InputIssue(("token",), "other characters", "printable ASCII", "choose another"))
+    if 0 < settings.memory_megabytes < LEAST_MEMORY:
+        got, expected = f"{settings.memory_megabytes} MB", f"at least {LEAST_MEMORY}, or 0 for no limit"
+        issues.append(InputIssue(("memory",), got, expected, "give more"))
     if not settings.is_loopback and settings.token is None:
         hint = "add one, or leave out --host to serve this machine only"
         issues.append(InputIssue(("host",), f"{settings.host!r} without a token", "--token with another address", hint))

@@ -9,6 +9,7 @@ from typing import Final
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 LEAST_TOKEN: Final = 16  # characters
+LEAST_MEMORY: Final = 64  # megabytes, with which a worker can begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Workload:
     text: str  # YAML
     path: Path | None = None
     changed: int = 0  # when its file was last changed, in nanoseconds
+    is_current: bool = True  # whether the bag is what its file says now
 
     @classmethod
     def read(cls, path: Path) -> Workload:
@@ -74,8 +75,9 @@ class Workload:
             self.changed = changed
             fresh = Workload.read(self.path)
         except (OSError, LpschedError):  # it is being written, or is wrong: the last valid one stays
+            self.is_current = False
             return False
-        self.bag, self.text = fresh.bag, fresh.text
+        self.bag, self.text, self.is_current = fresh.bag, fresh.text, True
         return True
 
 

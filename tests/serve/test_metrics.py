@@ -177,15 +177,21 @@ def test_a_file_that_changes_gives_new_numbers_and_a_broken_one_leaves_the_last(
     path.write_text(json.dumps(bag))
     with started(path, "--workers", "1", ready=1) as running:
 
+        def current():
+            samples = parsed(running.client.get("/metrics").text)
+            return next(value for (name, _), value in samples.items() if name == "lpsched_workload_current")
+
         def bound():
             samples = parsed(running.client.get("/metrics").text)
             return next((value for (name, _), value in samples.items() if name == "lpsched_workload_bound"), None)
 
         until(lambda: bound() is not None, "it is solved")
         first = bound()
+        assert current() == 1
         path.write_text("{")
         os.utime(path, ns=(1, 1))
         assert bound() == first
+        assert current() == 0  # these are the numbers of before
         bag["machine_types"][0]["count"] *= 2
         path.write_text(json.dumps(bag))
         os.utime(path, ns=(2, 2))
@@ -194,8 +200,14 @@ def test_a_file_that_changes_gives_new_numbers_and_a_broken_one_leaves_the_last(
         assert bound() == made.bound
         shown = running.client.get("/v1/workloads/changing").json()
         assert shown["document"]["machine_types"][0]["count"] == bag["machine_types"][0]["count"]
+        assert current() == 1
         path.unlink()
         assert bound() == made.bound
+        assert current() == 0
+        path.write_text(json.dumps(bag | {"site": {"deadline_seconds": 1e-3}}))
+        os.utime(path, ns=(3, 3))
+        until(lambda: bound() is None, "no schedule keeps the deadline")
+        assert current() == 0
         assert running.client.get("/healthz").status_code == 200
         assert "Traceback" not in running.log
         assert running.stop(signal.SIGTERM) == 0

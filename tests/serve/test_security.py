@@ -103,6 +103,11 @@ def test_another_address_needs_a_token(host, capsys, monkeypatch):
     ]
 
 
+def test_a_limit_of_memory_with_which_no_worker_can_begin_is_an_error(capsys):
+    assert run(["serve", "--memory", "63"]) == 2
+    assert "--memory: got 63 MB, expected at least 64, or 0 for no limit; give more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("token", ["short", "fifteen-letters", "a-token-with-\u00e4-letters", "a-token-with-\n-a-line"])
 def test_a_token_is_long_and_printable_and_not_in_the_error(token, capsys):
     assert run(["serve", "--token", token, "--port", "0"]) == 2

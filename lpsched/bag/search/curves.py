@@ -142,7 +142,7 @@ class PriceSearch(_RateSearch):
 
 
 def _rounded(income: float) -> float:
-    """Return an income to twelve digits: weights of two criteria give it only roughly, and prices prove a bound at any."""
+    """Return an income to twelve digits: weights give it only roughly, and prices prove a bound at any income."""
     return float(f"{income:.11e}")
 
 
