@@ -18,6 +18,8 @@ from tests.serve.visits import Visitor, answered, headline, paste, rows_of
 
 pytestmark = pytest.mark.slow
 
+pytestmark = pytest.mark.slow  # a browser
+
 PAGE = ROOT / "lpsched" / "serve" / "page"
 SERVICE = ROOT / "instances" / "ai-service.yaml"
 TINY = (ROOT / "instances" / "tiny.yaml").read_text()
