@@ -12,6 +12,7 @@ from typing import Final
 
 from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError
 from lpsched.serve.settings import LEAST_MEMORY, LEAST_TOKEN, Settings
+from lpsched.units import counted
 
 BACKLOG: Final = 2048
 
@@ -89,7 +90,7 @@ def check(settings: Settings) -> None:
     """Reject settings that leave the server open to others."""
     issues = []
     if settings.token is not None and len(settings.token) < LEAST_TOKEN:
-        got = f"{len(settings.token)} characters"
+        got = counted(len(settings.token), "character")
         hint = "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
         issues.append(InputIssue(("token",), got, f"at least {LEAST_TOKEN}", hint))
     if settings.token is not None and not (settings.token.isascii() and settings.token.isprintable()):
