@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -71,8 +72,8 @@ def serve(
     settings = Settings(
         host=host,
         port=port,
-        token=token or None,
-        allowed_hosts=tuple(name.lower() for name in allow_host or ()),
+        token=os.environ.get("LPSCHED_TOKEN") if token is None else token,  # an empty one is an error, not none
+        allowed_hosts=tuple(allow_host or ()),
         folder=jobs,
         workers=workers or USUAL.workers,
         seconds=time_limit,
@@ -93,8 +94,10 @@ def serve(
 
         sys.stdout.flush()
         if open_page:
+            import threading
             import webbrowser
 
-            webbrowser.open(url)
+            # beside the server: a browser in the terminal returns only when it is closed
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     run_server(settings, files or [], announce)

@@ -244,18 +244,31 @@ async def _events(jobs: Jobs, job: Job) -> AsyncIterator[str]:
 # Workloads and metrics.
 def _measure(jobs: Jobs, workload: Workload) -> None:
     """Solve a workload for `/metrics`, in the background."""
+    metrics, content = jobs.metrics, workload.bag.content_hash
 
     async def measure() -> None:
-        job = jobs.submit("solve", workload.request(), "json", kept=False)
-        while not job.is_over:
-            await job.changed.wait()
-        if job.state == states.DONE and job.answer is not None:
-            jobs.metrics.workloads[workload.name] = json.loads(job.answer.body)
-        else:  # there are no numbers of this content
-            jobs.metrics.workloads.pop(workload.name, None)
+        try:
+            job = jobs.submit("solve", workload.request(), "json", kept=False)
+            job.waiting += 1  # so that no client can cancel it
+            while not job.is_over:
+                await job.changed.wait()
+            answer = jobs.answer_of(job)
+            if job.state == states.DONE and answer is not None:
+                metrics.workloads[workload.name] = json.loads(answer.body)
+            elif answer is not None and answer.status == 422:  # noqa: PLR2004 - of HTTP: there is no answer
+                metrics.without[workload.name] = content
+                metrics.workloads.pop(workload.name, None)
+        except QueueFullError:
+            pass  # the next scrape tries again
+        finally:
+            workload.is_measured = False
 
-    task = asyncio.ensure_future(measure())
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    if (
+        content not in {metrics.numbers_of(workload.name), metrics.without.get(workload.name)}
+        and not workload.is_measured
+    ):
+        workload.is_measured = True
+        workload.measuring = asyncio.ensure_future(measure())
 
 
 def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -> None:
@@ -266,6 +279,7 @@ def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -
     async def shown(name: str) -> Response:
         if name not in named:
             raise HTTPException(404, "there is no such workload")
+        await asyncio.to_thread(named[name].update)
         return _json(named[name].to_dict())
 
     async def shown_example(name: str) -> Response:
@@ -277,21 +291,27 @@ def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -
     async def measured(request: Request) -> Response:
         jobs: Jobs = request.app.state.jobs
         for workload in named.values():
-            if workload.update():
-                _measure(jobs, workload)
+            await asyncio.to_thread(workload.update)
+            _measure(jobs, workload)
         gauges = {
             "lpsched_queue_length": ("Requests that wait for a worker.", float(jobs.queued)),
             "lpsched_running": ("Requests under way.", float(jobs.running)),
             "lpsched_workers": ("Worker processes that are alive.", float(jobs.alive)),
             "lpsched_jobs_kept": ("Jobs that can be asked for.", float(len(jobs.kept))),
         }
-        current = {name: each.is_current and name in metrics.workloads for name, each in named.items()}
+        current = {
+            name: each.is_current and metrics.numbers_of(name) == each.bag.content_hash for name, each in named.items()
+        }
         return Response(metrics.text(gauges, current), media_type=MEDIA)
 
     async def healthy(request: Request) -> Response:
         jobs: Jobs = request.app.state.jobs
         ok = jobs.alive > 0 and not jobs.is_closing.is_set()
-        said = {"status": "ok" if ok else "starting", "lpsched": version_of_lpsched(), "workers": jobs.alive}
+        said = {
+            "status": "ok" if ok else "stopping" if jobs.is_closing.is_set() else "starting",
+            "lpsched": version_of_lpsched(),
+            "workers": jobs.alive,
+        }
         return _json(said, 200 if ok else 503)
 
     app.add_api_route("/v1/workloads", listed, methods=["GET"])
@@ -303,13 +323,13 @@ def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -
 
 # The live page: a fixed set of files, read once; no path of a request is ever opened.
 def _add_page(app: FastAPI) -> None:
-    files = {path.name: path for path in PAGE.iterdir() if path.suffix in TYPES} if PAGE.is_dir() else {}
+    files = {path.name: (path.read_bytes(), TYPES[path.suffix]) for path in PAGE.iterdir() if path.suffix in TYPES}
 
     def served(name: str) -> Response:
-        path = files.get(name)
-        if path is None:
+        if name not in files:
             raise HTTPException(404, "there is no such page")
-        return Response(path.read_bytes(), media_type=TYPES[path.suffix], headers={"cache-control": "no-cache"})
+        content, media = files[name]
+        return Response(content, media_type=media, headers={"cache-control": "no-cache"})
 
     async def index() -> Response:
         return served("index.html")

@@ -5,7 +5,7 @@ One that was sent as a job, or took longer than a client waits, is kept: its rec
 folder that the user named, each written whole or not at all, the answer first. A server that is started again finds
 them; jobs that were under way when it ended are then `interrupted`.
 
-With two or more workers, jobs leave one free for requests that clients wait for.
+With two or more workers, those that were sent as jobs leave one free for requests that clients wait for.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ class Jobs:
         self.workers: list[Worker | None] = [None] * settings.workers
         self._quick: deque[Job] = deque()
         self._long: deque[Job] = deque()
-        self._active: dict[str, Job] = {}  # by digest: under way, or waiting
+        self._active: dict[str, Job] = {}  # by number: under way, or waiting for a worker
+        self._shared: dict[str, Job] = {}  # of these by digest: those that only clients wait for, who may be several
         self._wake = asyncio.Condition()
         self._loops: list[asyncio.Task[None]] = []
         self._watches: set[asyncio.Task[None]] = set()  # each ends with a worker
@@ -185,8 +186,8 @@ class Jobs:
     # Requests.
     def submit(self, operation: str, body: bytes, media: str, *, kept: bool) -> Job:
         """Return a job for a request: one that is under way, one that is answered by the cache, or a new one."""
-        digest = hashlib.sha256(f"{operation} {media}\n".encode() + body).hexdigest()
-        job = self._active.get(digest)
+        digest = hashlib.sha256(f"{version_of_lpsched()} {operation} {media}\n".encode() + body).hexdigest()
+        job = None if kept else self._shared.get(digest)  # a job belongs to the client that may cancel it
         if job is None and (answer := self._cached(digest)) is not None:
             job = Job(secrets.token_urlsafe(12), operation, digest, state=DONE, ended=now(), answer=answer, cached=True)
             job.key = self._keys.get(digest)
@@ -195,7 +196,9 @@ class Jobs:
         else:
             self._require_place(len(body))
             job = Job(secrets.token_urlsafe(12), operation, digest, body, media)
-            self._active[digest] = job
+            self._active[job.id] = job
+            if not kept:
+                self._shared[digest] = job
             (self._long if kept else self._quick).append(job)
             self._notify()
         if kept:
@@ -215,9 +218,14 @@ class Jobs:
         if job.kept:
             return
         job.kept = True
+        self._unshare(job)
         self.kept[job.id] = job
         self._record(job)
         self._trim()
+
+    def _unshare(self, job: Job) -> None:
+        if self._shared.get(job.digest) is job:
+            del self._shared[job.digest]
 
     def _trim(self) -> None:
         """Forget the oldest jobs that have ended while there are too many, or their answers take too much memory."""
@@ -349,7 +357,8 @@ class Jobs:
 
     def _end(self, job: Job, state: str, answer: Answer | None) -> None:
         job.state, job.ended, job.answer, job.body = state, now(), answer, b""
-        self._active.pop(job.digest, None)
+        self._active.pop(job.id, None)
+        self._unshare(job)
         if answer is not None and answer.is_cut:
             job.key = None  # the clock decided: another run may find more
         if state == DONE and job.key is not None:
@@ -488,8 +497,10 @@ def _locked(file: IO[bytes]) -> bool:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError as error:  # some network file systems have no locks
+        LOG.warning("%s cannot be locked: %s; let only one server use it", file.name, error.strerror)
     return True
 
 

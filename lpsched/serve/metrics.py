@@ -37,6 +37,12 @@ class Metrics:
     cache: Counter[str] = field(default_factory=Counter)
     worker_starts: int = 0
     workloads: dict[str, dict[str, Any]] = field(default_factory=dict)  # answers of `solve` by name
+    without: dict[str, str] = field(default_factory=dict)  # workloads that have no answer: the hash of their content
+
+    def numbers_of(self, name: str) -> str | None:
+        """Return the hash of the content whose numbers a workload has."""
+        answer = self.workloads.get(name)
+        return None if answer is None else answer["instance"]["hash"]
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -59,7 +65,10 @@ class Metrics:
         write("lpsched_requests_total", "counter", "Requests answered.", routes)
         self._histogram(lines)
         write(
-            "lpsched_jobs_total", "counter", "Jobs ended, by state.", (({"state": s}, n) for s, n in self.jobs.items())
+            "lpsched_jobs_total",
+            "counter",
+            "Requests that a worker took, by the state in which they ended.",
+            (({"state": s}, n) for s, n in self.jobs.items()),
         )
         write(
             "lpsched_cache_total", "counter", "Requests by cache.", (({"result": r}, n) for r, n in self.cache.items())
@@ -109,16 +118,21 @@ class Metrics:
         for name, answer in self.workloads.items():
             for each, value in ((answer.get("worth") or {}).get("task_types") or {}).items():
                 if value is not None:
-                    yield {"workload": name, "type": each}, value
+                    yield {"workload": name, "type": each, "currency": _currency(answer)}, value
 
     def _marginal_values(self) -> Iterable[tuple[dict[str, Any], float]]:
         for name, answer in self.workloads.items():
             worth = answer.get("worth") or {}
             for each, value in (worth.get("machine_types") or {}).items():
                 if value is not None:
-                    yield {"workload": name, "kind": "machine", "type": each}, value
+                    yield {"workload": name, "kind": "machine", "type": each, "currency": _currency(answer)}, value
             if worth.get("kilowatt_per_hour") is not None:
-                yield {"workload": name, "kind": "kilowatt", "type": ""}, worth["kilowatt_per_hour"]
+                labels = {"workload": name, "kind": "kilowatt", "type": "", "currency": _currency(answer)}
+                yield labels, worth["kilowatt_per_hour"]
+
+
+def _currency(answer: Mapping[str, Any]) -> str:
+    return str((answer.get("money") or {}).get("currency", ""))
 
 
 def _labels(labels: Mapping[str, Any]) -> str:

@@ -67,7 +67,7 @@ def _planned(given: Given, cancel: CancelToken) -> Any:  # noqa: ANN401 - a resu
         raise _rejected("objective", asked.objective, "cost, carbon or profit with a horizon", hint)
     for name in ("price", "profit_ratio", "power_cap"):
         if getattr(asked, name) is not None:
-            hint = "see site.power_cap_kw and prices.per_task of the document"
+            hint = "see site.power_cap and prices.per_task of the document"
             raise _rejected(name, "the option with a horizon", "other terms", hint)
     return plan(
         given.instance,
@@ -133,15 +133,22 @@ def whatif(given: Given, cancel: CancelToken) -> dict[str, Any]:
     asked: requests.WhatIfOptions = given.options
     remaining = cancel.remaining()
     limits = [each for each in (asked.time_limit, None if remaining is None else remaining / 2) if each is not None]
-    return what_if(
-        given.instance,
-        asked.changes,
-        objective=asked.objective,
-        effort=asked.effort,
-        seed=asked.seed,
-        time_limit=min(limits, default=None),
-        **asked.terms(),
-    ).to_dict()
+    try:
+        return what_if(
+            given.instance,
+            asked.changes,
+            objective=asked.objective,
+            effort=asked.effort,
+            seed=asked.seed,
+            time_limit=min(limits, default=None),
+            **asked.terms(),
+        ).to_dict()
+    except InstanceError as error:
+        named = (
+            replace(each, path=("set", *each.path[1:])) if each.path[:1] == ("changes",) else each
+            for each in error.issues
+        )
+        raise InstanceError(error.source, tuple(named)) from None
 
 
 def certify(given: Given, cancel: CancelToken) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class WhatIfOptions(_Terms):
     changes: Annotated[
         dict[Annotated[str, Text(400, 1)], Annotated[str, Text(100, 1)] | Number | None],
         Several(1, 1000, needed="a mapping of names and values"),
-    ] = Field(alias="set", description="New values by name, or changes: {'H100': '+1', 'price': '-10%'}.")
+    ] = Field(alias="set", description="new values by name, or changes: {'H100': '+1', 'price': '-10%'}")
     objective: Objective | None = Field(None, description="What to optimise, for both.")
     time_limit: Seconds | None = Field(None, description="Time limit of each of the two solves.")
 
@@ -244,15 +244,17 @@ class Given:
     kind: Kind
     named: Mapping[str, Document]
     warnings: tuple[str, ...]
+    written: str = (
+        ""  # a hash of the bytes, where other documents are there: verdicts name their lines and doubled keys
+    )
 
     def digest(self, operation: str) -> str:
         """Return a hash of everything that the answer depends on: content of the instance, names, and options."""
-        named = {name: document.value for name, document in self.named.items()}
         content = [version_of_lpsched(), operation, self.kind.name, self.instance.name, self.instance.content_hash]
         if self.kind.name != "bag" and isinstance(self.options, ValidateOptions):
             content += sorted(self.options.model_fields_set)  # options of bags are rejected, even at their defaults
         content += [self.warnings, getattr(self.instance, "made_by", None)]  # they are no part of the hash
-        said = json.dumps([*content, self.options.model_dump(mode="json"), named], default=str)
+        said = json.dumps([*content, self.options.model_dump(mode="json"), self.written], default=str)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -295,7 +297,8 @@ def read_request(model: type[Options], body: bytes, *, is_yaml: bool) -> Given:
     named = tried(lambda: _named(of_named, model))
     if issues or found is None or named is None:
         raise InstanceError(SOURCE, tuple(issues))
-    return Given(made, found[0], found[1], named, found[2])
+    written = hashlib.sha256(body).hexdigest() if named else ""
+    return Given(made, found[0], found[1], named, found[2], written)
 
 
 def _part(whole: Document, key: str) -> Document:

@@ -65,7 +65,7 @@ class Guard:
         self._token = None if settings.token is None else _digest(settings.token)
         self._most = int(settings.body_megabytes * MEGABYTE)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # of clients: requests left, and when
-        self._names = {*LOOPBACK, settings.host, *settings.allowed_hosts}
+        self._names = {*LOOPBACK, settings.host.lower(), *(name.lower() for name in settings.allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -102,7 +102,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: dict[bytes, str]) -> tuple[Answer, dict[str, str]] | None:
         """Return why a request is rejected, and headers of that answer; `None` if it is not."""
         host, origin = headers.get(b"host", ""), headers.get(b"origin")
-        if not self._is_known(host):
+        if not self._is_known(host) or sum(name == b"host" for name, _ in scope["headers"]) > 1:
             sentence = "the name in Host is not one of this server; start it with --allow-host NAME"
             return error_answer(403, "forbidden", sentence), {}
         is_own = origin is None or origin.partition("://")[2] == host

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError
+from lpsched.errors import InputIssue, InstanceError, MissingExtraError, OutputError, quote
 from lpsched.serve.settings import LEAST_MEMORY, LEAST_TOKEN, Settings
 from lpsched.units import counted
 
@@ -59,6 +61,8 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
                     signal.signal(number, handler)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if self.should_exit:  # the second signal: what is cut off need not be told
+                logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             jobs = getattr(app.state, "jobs", None)
             if jobs is not None:
                 jobs.is_closing.set()
@@ -81,6 +85,7 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
         timeout_keep_alive=30,
         backlog=BACKLOG,
         lifespan="on",
+        ws="none",
     )
     with contextlib.closing(bound):
         Server(config).run(sockets=[bound])
@@ -93,8 +98,14 @@ def check(settings: Settings) -> None:
         got = counted(len(settings.token), "character")
         hint = "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
         issues.append(InputIssue(("token",), got, f"at least {LEAST_TOKEN}", hint))
-    if settings.token is not None and not (settings.token.isascii() and settings.token.isprintable()):
-        issues.append(InputIssue(("token",), "other characters", "printable ASCII", "choose another"))
+    token = settings.token or ""
+    if not (token.isascii() and token.isprintable()) or token != token.strip():
+        issues.append(InputIssue(("token",), "other characters", "printable ASCII without blanks", "choose another"))
+    issues += [
+        InputIssue(("allow_host",), quote(name), "a name without a port", "such as planning.example.org")
+        for name in settings.allowed_hosts
+        if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", name)
+    ]
     if 0 < settings.memory_megabytes < LEAST_MEMORY:
         got, expected = f"{settings.memory_megabytes} MB", f"at least {LEAST_MEMORY}, or 0 for no limit"
         issues.append(InputIssue(("memory",), got, expected, "give more"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +14,7 @@ from lpsched.bag.files import as_dict
 from lpsched.bag.model import Bag
 from lpsched.errors import InputIssue, InstanceError, LpschedError, LpschedWarning
 from lpsched.instances import read_with_kind
-from lpsched.io.documents import read_yaml
+from lpsched.io.documents import read_document, read_yaml
 from lpsched.io.instance_files import yaml_text
 from lpsched.io.templates import template
 
@@ -35,20 +37,24 @@ class Workload:
     bag: Bag
     text: str  # YAML
     path: Path | None = None
-    changed: int = 0  # when its file was last changed, in nanoseconds
+    files: tuple[Path, ...] = ()  # its own, and those that it names
+    changed: tuple[int, ...] = ()  # when they were last changed, in nanoseconds
     is_current: bool = True  # whether the bag is what its file says now
+    is_measured: bool = False  # whether its numbers are being found
+    measuring: asyncio.Future[None] | None = None  # by this
 
     @classmethod
     def read(cls, path: Path) -> Workload:
         """Read a file with the files that it names; the text is its own where that says everything."""
-        changed = path.stat().st_mtime_ns if path.exists() else 0
+        files = (path, *(path.parent / name for name in _named_in(read_document(path).value)))
+        changed = _changed(files)
         bag, _ = read_with_kind(path, ("bag",))
         text = yaml_text(as_dict(bag))
         if path.suffix.lower() in {".yaml", ".yml"} and path.stat().st_size <= MOST_TEXT:
             own = path.read_text(encoding="utf-8-sig")
             if _says_everything(own, bag):
                 text = own
-        return cls(bag.name, bag, text, path, changed)
+        return cls(bag.name, bag, text, path, files, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the workload as it appears in JSON; the keys are stable."""
@@ -69,22 +75,34 @@ class Workload:
         if self.path is None:
             return False
         try:
-            changed = self.path.stat().st_mtime_ns
-            if changed == self.changed:
+            if _changed(self.files) == self.changed:
                 return False
-            self.changed = changed
             fresh = Workload.read(self.path)
         except (OSError, LpschedError):  # it is being written, or is wrong: the last valid one stays
-            self.is_current = False
+            self.is_current, self.changed = False, ()
             return False
         self.bag, self.text, self.is_current = fresh.bag, fresh.text, True
+        self.files, self.changed = fresh.files, fresh.changed
         return True
+
+
+def _changed(files: Iterable[Path]) -> tuple[int, ...]:
+    """Return when files were last changed; -1 for one that is not there."""
+    return tuple(file.stat().st_mtime_ns if file.is_file() else -1 for file in files)
+
+
+def _named_in(value: object) -> Iterator[str]:
+    """Yield the names of files in a document: values of the key `file`."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, dict) and isinstance(value.get("file"), str):
+        yield value["file"]
+    for each in inner:
+        if isinstance(each, dict | list):
+            yield from _named_in(each)
 
 
 def _says_everything(text: str, bag: Bag) -> bool:
     """Return whether a text by itself, without other files, is this bag."""
-    from lpsched.io.documents import read_yaml
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LpschedWarning)

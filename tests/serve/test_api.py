@@ -407,3 +407,18 @@ def test_the_same_request_in_other_words_at_the_same_time_is_counted_once():
 
     held, counted = asyncio.run(remember())
     assert held == counted == 10_000  # five of 2,000 bytes fit
+
+
+def test_a_file_with_a_key_given_twice_is_not_answered_by_the_verdict_on_a_valid_one(server):
+    bag = document("bag") | {"name": "twice"}
+    schedule = server.post("schedule", {"bag": bag, "effort": "fast"}).text
+    valid = f'{{"instance": {json.dumps(bag)}, "files": {{"plan": {schedule}}}}}'
+    twice = valid.replace('"groups"', '"makespan_seconds": null, "groups"')
+    answers = [server.post("verify", text.encode()).json()["files"][0]["accepted"] for text in (valid, twice, valid)]
+    assert answers == [True, False, True]
+
+
+def test_changes_that_cannot_be_are_named_by_the_key_of_the_body(server):
+    answer = server.post("whatif", {"bag": document("bag"), "set": {"no-such": "+1"}, "effort": "fast"})
+    assert answer.status_code == 422
+    assert [fault["where"].partition(".")[0] for fault in answer.json()["error"]["faults"]] == ["set"]

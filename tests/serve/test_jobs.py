@@ -184,6 +184,15 @@ def test_a_client_that_goes_away_leaves_the_work_to_others_who_wait_for_it(two):
     two.client.delete(f"/v1/jobs/{name}")
 
 
+def test_two_clients_with_the_same_request_have_jobs_of_their_own(two):
+    first, second = (two.submit("solve", slow(12))["id"] for _ in range(2))
+    assert first != second
+    two.client.delete(f"/v1/jobs/{second}")
+    assert two.job(second)["state"] == "cancelled"
+    assert two.reached(first, "running", "done")["state"] == "running"
+    two.client.delete(f"/v1/jobs/{first}")
+
+
 # Workers that are killed.
 def test_a_worker_that_is_killed_fails_its_job_alone_and_is_replaced(two, jobs):
     before = two.workers()

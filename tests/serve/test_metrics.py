@@ -156,9 +156,9 @@ def test_workloads_have_the_numbers_of_the_library(measured, files):
         worth = found["worth"]
         assert worth["machine_types"]
         for name, value in worth["machine_types"].items():
-            assert value_of(samples, "lpsched_workload_marginal_value", workload=bag.name, kind="machine", type=name) == value  # fmt: skip
+            assert value_of(samples, "lpsched_workload_marginal_value", workload=bag.name, kind="machine", type=name, currency="USD") == value  # fmt: skip
         for name, value in worth["task_types"].items():
-            assert value_of(samples, "lpsched_workload_minimum_task_price", workload=bag.name, type=name) == value
+            assert value_of(samples, "lpsched_workload_minimum_task_price", workload=bag.name, type=name, currency="USD") == value  # fmt: skip
 
 
 def test_names_are_escaped():
@@ -236,3 +236,29 @@ def test_a_workload_is_shown_by_its_name_whatever_it_is(measured):
     for each in listed:
         shown = measured.client.get(httpx.URL(measured.url).copy_with(path=f"/v1/workloads/{each['name']}"))
         assert shown.json()["name"] == each["name"]
+
+
+def test_numbers_are_of_the_file_and_of_its_tables_as_they_are(tmp_path):
+    bag = document("bag") | {"name": "beside", "seconds": {"file": "seconds.csv"}}
+    path, beside = tmp_path / "beside.json", tmp_path / "seconds.csv"
+    made = lpsched.Bag.model_validate(document("bag") | {"name": "beside"})
+    lpsched.write(made, tmp_path / "own.yaml", form="csv")
+    own = (tmp_path / "own.yaml.seconds.csv").read_text()
+    beside.write_text(own)
+    path.write_text(json.dumps(bag))
+    with started(path, "--workers", "1", ready=1) as running:
+
+        def seen():
+            samples = parsed(running.client.get("/metrics").text)
+            found = {name: value for (name, _), value in samples.items()}
+            return found["lpsched_workload_current"], found.get("lpsched_workload_bound")
+
+        until(lambda: seen()[0] == 1, "it is solved")
+        first = seen()
+        beside.write_text(own.replace("18.5", "9.25"))
+        os.utime(beside, ns=(1, 1))
+        assert seen() in {(0, first[1]), (1, lpsched.solve(path, effort="balanced").bound)}  # never 1 with the old one
+        until(lambda: seen()[0] == 1, "it is solved again")
+        assert seen()[1] == lpsched.solve(path, effort="balanced").bound != first[1]
+        shown = running.client.get("/v1/workloads/beside").json()["document"]["seconds"]
+        assert shown["encode"]["general"] == 9.25

@@ -103,6 +103,26 @@ def test_another_address_needs_a_token(host, capsys, monkeypatch):
     ]
 
 
+def test_an_empty_token_of_the_environment_is_an_error_and_no_open_server(capsys, monkeypatch):
+    monkeypatch.setenv("LPSCHED_TOKEN", "")
+    assert run(["serve", "--port", "0"]) == 2
+    assert "--token: got 0 characters, expected at least 16" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["planning.example.org:8080", "planning.example.org.", "", "a b"])
+def test_a_name_that_no_client_can_use_is_an_error(name, capsys):
+    assert run(["serve", "--port", "0", "--allow-host", name]) == 2
+    assert "--allow-host: got" in capsys.readouterr().err
+
+
+def test_two_names_of_the_host_are_rejected(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall(
+            b"GET /healthz HTTP/1.1\r\nHost: example.org\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        )
+        assert connection.makefile("rb").readline().split()[1] in {b"400", b"403"}
+
+
 def test_a_limit_of_memory_with_which_no_worker_can_begin_is_an_error(capsys):
     assert run(["serve", "--memory", "63"]) == 2
     assert "--memory: got 63 MB, expected at least 64, or 0 for no limit; give more" in capsys.readouterr().err
