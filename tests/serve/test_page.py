@@ -526,6 +526,42 @@ def test_links_hold_any_text_and_are_not_too_long(modules):
     assert made[3] is None  # the page then asks to send the YAML
 
 
+def test_values_of_the_price_figure_are_those_of_schedules(modules):
+    ends = [(0, 10, 0, 10, 0, 9), (10, None, 10, None, 9, None)]  # prices, bounds, values
+    keys = ("from_price", "to_price", "bound_at_from", "bound_at_to", "value_at_from", "value_at_to")
+    curve = {
+        "unit": "USD/hour",
+        "break_even_price": None,
+        "least_price_to_run": None,
+        "pieces": [dict(zip(keys, each, strict=True)) for each in ends],
+        "points": [{"price": 0, "bound": 0, "value": 0}, {"price": 20, "bound": 30.00001, "value": 27}],
+    }
+    labels, dots, lines, marks, rows = modules.evaluate(
+        """async (curve) => {
+          const { drawPrice } = await import("/page/figures.js");
+          const box = document.createElement("div");
+          box.id = "price-test";
+          drawPrice(box, { curve, price: 12, solve: { objective: "profit", value: 12.5 } }, null); // to a price of 18
+          document.body.append(box);
+          const details = box.querySelector("details");
+          details.open = true;
+          await new Promise((done) => { details.addEventListener("toggle", done, { once: true }); });
+          const texts = (selector) => [...box.querySelectorAll(selector)].map((each) => each.textContent);
+          const all = [texts(".legend li"), box.querySelectorAll("circle.dot.value").length,
+            box.querySelectorAll("polyline").length, texts("title"),
+            [...box.querySelectorAll("tbody tr")].map((row) => [...row.children].map((each) => each.textContent))];
+          box.remove();
+          return all;
+        }""",
+        curve,
+    )
+    assert "a schedule earns this (verified)" in labels
+    assert (dots, lines) == (3, 1)  # the first segment ends where the second begins; the line is the bound
+    assert marks == ["price 12 USD, profit 12.5 USD/h"]
+    # At 18: 10 + 0.8 * 20.00001 = 26.000008, rounded up; no schedule was verified at that price.
+    assert rows == [["0", "0", "0"], ["10", "10", "9"], ["18", "26.01", "-"]]
+
+
 def test_changes_of_a_document_are_found_and_applied(modules):
     odd = [[[["__proto__", "x"], 1]], [[[], 1]], [["a"]], [[["list", 7, "x"], 1]], [[["list", "x"], 1]], 5]
     made = modules.evaluate(
