@@ -222,6 +222,43 @@ def test_a_pinned_scenario_stands_beside_the_present_one(visit):
     assert page.locator("#price-figure path.mark").count() == 1
 
 
+def test_a_pin_has_figures_of_its_own_state_only(visit):
+    page = visit()
+    held = []
+    for kind in ("front", "price"):
+        page.route(f"**/v1/{kind}", lambda route: held.append(route))
+    with answered(page):
+        page.fill("[data-key='machine_types.0']", "40")
+        page.locator("#headline", has_text=earns(changed(H100=40))).wait_for()
+        page.click("#pin")
+        assert page.locator("#compared").is_visible()
+        assert page.locator(".curve.pinned").count() == 0  # the figures that are shown are of 12 machines
+        assert len(held) == 2
+        for route in held:
+            route.continue_()
+    lines = (page.get_attribute(f"#price-figure .curve.{name}", "points") for name in ("pinned", "bound"))
+    assert next(lines) == next(lines)  # they came, and are those of the pin too
+
+
+def test_figures_stay_with_the_headline_where_a_solve_fails(visit):
+    page = visit()
+    figures = ("#price-figure", "#front-figure")
+    before = [headline(page), *(page.inner_html(each) for each in figures)]
+    error = {"error": {"code": "worker-died", "message": "the process ended", "faults": []}}
+    page.route("**/v1/solve", lambda route: route.fulfill(status=500, json=error))
+    page.fill("[data-key='machine_types.0']", "40")
+    page.locator("[data-source=solve]").wait_for()
+    page.locator("#results:not(.stale)").wait_for()  # all three are answered
+    assert [headline(page), *(page.inner_html(each) for each in figures)] == before
+    page.unroute("**/v1/solve")
+    with answered(page):
+        page.get_by_role("button", name="Try again").click()
+    assert headline(page) == earns(changed(H100=40))
+    assert page.inner_html("#front-figure") != before[2]
+    assert all("status of 500" in each for each in visit.complaints)  # what the browser writes
+    visit.complaints.clear()
+
+
 def test_a_link_restores_document_changes_objective_and_pin_in_another_tab(visit):
     page = visit()
     with answered(page):

@@ -114,7 +114,7 @@ function again() {
 
 // --- answers --------------------------------------------------------------------------------------------------
 
-function onOutcome(kind, { answer, error }, version, isLast = false) {
+function onOutcome(kind, { answer, error }, version) {
   if (error instanceof GoneError) {
     gone(error);
     return;
@@ -134,13 +134,14 @@ function onOutcome(kind, { answer, error }, version, isLast = false) {
       error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
     return;
   }
-  if (kind !== "solve" && error && version !== state.shown.solve?.version && !isLast) {
-    // Perhaps the whole document is rejected; then the figures of the last valid version stay.
-    state.late.push([kind, { error }, version]);
+  if (kind !== "solve" && version > (state.shown.solve?.version ?? 0)) {
+    // A figure waits for the headline of its state: if that does not come, the figures of the last answer stay.
+    state.late = [...state.late.filter((each) => each[0] !== kind), [kind, { answer, error }, version]];
     return;
   }
   if (kind === "solve") banner.set("solve", null);
   state.shown[kind] = { version, answer, error, document: state.asked.get(version).document };
+  if (answer && kind !== "solve" && state.pin?.version === version) state.pin.answers[kind] = answer; // it was pinned meanwhile
   if (kind === "solve") {
     state.solves.set(version, answer ?? null);
     fitDeadline();
@@ -149,6 +150,9 @@ function onOutcome(kind, { answer, error }, version, isLast = false) {
     // beat what is proved. They stay as they were until theirs come.
     if (state.shown.front?.version === version) drawFrontFigure();
     if (state.shown.price?.version === version) drawPriceFigure();
+    const held = state.late.filter((each) => each[2] <= version);
+    state.late = state.late.filter((each) => each[2] > version);
+    for (const outcome of held) onOutcome(...outcome);
   } else if (kind === "front") {
     drawFrontFigure();
   } else {
@@ -167,8 +171,7 @@ function fitDeadline() {
 }
 
 function onSettled(version, ms) {
-  const late = state.late.splice(0).filter((each) => each[2] === version && state.shown.solve?.version === version);
-  for (const outcome of late) onOutcome(...outcome, true);
+  state.late = []; // of states without an answer
   for (const kept of [state.asked, state.solves]) for (const old of kept.keys()) if (old < version) kept.delete(old);
   busy(false);
   const isOld = state.shown.solve?.version !== version;
@@ -199,8 +202,14 @@ function open(opened, document = opened.document, chosen = null) {
 }
 
 function togglePin() {
-  state.pin = state.pin ? null : { ...scenario(), document: documentOf("solve"), title: documentOf("solve").name,
-    answers: { solve: solved(), front: answerOf("front"), price: answerOf("price") } };
+  if (state.pin) {
+    state.pin = null;
+  } else if (solved()) {
+    const { version, document } = state.shown.solve;
+    const ofThis = (kind) => (state.shown[kind]?.version === version ? answerOf(kind) : null); // else it is on the way
+    state.pin = { ...scenario(), version, document, title: document.name,
+      answers: { solve: solved(), front: ofThis("front"), price: ofThis("price") } };
+  }
   drawPin();
 }
 

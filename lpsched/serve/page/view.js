@@ -121,4 +121,5 @@ export function clearAnswer() {
   for (const id of ["comparison", "money", "marginals", "allocation"]) show(byId(id));
   for (const id of ["front-figure", "price-figure"]) missing(byId(id), "Solving \u2026");
   byId("harder").disabled = true;
+  byId("pin").disabled = !state.pin;
 }
