@@ -259,6 +259,36 @@ def test_figures_stay_with_the_headline_where_a_solve_fails(visit):
     visit.complaints.clear()
 
 
+def test_a_pin_in_another_currency_is_not_relabelled(visit):
+    page = visit()
+    page.click("#pin")
+    page.click("#editor > summary")
+    page.fill("#yaml-text", SERVICE.read_text().replace("currency: USD", "currency: EUR"))
+    with answered(page):
+        page.locator("[data-apply]:enabled").click()
+    assert rows_of(page, "#comparison")["value of a schedule (verified)"][1].endswith(" USD/h")
+    for place in ("#money", "#price-figure", "#marginals"):
+        assert page.locator(f"{place} .note", has_text="in USD").count() == 1
+    assert page.locator("#price-figure .curve.pinned, #price-figure .mark.pinned").count() == 0
+    assert "pinned" not in page.locator("#marginals table").first.inner_text()
+    assert page.locator("#front-figure .curve.pinned").count() == 1  # energy and time have the same units
+
+
+def test_yaml_of_another_kind_is_not_applied(visit):
+    page = visit()
+    before = headline(page)
+    page.click("#editor > summary")
+    page.fill("#yaml-text", (ROOT / "instances" / "facility-tiny.yaml").read_text())
+    problem = page.locator("#editor .problems li")
+    problem.wait_for()
+    assert "this page works on bags of tasks" in problem.inner_text()
+    assert page.locator("[data-apply]").is_disabled()
+    page.press("#yaml-text", "Control+Enter")
+    page.click("[data-revert]")
+    assert page.input_value("#yaml-text") == SERVICE.read_text()
+    assert (page.inner_text("h1"), headline(page)) == ("ai-service", before)
+
+
 def test_a_link_restores_document_changes_objective_and_pin_in_another_tab(visit):
     page = visit()
     with answered(page):

@@ -226,9 +226,10 @@ function priceEnd(both) {
  * The most profit at every price of the bag.
  * @param {HTMLElement} box
  * @param {{curve: any, price: number|null, solve: any}} now
- * @param {{curve: any, price: number|null, solve: any}|null} pin
+ * @param {{curve: any, price: number|null, solve: any}|null} pinned not drawn where it is in another currency
  */
-export function drawPrice(box, now, pin) {
+export function drawPrice(box, now, pinned) {
+  const pin = pinned?.curve.unit === now.curve.unit ? pinned : null;
   const both = [now, ...(pin?.curve ? [pin] : [])];
   const end = priceEnd(both);
   const curves = both.map(({ curve }) => cut(curveUpTo(curve, end), end));
@@ -261,5 +262,6 @@ export function drawPrice(box, now, pin) {
     () => curves[0].filter((corner, k, all) => k === 0 || corner[0] !== all[k - 1][0]).map(([price, bound, value]) => {
       const [achieved, proved] = value === null ? ["-", roundedUp(bound)] : paired(value, Math.abs(bound) < 1e-12 ? 0 : bound, true);
       return [number(price), proved, achieved];
-    })));
+    })),
+  pinned && !pin ? el("p", { class: "note" }, `The pinned curve is in ${shortUnit(pinned.curve.unit)}: it is not drawn here.`) : null);
 }
