@@ -311,6 +311,47 @@ def test_a_link_restores_document_changes_objective_and_pin_in_another_tab(visit
     assert not any("s=" in address for address in visit.asked if "#" not in address)  # a fragment is not sent
 
 
+def test_a_link_says_what_it_holds_and_whether_the_workload_has_changed(visit):
+    page = visit()
+    page.click("#link")
+    said = page.locator("[data-source=share]")
+    said.wait_for()
+    assert "the name of the workload and the changes" in said.inner_text()
+    warned = page.get_by_text("The workload has changed since the link was made")
+
+    def edited(route) -> None:
+        found = route.fetch().json()
+        found["document"]["machine_types"][0]["count"] = 13
+        route.fulfill(json=found)
+
+    page.reload()
+    page.wait_for_selector("html[data-version]", state="attached")
+    assert warned.count() == 0
+    page.route("**/v1/workloads/ai-service", edited)
+    page.reload()
+    warned.wait_for()
+    with answered(page):
+        paste(page, TINY)
+    page.click("#link")
+    page.get_by_text("It holds the whole scenario.").wait_for()
+
+
+def test_a_pin_of_a_harder_search_comes_back_as_it_was(visit):
+    page = visit()
+    with answered(page):
+        page.fill("[data-key='machine_types.0']", "7")
+    page.click("#harder")
+    page.get_by_text("A better schedule was found").wait_for()
+    page.click("#pin")
+    pinned = rows_of(page, "#comparison")["a schedule earns (verified)"][1]
+    page.click("#link")
+    page.locator("[data-source=share]").wait_for()
+    page.reload()
+    page.locator("#comparison table").wait_for()
+    assert rows_of(page, "#comparison")["a schedule earns (verified)"][1] == pinned
+    assert headline(page) == earns(changed(H100=7))  # of the quick search, which finds less
+
+
 def test_a_damaged_link_gives_a_message(visit):
     page = visit("/#s=AAAA")
     said = page.locator("[data-source=link]")

@@ -11,7 +11,7 @@ import { OpenDialog, openBase, openNamed } from "./open.js";
 import { Questions } from "./requests.js";
 import { timeUnit } from "./scales.js";
 import { Search } from "./search.js";
-import { decoded, encoded } from "./share.js";
+import { decoded, encoded, hashOf } from "./share.js";
 import { answerOf, documentOf, noCurve, noFront, scenario, solved, state } from "./state.js";
 import { counted } from "./texts.js";
 import { prepareToken } from "./token.js";
@@ -207,37 +207,55 @@ function togglePin() {
   } else if (solved()) {
     const { version, document } = state.shown.solve;
     const ofThis = (kind) => (state.shown[kind]?.version === version ? answerOf(kind) : null); // else it is on the way
-    state.pin = { ...scenario(), version, document, title: document.name,
+    state.pin = { ...scenario(), origin: state.opened.document, effort: solved().effort, version, document, title: document.name,
       answers: { solve: solved(), front: ofThis("front"), price: ofThis("price") } };
   }
   drawPin();
 }
 
+// What a link holds of a scenario: a workload or an example by its name, with a hash of what it was.
+function linked({ base, changes, objective }, origin) {
+  return { base, changes, objective, ...("document" in base ? {} : { hash: hashOf(origin) }) };
+}
+
 async function share() {
   const { pin } = state;
-  const fragment = await encoded({ now: scenario(), pin: pin && { base: pin.base, changes: pin.changes, objective: pin.objective } });
+  const now = linked(scenario(), state.opened.document);
+  const fragment = await encoded({ now, pin: pin && { ...linked(pin, pin.origin), effort: pin.effort } });
   if (fragment === null) {
     banner.set("share", ["This document is too large for a link. Download the YAML below and send that instead."], { isClosable: true });
     return;
   }
   history.replaceState(null, "", "#" + fragment);
   const isCopied = await copyText(location.href);
-  banner.set("share", [isCopied ? "The link is copied. It holds the whole scenario; the part after # is not sent to any server."
-    : "The link is in the address bar: copy it from there."], { isClosable: true });
+  banner.set("share", [isCopied ? "The link is copied. " : "The link is in the address bar: copy it from there. ",
+    [now, pin].some((each) => each && !("document" in each.base))
+      ? "It holds the name of the workload and the changes, not the workload itself: it opens on this server only. "
+      : "It holds the whole scenario. ",
+    "The part after # is not sent to any server."], { isClosable: true });
 }
 
 /** Solve a pinned scenario of a link, which has no answers yet. */
 async function pinFrom(shared) {
+  state.awaited = shared;
   const opened = await openBase(shared.base);
   const document = applied(opened.document, shared.changes);
   const objective = objectiveOf(document, shared.objective);
   const quiet = (promise) => promise.catch((error) => { if (error instanceof GoneError) throw error; return null; });
   const [solve, front, price] = await Promise.all([
-    postJson("/v1/solve", { bag: document, objective, effort: "fast", marginals: "lp" }),
+    postJson("/v1/solve", { bag: document, objective, effort: shared.effort ?? "fast", marginals: "lp" }),
     noFront(document) ? null : quiet(postJson("/v1/front", { bag: document, effort: "fast" })),
     noCurve(document) ? null : quiet(postJson("/v1/price", { bag: document, effort: "fast", points: 2, sensitivity: false }))]);
-  state.pin = { ...shared, document, title: document.name, answers: { solve, front, price } };
+  if (state.pin || state.awaited !== shared) return; // another one was pinned, or another link opened, meanwhile
+  state.pin = { ...shared, origin: opened.document, effort: solve.effort, document, title: document.name, answers: { solve, front, price } };
   drawPin();
+  warnIfChanged("The pinned workload", shared, opened);
+}
+
+// A link names a workload, and its file may be another one by now.
+function warnIfChanged(name, shared, opened) {
+  if (shared.hash === undefined || shared.hash === hashOf(opened.document)) return;
+  banner.set(name, [`${name} has changed since the link was made; the changes are applied to it as it is now.`], { isClosable: true });
 }
 
 async function restore(fragment) {
@@ -248,6 +266,7 @@ async function restore(fragment) {
   const checked = shared.now.changes.length ? (await postJson("/v1/convert", applied(opened.document, shared.now.changes))).document : opened.document;
   state.pin = null;
   open(opened, checked, shared.now.objective);
+  warnIfChanged("The workload", shared.now, opened);
   history.replaceState(null, "", "#" + fragment.replace(/^#/, ""));
   drawPin();
   if (shared.pin) {

@@ -12,7 +12,8 @@ export const state = {
   solves: new Map(), // version: answer, until all kinds are answered
   late: [], // outcomes of figures that wait for that of `solve`
   harder: null, // an answer of a longer search, of the present state
-  pin: null, // {base, changes, objective, version, document, title, answers}
+  pin: null, // {base, origin, changes, objective, effort, version, document, title, answers}
+  awaited: null, // the pinned scenario of a link, until it is solved
   isFresh: true, // no answer yet of what was opened
   failures: 0,
   answered: 0,
