@@ -381,7 +381,7 @@ def test_downloads_pass_the_checker(visit, tmp_path):
     assert len(audit.files) == 2
 
 
-def test_a_deadline_that_no_schedule_meets(visit):
+def test_a_deadline_that_no_schedule_meets(visit, tmp_path):
     page = visit()
     with answered(page):
         page.check("[data-toggle=deadline]")
@@ -393,9 +393,15 @@ def test_a_deadline_that_no_schedule_meets(visit):
     assert headline(page) == f"No schedule is possible: {error.value}."
     assert "9,000 s" in headline(page)
     assert "nothing to show here" in page.inner_text("#money")
+    assert page.locator("#again").is_hidden()  # there is no answer to give again
+    with page.expect_download() as download:
+        page.click("[data-file=yaml]")
+    download.value.save_as(tmp_path / "workload.yaml")
+    assert lpsched.read(tmp_path / "workload.yaml").site.deadline_seconds == 3600
     with answered(page):
         page.uncheck("[data-toggle=deadline]")
     assert headline(page) == earns(lpsched.read(SERVICE))
+    assert page.locator("#again").is_visible()
 
 
 def test_a_price_at_which_it_is_best_not_to_run(visit):
@@ -443,6 +449,14 @@ def test_what_is_missing_is_said_in_place_of_figures(visit):
     assert page.inner_text("#price-figure") == "A price curve needs the price of electricity (0 is a price)."
     assert "Profit needs a price." in page.inner_text("#objective-note")
     assert page.locator("svg").count() == 0
+
+
+def test_a_table_of_money_with_revenue_is_not_called_costs(visit):
+    page = visit()
+    with answered(page):
+        paste(page, SERVICE.read_text().replace("electricity_per_kwh: 0.15, ", ""))
+    assert "revenue" in rows_of(page, "#money")
+    assert page.inner_text("#money caption") == "Money of the schedule (verified)"
 
 
 def test_a_server_that_is_gone_and_comes_back(visit):

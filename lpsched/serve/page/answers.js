@@ -66,7 +66,7 @@ function costTable(money) {
   const hour = amountsOf(money.per_hour);
   const texts = ledger(hour);
   const rows = MONEY.map((word, place) => [word, texts[place]]).filter((_, place) => hour[place]);
-  return rows.length ? table({ caption: "Costs of the schedule (verified)", heads: ["", money.currency + "/h"], rows }) : null;
+  return rows.length ? table({ caption: `${hour[0] ? "Money" : "Costs"} of the schedule (verified)`, heads: ["", money.currency + "/h"], rows }) : null;
 }
 
 // Revenue above, what it is spent on below: where the lower bar is longer, the difference is lost.

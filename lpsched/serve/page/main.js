@@ -333,7 +333,7 @@ byId("objective").addEventListener("change", (event) => {
 });
 prepareDownloads(byId("files"), () => {
   const answer = solved();
-  return answer && { bag: documentOf("solve"), options: { objective: answer.objective, effort: answer.effort } };
+  return { bag: documentOf("solve"), options: answer && { objective: answer.objective, effort: answer.effort } };
 });
 window.addEventListener("hashchange", async () => {
   const restored = location.hash ? await fromLink().catch(gone) : true;
