@@ -225,8 +225,12 @@ def test_a_pinned_scenario_stands_beside_the_present_one(visit):
 def test_a_pin_has_figures_of_its_own_state_only(visit):
     page = visit()
     held = []
+
+    def hold(route) -> None:
+        held.append(route)
+
     for kind in ("front", "price"):
-        page.route(f"**/v1/{kind}", lambda route: held.append(route))
+        page.route(f"**/v1/{kind}", hold)
     with answered(page):
         page.fill("[data-key='machine_types.0']", "40")
         page.locator("#headline", has_text=earns(changed(H100=40))).wait_for()

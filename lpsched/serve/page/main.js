@@ -134,7 +134,7 @@ function onOutcome(kind, { answer, error }, version) {
       error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
     return;
   }
-  if (kind !== "solve" && version > (state.shown.solve?.version ?? 0)) {
+  if (kind !== "solve" && !state.solves.has(version)) {
     // A figure waits for the headline of its state: if that does not come, the figures of the last answer stay.
     state.late = [...state.late.filter((each) => each[0] !== kind), [kind, { answer, error }, version]];
     return;
@@ -150,7 +150,7 @@ function onOutcome(kind, { answer, error }, version) {
     // beat what is proved. They stay as they were until theirs come.
     if (state.shown.front?.version === version) drawFrontFigure();
     if (state.shown.price?.version === version) drawPriceFigure();
-    const held = state.late.filter((each) => each[2] <= version);
+    const held = state.late.filter((each) => each[2] === version);
     state.late = state.late.filter((each) => each[2] > version);
     for (const outcome of held) onOutcome(...outcome);
   } else if (kind === "front") {
