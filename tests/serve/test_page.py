@@ -222,6 +222,77 @@ def test_a_pinned_scenario_stands_beside_the_present_one(visit):
     assert page.locator("#price-figure path.mark").count() == 1
 
 
+def test_a_pin_has_figures_of_its_own_state_only(visit):
+    page = visit()
+    held = []
+
+    def hold(route) -> None:
+        held.append(route)
+
+    for kind in ("front", "price"):
+        page.route(f"**/v1/{kind}", hold)
+    with answered(page):
+        page.fill("[data-key='machine_types.0']", "40")
+        page.locator("#headline", has_text=earns(changed(H100=40))).wait_for()
+        page.click("#pin")
+        assert page.locator("#compared").is_visible()
+        assert page.locator(".curve.pinned").count() == 0  # the figures that are shown are of 12 machines
+        assert len(held) == 2
+        for route in held:
+            route.continue_()
+    lines = (page.get_attribute(f"#price-figure .curve.{name}", "points") for name in ("pinned", "bound"))
+    assert next(lines) == next(lines)  # they came, and are those of the pin too
+
+
+def test_figures_stay_with_the_headline_where_a_solve_fails(visit):
+    page = visit()
+    figures = ("#price-figure", "#front-figure")
+    before = [headline(page), *(page.inner_html(each) for each in figures)]
+    error = {"error": {"code": "worker-died", "message": "the process ended", "faults": []}}
+    page.route("**/v1/solve", lambda route: route.fulfill(status=500, json=error))
+    page.fill("[data-key='machine_types.0']", "40")
+    page.locator("[data-source=solve]").wait_for()
+    page.locator("#results:not(.stale)").wait_for()  # all three are answered
+    assert [headline(page), *(page.inner_html(each) for each in figures)] == before
+    page.unroute("**/v1/solve")
+    with answered(page):
+        page.get_by_role("button", name="Try again").click()
+    assert headline(page) == earns(changed(H100=40))
+    assert page.inner_html("#front-figure") != before[2]
+    assert all("status of 500" in each for each in visit.complaints)  # what the browser writes
+    visit.complaints.clear()
+
+
+def test_a_pin_in_another_currency_is_not_relabelled(visit):
+    page = visit()
+    page.click("#pin")
+    page.click("#editor > summary")
+    page.fill("#yaml-text", SERVICE.read_text().replace("currency: USD", "currency: EUR"))
+    with answered(page):
+        page.locator("[data-apply]:enabled").click()
+    assert rows_of(page, "#comparison")["value of a schedule (verified)"][1].endswith(" USD/h")
+    for place in ("#money", "#price-figure", "#marginals"):
+        assert page.locator(f"{place} .note", has_text="in USD").count() == 1
+    assert page.locator("#price-figure .curve.pinned, #price-figure .mark.pinned").count() == 0
+    assert "pinned" not in page.locator("#marginals table").first.inner_text()
+    assert page.locator("#front-figure .curve.pinned").count() == 1  # energy and time have the same units
+
+
+def test_yaml_of_another_kind_is_not_applied(visit):
+    page = visit()
+    before = headline(page)
+    page.click("#editor > summary")
+    page.fill("#yaml-text", (ROOT / "instances" / "facility-tiny.yaml").read_text())
+    problem = page.locator("#editor .problems li")
+    problem.wait_for()
+    assert "this page works on bags of tasks" in problem.inner_text()
+    assert page.locator("[data-apply]").is_disabled()
+    page.press("#yaml-text", "Control+Enter")
+    page.click("[data-revert]")
+    assert page.input_value("#yaml-text") == SERVICE.read_text()
+    assert (page.inner_text("h1"), headline(page)) == ("ai-service", before)
+
+
 def test_a_link_restores_document_changes_objective_and_pin_in_another_tab(visit):
     page = visit()
     with answered(page):
@@ -242,6 +313,47 @@ def test_a_link_restores_document_changes_objective_and_pin_in_another_tab(visit
     assert other.input_value("[data-key='machine_types.1']") == "3"
     assert other.get_by_label("least energy").is_checked()
     assert not any("s=" in address for address in visit.asked if "#" not in address)  # a fragment is not sent
+
+
+def test_a_link_says_what_it_holds_and_whether_the_workload_has_changed(visit):
+    page = visit()
+    page.click("#link")
+    said = page.locator("[data-source=share]")
+    said.wait_for()
+    assert "the name of the workload and the changes" in said.inner_text()
+    warned = page.get_by_text("The workload has changed since the link was made")
+
+    def edited(route) -> None:
+        found = route.fetch().json()
+        found["document"]["machine_types"][0]["count"] = 13
+        route.fulfill(json=found)
+
+    page.reload()
+    page.wait_for_selector("html[data-version]", state="attached")
+    assert warned.count() == 0
+    page.route("**/v1/workloads/ai-service", edited)
+    page.reload()
+    warned.wait_for()
+    with answered(page):
+        paste(page, TINY)
+    page.click("#link")
+    page.get_by_text("It holds the whole scenario.").wait_for()
+
+
+def test_a_pin_of_a_harder_search_comes_back_as_it_was(visit):
+    page = visit()
+    with answered(page):
+        page.fill("[data-key='machine_types.0']", "7")
+    page.click("#harder")
+    page.get_by_text("A better schedule was found").wait_for()
+    page.click("#pin")
+    pinned = rows_of(page, "#comparison")["a schedule earns (verified)"][1]
+    page.click("#link")
+    page.locator("[data-source=share]").wait_for()
+    page.reload()
+    page.locator("#comparison table").wait_for()
+    assert rows_of(page, "#comparison")["a schedule earns (verified)"][1] == pinned
+    assert headline(page) == earns(changed(H100=7))  # of the quick search, which finds less
 
 
 def test_a_damaged_link_gives_a_message(visit):
@@ -273,7 +385,7 @@ def test_downloads_pass_the_checker(visit, tmp_path):
     assert len(audit.files) == 2
 
 
-def test_a_deadline_that_no_schedule_meets(visit):
+def test_a_deadline_that_no_schedule_meets(visit, tmp_path):
     page = visit()
     with answered(page):
         page.check("[data-toggle=deadline]")
@@ -285,9 +397,15 @@ def test_a_deadline_that_no_schedule_meets(visit):
     assert headline(page) == f"No schedule is possible: {error.value}."
     assert "9,000 s" in headline(page)
     assert "nothing to show here" in page.inner_text("#money")
+    assert page.locator("#again").is_hidden()  # there is no answer to give again
+    with page.expect_download() as download:
+        page.click("[data-file=yaml]")
+    download.value.save_as(tmp_path / "workload.yaml")
+    assert lpsched.read(tmp_path / "workload.yaml").site.deadline_seconds == 3600
     with answered(page):
         page.uncheck("[data-toggle=deadline]")
     assert headline(page) == earns(lpsched.read(SERVICE))
+    assert page.locator("#again").is_visible()
 
 
 def test_a_price_at_which_it_is_best_not_to_run(visit):
@@ -335,6 +453,14 @@ def test_what_is_missing_is_said_in_place_of_figures(visit):
     assert page.inner_text("#price-figure") == "A price curve needs the price of electricity (0 is a price)."
     assert "Profit needs a price." in page.inner_text("#objective-note")
     assert page.locator("svg").count() == 0
+
+
+def test_a_table_of_money_with_revenue_is_not_called_costs(visit):
+    page = visit()
+    with answered(page):
+        paste(page, SERVICE.read_text().replace("electricity_per_kwh: 0.15, ", ""))
+    assert "revenue" in rows_of(page, "#money")
+    assert page.inner_text("#money caption") == "Money of the schedule (verified)"
 
 
 def test_a_server_that_is_gone_and_comes_back(visit):
@@ -524,6 +650,42 @@ def test_links_hold_any_text_and_are_not_too_long(modules):
     first, second = scenarios[:2]
     assert made[:3] == [{"now": first, "pin": None}, {"now": second, "pin": first}, {"now": first, "pin": first}]
     assert made[3] is None  # the page then asks to send the YAML
+
+
+def test_values_of_the_price_figure_are_those_of_schedules(modules):
+    ends = [(0, 10, 0, 10, 0, 9), (10, None, 10, None, 9, None)]  # prices, bounds, values
+    keys = ("from_price", "to_price", "bound_at_from", "bound_at_to", "value_at_from", "value_at_to")
+    curve = {
+        "unit": "USD/hour",
+        "break_even_price": None,
+        "least_price_to_run": None,
+        "pieces": [dict(zip(keys, each, strict=True)) for each in ends],
+        "points": [{"price": 0, "bound": 0, "value": 0}, {"price": 20, "bound": 30.00001, "value": 27}],
+    }
+    labels, dots, lines, marks, rows = modules.evaluate(
+        """async (curve) => {
+          const { drawPrice } = await import("/page/figures.js");
+          const box = document.createElement("div");
+          box.id = "price-test";
+          drawPrice(box, { curve, price: 12, solve: { objective: "profit", value: 12.5 } }, null); // to a price of 18
+          document.body.append(box);
+          const details = box.querySelector("details");
+          details.open = true;
+          await new Promise((done) => { details.addEventListener("toggle", done, { once: true }); });
+          const texts = (selector) => [...box.querySelectorAll(selector)].map((each) => each.textContent);
+          const all = [texts(".legend li"), box.querySelectorAll("circle.dot.value").length,
+            box.querySelectorAll("polyline").length, texts("title"),
+            [...box.querySelectorAll("tbody tr")].map((row) => [...row.children].map((each) => each.textContent))];
+          box.remove();
+          return all;
+        }""",
+        curve,
+    )
+    assert "a schedule earns this (verified)" in labels
+    assert (dots, lines) == (3, 1)  # the first segment ends where the second begins; the line is the bound
+    assert marks == ["price 12 USD, profit 12.5 USD/h"]
+    # At 18: 10 + 0.8 * 20.00001 = 26.000008, rounded up; no schedule was verified at that price.
+    assert rows == [["0", "0", "0"], ["10", "10", "9"], ["18", "26.01", "-"]]
 
 
 def test_changes_of_a_document_are_found_and_applied(modules):

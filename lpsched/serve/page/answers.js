@@ -52,8 +52,9 @@ export function drawMoney(box, answer, pin, why) {
   const columns = [ledger(hour), ...(other ? [ledger(other), differenceTexts(hour, other)] : bag ? [ledger(bag)] : [])];
   const heads = ["", ...(other ? [`now, ${unit}`, `pinned, ${unit}`, "difference"] : bag ? [unit, money.currency + "/bag"] : [unit])];
   const rows = MONEY.map((word, place) => [word, ...columns.map((column) => column[place])]).filter((_, place) => kept(MONEY[place], place));
+  const otherMoney = pin?.money && pin.money.currency !== money.currency ? el("p", { class: "note" }, `The pinned amounts are in ${pin.money.currency}: they are not shown here.`) : null;
   show(box, bars([["now", money.per_hour], ...(other ? [["pinned", pin.money.per_hour]] : [])], unit),
-    table({ caption: `Money of the schedule (verified), in ${unit}${bag && !other ? " and per bag" : ""}`, heads, rows, className: "numbers money" }));
+    table({ caption: `Money of the schedule (verified), in ${unit}${bag && !other ? " and per bag" : ""}`, heads, rows, className: "numbers money" }), otherMoney);
 }
 
 function differenceTexts(now, before) {
@@ -65,7 +66,7 @@ function costTable(money) {
   const hour = amountsOf(money.per_hour);
   const texts = ledger(hour);
   const rows = MONEY.map((word, place) => [word, texts[place]]).filter((_, place) => hour[place]);
-  return rows.length ? table({ caption: "Costs of the schedule (verified)", heads: ["", money.currency + "/h"], rows }) : null;
+  return rows.length ? table({ caption: `${hour[0] ? "Money" : "Costs"} of the schedule (verified)`, heads: ["", money.currency + "/h"], rows }) : null;
 }
 
 // Revenue above, what it is spent on below: where the lower bar is longer, the difference is lost.
@@ -136,7 +137,9 @@ export function drawMarginals(box, answer, pin, document) {
   }
   const unit = shortUnit(answer.unit);
   const currency = unit.split("/")[0];
-  const other = pin?.worth ?? null;
+  const isSameUnit = pin?.unit === answer.unit;
+  const other = isSameUnit ? pin?.worth ?? null : null;
+  const otherUnit = pin?.worth && !isSameUnit ? el("p", { class: "note" }, `The pinned marginal values are in ${shortUnit(pin.unit)}: they are not shown here.`) : null;
   const fewer = worth.one_fewer ?? worth;
   const heads = (text) => (other ? [`${text}, now`, `${text}, pinned`, "difference"] : [text]);
   const cells = (key, name) => {
@@ -163,5 +166,6 @@ export function drawMarginals(box, answer, pin, document) {
     table({ caption: "Machine types: marginal value of one more (LP)", heads: ["machine type", "count", `fixed cost, ${unit}`, ...heads(`marginal value of one more (LP), ${unit}`)], rows: machineRows }),
     worth.kilowatt_per_hour === null ? el("p", { class: "note" }, "There is no power cap, so one more kilowatt changes nothing.") : null,
     table({ caption: "Task types: minimum price for one more task (LP)", heads: ["task type", ...heads(`minimum price for one more task (LP), ${currency}`), ...(charged ? [`charged, ${currency}`, ""] : [])], rows: taskRows }),
-    isTwoSided ? el("p", { class: "note" }, TWO_SIDED) : null);
+    isTwoSided ? el("p", { class: "note" }, TWO_SIDED) : null,
+    otherUnit);
 }

@@ -70,9 +70,21 @@ export function applied(document, changes) {
   }, document);
 }
 
-/** Whether this is a document that the form can show: the server has checked the rest. */
-export function isBag(document) {
+// Whether this is a document that the form can show: the server has checked the rest.
+function isBag(document) {
   return isObject(document) && Array.isArray(document.machine_types) && Array.isArray(document.task_types);
+}
+
+/**
+ * What the server read, if it is a bag of tasks.
+ * @param {{kind: string, document: any}} found
+ * @throws {Error} with a sentence for people, if it is of another kind
+ */
+export function bagOf(found, name) {
+  if (found.kind !== "bag" || !isBag(found.document)) {
+    throw new Error(`${name} is a file of the kind \u201c${found.kind}\u201d; this page works on bags of tasks (lpsched-bag/1). The commands facility and simulate work on the others.`);
+  }
+  return found;
 }
 
 export function currencyOf(document) {

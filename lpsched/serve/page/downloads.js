@@ -22,15 +22,15 @@ export const FILES = {
 
 /**
  * @param {HTMLElement} root with buttons data-file
- * @param {() => {bag: any, options: {objective: string, effort: string}}|null} current
+ * @param {() => {bag: any, options: {objective: string, effort: string}|null}} current without options where there is no answer
  */
 export function prepareDownloads(root, current) {
   const said = root.querySelector("[data-said]");
   for (const button of root.querySelectorAll("[data-file]")) {
     button.addEventListener("click", async () => {
       const asked = current();
-      if (!asked) {
-        said.textContent = "There is no answer to download yet.";
+      if (!asked.bag || (!asked.options && button.dataset.file !== "yaml")) {
+        said.textContent = "There is no answer to download.";
         return;
       }
       const { name, make } = FILES[button.dataset.file];

@@ -1,5 +1,6 @@
 // The document as YAML: checked while it is typed, applied when asked for; problems lead to their line.
 import { checkText, isAbort, postJson } from "./api.js";
+import { bagOf } from "./document.js";
 import { el, show } from "./dom.js";
 
 const CHECK_MS = 250;
@@ -154,7 +155,7 @@ export class Editor {
     const text = this.box.value;
     this.checked = null;
     try {
-      const converted = await checkText(text, { signal: this.controller.signal });
+      const converted = bagOf(await checkText(text, { signal: this.controller.signal }), "This");
       this.checked = { text, converted };
       show(this.problems, (converted.warnings ?? []).length ? el("ul", { class: "warnings" }, converted.warnings.map((each) => el("li", {}, each))) : null);
       this.box.removeAttribute("aria-invalid");
@@ -170,7 +171,7 @@ export class Editor {
       }
       show(this.problems, problemList(error, (line) => this.select(line)));
       this.box.setAttribute("aria-invalid", "true");
-      const count = error.issues.length || 1;
+      const count = error.issues?.length || 1;
       this.say(count === 1 ? "1 problem:" : `${count} problems:`);
       this.on.onState(count);
     }

@@ -1,7 +1,7 @@
 // Figures: the front of energy and makespan, and the profit at every price. Drawn at the width that there is, so
 // that letters keep their size on a telephone. Each figure has a table with its numbers beside it.
 import { el, show, svg, table } from "./dom.js";
-import { number, roundedDown } from "./numbers.js";
+import { number, roundedDown, roundedUp } from "./numbers.js";
 import { ticks } from "./scales.js";
 import { duration, energyText, paired, shortUnit } from "./texts.js";
 
@@ -167,7 +167,10 @@ export function drawFront(box, now, pin) {
     })));
 }
 
-/** The corners of a price curve up to a price: [price, bound, value]; the last segment goes on as a straight line. */
+/**
+ * The corners of a price curve up to a price: [price, bound, value]; the last segment goes on as a straight line.
+ * A value is that of a schedule at this very price; null where none is known.
+ */
 export function curveUpTo(curve, end) {
   const corners = [];
   for (const piece of curve.pieces) {
@@ -177,28 +180,37 @@ export function curveUpTo(curve, end) {
   const last = curve.pieces.at(-1);
   const beyond = (curve.points ?? []).filter((point) => last && last.to_price === null && point.price > last.from_price).at(-1);
   if (beyond) {
-    const slope = (place, key) => (beyond[key] - last[key + "_at_from"]) / (beyond.price - last.from_price) * (place - last.from_price);
-    const to = Math.max(end, beyond.price);
-    corners.push([to, last.bound_at_from + slope(to, "bound"), last.value_at_from + slope(to, "value")]);
+    corners.push([beyond.price, beyond.bound, beyond.value]);
+    const slope = (beyond.bound - last.bound_at_from) / (beyond.price - last.from_price);
+    if (end > beyond.price) corners.push([end, beyond.bound + slope * (end - beyond.price), null]);
   }
   return corners;
 }
 
-/** Bound and value at a price, on the straight lines between corners; null outside. */
-export function onCurve(corners, price) {
+/**
+ * The bound at a price, between corners; null outside. The most profit is convex in the price, so the straight line
+ * between two proved bounds is proved too. Values have no such line: those at two corners may be of two schedules.
+ */
+export function boundAt(corners, price) {
   for (let k = 1; k < corners.length; k += 1) {
     const [from, to] = [corners[k - 1], corners[k]];
     if (price < from[0] || price > to[0]) continue;
-    const share = to[0] > from[0] ? (price - from[0]) / (to[0] - from[0]) : 0;
-    return [1, 2].map((place) => from[place] + share * (to[place] - from[place]));
+    if (price === to[0] || price === from[0]) return price === to[0] ? to[1] : from[1];
+    const share = (price - from[0]) / (to[0] - from[0]);
+    return from[1] + share * (to[1] - from[1]) + 4 * Number.EPSILON * Math.max(Math.abs(from[1]), Math.abs(to[1]));
   }
   return null;
 }
 
 function cut(corners, end) {
   const kept = corners.filter(([price]) => price <= end);
-  const there = onCurve(corners, end);
-  return there ? [...kept, [end, ...there]] : kept;
+  const there = kept.at(-1)?.[0] === end ? null : boundAt(corners, end);
+  return there === null ? kept : [...kept, [end, there, null]];
+}
+
+// The profit of the schedule that is shown, whatever it was solved for.
+function profitOf(solve) {
+  return (solve?.objective === "profit" ? solve.value : solve?.money?.per_hour.profit) ?? null;
 }
 
 function priceEnd(both) {
@@ -214,21 +226,20 @@ function priceEnd(both) {
  * The most profit at every price of the bag.
  * @param {HTMLElement} box
  * @param {{curve: any, price: number|null, solve: any}} now
- * @param {{curve: any, price: number|null, solve: any}|null} pin
+ * @param {{curve: any, price: number|null, solve: any}|null} pinned not drawn where it is in another currency
  */
-export function drawPrice(box, now, pin) {
+export function drawPrice(box, now, pinned) {
+  const pin = pinned?.curve.unit === now.curve.unit ? pinned : null;
   const both = [now, ...(pin?.curve ? [pin] : [])];
   const end = priceEnd(both);
   const curves = both.map(({ curve }) => cut(curveUpTo(curve, end), end));
   const unit = shortUnit(now.curve.unit);
   const currency = unit.split("/")[0];
-  const heights = curves.flatMap((corners) => corners.flatMap(([, bound, value]) => [bound, value])).filter((each) => each !== null);
+  const earned = both.map(({ solve, price }) => (price === null ? null : profitOf(solve)));
+  const heights = [...curves.flatMap((corners) => corners.flatMap(([, bound, value]) => [bound, value])), ...earned].filter((each) => each !== null);
   const range = padded([0, ...heights]);
   const points = (corners, place) => corners.filter((each) => each[place] !== null).map((each) => [each[0], each[place]]);
-  // The current point is the schedule's own where profit is solved for; else it lies on the curve of verified values.
-  const heightOf = ({ solve, price }, corners) => (solve?.objective === "profit" ? solve.value : onCurve(corners, price)?.[1] ?? null);
-  const marks = both.map((each, k) => ({ each, k, y: each.price === null ? null : heightOf(each, curves[k]) }))
-    .filter(({ y }) => y !== null)
+  const marks = both.map((each, k) => ({ each, k, y: earned[k] })).filter(({ y }) => y !== null)
     .map(({ each, k, y }) => ({ x: each.price, y, className: k ? "mark pinned" : "mark",
       text: `${k ? "pinned: " : ""}price ${number(each.price)} ${currency}, profit ${number(y)} ${unit}` })).reverse();
   const even = now.curve.break_even_price;
@@ -243,13 +254,14 @@ export function drawPrice(box, now, pin) {
   place(box, chart(box, { label, x: { range: [0, end], label: `price of the bag, ${currency}` }, y: { range, label: `profit, ${unit}` },
     series: [...idle, ...(curves[1] ? [{ points: points(curves[1], 1), className: "curve pinned", kind: "line" }] : []),
       { points: points(curves[0], 1), className: "curve bound", kind: "line" },
-      { points: points(curves[0], 2), className: "curve value", kind: "line" }],
+      { points: points(curves[0], 2), className: "dot value", kind: "dots" }],
     lines, marks }),
-  legend([["bound", "no schedule earns more (proved)"], ["value", "a schedule earns this (verified)"],
-    now.price !== null && ["diamond", "the current price"], idle.length > 0 && ["area", "best not to run (proved)"], pin?.curve && ["pinned", "pinned scenario"]]),
+  legend([["bound", "no schedule earns more (proved)"], ["dots value", "a schedule earns this (verified)"],
+    earned[0] !== null && ["diamond", "this schedule (verified)"], idle.length > 0 && ["area", "best not to run (proved)"], pin?.curve && ["pinned", "pinned scenario"]]),
   numbersOf("Profit at the corners of the curve", [`price, ${currency}`, `no schedule earns more than, ${unit} (proved)`, `a schedule earns, ${unit} (verified)`],
     () => curves[0].filter((corner, k, all) => k === 0 || corner[0] !== all[k - 1][0]).map(([price, bound, value]) => {
-      const [achieved, proved] = value === null ? ["-", number(bound)] : paired(value, Math.abs(bound) < 1e-12 ? 0 : bound, true);
+      const [achieved, proved] = value === null ? ["-", roundedUp(bound)] : paired(value, Math.abs(bound) < 1e-12 ? 0 : bound, true);
       return [number(price), proved, achieved];
-    })));
+    })),
+  pinned && !pin ? el("p", { class: "note" }, `The pinned curve is in ${shortUnit(pinned.curve.unit)}: it is not drawn here.`) : null);
 }

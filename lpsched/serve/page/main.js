@@ -11,7 +11,7 @@ import { OpenDialog, openBase, openNamed } from "./open.js";
 import { Questions } from "./requests.js";
 import { timeUnit } from "./scales.js";
 import { Search } from "./search.js";
-import { decoded, encoded } from "./share.js";
+import { decoded, encoded, hashOf } from "./share.js";
 import { answerOf, documentOf, noCurve, noFront, scenario, solved, state } from "./state.js";
 import { counted } from "./texts.js";
 import { prepareToken } from "./token.js";
@@ -114,7 +114,7 @@ function again() {
 
 // --- answers --------------------------------------------------------------------------------------------------
 
-function onOutcome(kind, { answer, error }, version, isLast = false) {
+function onOutcome(kind, { answer, error }, version) {
   if (error instanceof GoneError) {
     gone(error);
     return;
@@ -134,13 +134,14 @@ function onOutcome(kind, { answer, error }, version, isLast = false) {
       error.code === "bad-input" ? "" : el("button", { type: "button", onclick: again }, "Try again")]);
     return;
   }
-  if (kind !== "solve" && error && version !== state.shown.solve?.version && !isLast) {
-    // Perhaps the whole document is rejected; then the figures of the last valid version stay.
-    state.late.push([kind, { error }, version]);
+  if (kind !== "solve" && !state.solves.has(version)) {
+    // A figure waits for the headline of its state: if that does not come, the figures of the last answer stay.
+    state.late = [...state.late.filter((each) => each[0] !== kind), [kind, { answer, error }, version]];
     return;
   }
   if (kind === "solve") banner.set("solve", null);
   state.shown[kind] = { version, answer, error, document: state.asked.get(version).document };
+  if (answer && kind !== "solve" && state.pin?.version === version) state.pin.answers[kind] = answer; // it was pinned meanwhile
   if (kind === "solve") {
     state.solves.set(version, answer ?? null);
     fitDeadline();
@@ -149,6 +150,9 @@ function onOutcome(kind, { answer, error }, version, isLast = false) {
     // beat what is proved. They stay as they were until theirs come.
     if (state.shown.front?.version === version) drawFrontFigure();
     if (state.shown.price?.version === version) drawPriceFigure();
+    const held = state.late.filter((each) => each[2] === version);
+    state.late = state.late.filter((each) => each[2] > version);
+    for (const outcome of held) onOutcome(...outcome);
   } else if (kind === "front") {
     drawFrontFigure();
   } else {
@@ -167,8 +171,7 @@ function fitDeadline() {
 }
 
 function onSettled(version, ms) {
-  const late = state.late.splice(0).filter((each) => each[2] === version && state.shown.solve?.version === version);
-  for (const outcome of late) onOutcome(...outcome, true);
+  state.late = []; // of states without an answer
   for (const kept of [state.asked, state.solves]) for (const old of kept.keys()) if (old < version) kept.delete(old);
   busy(false);
   const isOld = state.shown.solve?.version !== version;
@@ -199,36 +202,60 @@ function open(opened, document = opened.document, chosen = null) {
 }
 
 function togglePin() {
-  state.pin = state.pin ? null : { ...scenario(), document: documentOf("solve"), title: documentOf("solve").name,
-    answers: { solve: solved(), front: answerOf("front"), price: answerOf("price") } };
+  if (state.pin) {
+    state.pin = null;
+  } else if (solved()) {
+    const { version, document } = state.shown.solve;
+    const ofThis = (kind) => (state.shown[kind]?.version === version ? answerOf(kind) : null); // else it is on the way
+    state.pin = { ...scenario(), origin: state.opened.document, effort: solved().effort, version, document, title: document.name,
+      answers: { solve: solved(), front: ofThis("front"), price: ofThis("price") } };
+  }
   drawPin();
+}
+
+// What a link holds of a scenario: a workload or an example by its name, with a hash of what it was.
+function linked({ base, changes, objective }, origin) {
+  return { base, changes, objective, ...("document" in base ? {} : { hash: hashOf(origin) }) };
 }
 
 async function share() {
   const { pin } = state;
-  const fragment = await encoded({ now: scenario(), pin: pin && { base: pin.base, changes: pin.changes, objective: pin.objective } });
+  const now = linked(scenario(), state.opened.document);
+  const fragment = await encoded({ now, pin: pin && { ...linked(pin, pin.origin), effort: pin.effort } });
   if (fragment === null) {
     banner.set("share", ["This document is too large for a link. Download the YAML below and send that instead."], { isClosable: true });
     return;
   }
   history.replaceState(null, "", "#" + fragment);
   const isCopied = await copyText(location.href);
-  banner.set("share", [isCopied ? "The link is copied. It holds the whole scenario; the part after # is not sent to any server."
-    : "The link is in the address bar: copy it from there."], { isClosable: true });
+  banner.set("share", [isCopied ? "The link is copied. " : "The link is in the address bar: copy it from there. ",
+    [now, pin].some((each) => each && !("document" in each.base))
+      ? "It holds the name of the workload and the changes, not the workload itself: it opens on this server only. "
+      : "It holds the whole scenario. ",
+    "The part after # is not sent to any server."], { isClosable: true });
 }
 
 /** Solve a pinned scenario of a link, which has no answers yet. */
 async function pinFrom(shared) {
+  state.awaited = shared;
   const opened = await openBase(shared.base);
   const document = applied(opened.document, shared.changes);
   const objective = objectiveOf(document, shared.objective);
   const quiet = (promise) => promise.catch((error) => { if (error instanceof GoneError) throw error; return null; });
   const [solve, front, price] = await Promise.all([
-    postJson("/v1/solve", { bag: document, objective, effort: "fast", marginals: "lp" }),
+    postJson("/v1/solve", { bag: document, objective, effort: shared.effort ?? "fast", marginals: "lp" }),
     noFront(document) ? null : quiet(postJson("/v1/front", { bag: document, effort: "fast" })),
     noCurve(document) ? null : quiet(postJson("/v1/price", { bag: document, effort: "fast", points: 2, sensitivity: false }))]);
-  state.pin = { ...shared, document, title: document.name, answers: { solve, front, price } };
+  if (state.pin || state.awaited !== shared) return; // another one was pinned, or another link opened, meanwhile
+  state.pin = { ...shared, origin: opened.document, effort: solve.effort, document, title: document.name, answers: { solve, front, price } };
   drawPin();
+  warnIfChanged("The pinned workload", shared, opened);
+}
+
+// A link names a workload, and its file may be another one by now.
+function warnIfChanged(name, shared, opened) {
+  if (shared.hash === undefined || shared.hash === hashOf(opened.document)) return;
+  banner.set(name, [`${name} has changed since the link was made; the changes are applied to it as it is now.`], { isClosable: true });
 }
 
 async function restore(fragment) {
@@ -239,6 +266,7 @@ async function restore(fragment) {
   const checked = shared.now.changes.length ? (await postJson("/v1/convert", applied(opened.document, shared.now.changes))).document : opened.document;
   state.pin = null;
   open(opened, checked, shared.now.objective);
+  warnIfChanged("The workload", shared.now, opened);
   history.replaceState(null, "", "#" + fragment.replace(/^#/, ""));
   drawPin();
   if (shared.pin) {
@@ -305,7 +333,7 @@ byId("objective").addEventListener("change", (event) => {
 });
 prepareDownloads(byId("files"), () => {
   const answer = solved();
-  return answer && { bag: documentOf("solve"), options: { objective: answer.objective, effort: answer.effort } };
+  return { bag: documentOf("solve"), options: answer && { objective: answer.objective, effort: answer.effort } };
 });
 window.addEventListener("hashchange", async () => {
   const restored = location.hash ? await fromLink().catch(gone) : true;

@@ -1,6 +1,6 @@
 // The dialog "Open": workloads of the server, examples, a file, or text.
 import { checkText, get, isAbort, postJson } from "./api.js";
-import { isBag } from "./document.js";
+import { bagOf } from "./document.js";
 import { byId, el, show } from "./dom.js";
 import { problemList } from "./editor.js";
 
@@ -9,13 +9,6 @@ const MOST_BYTES = 20_000_000;
 /**
  * @typedef {{base: import("./share.js").Base, document: any, yaml: string|null, title: string}} Opened
  */
-
-function bagOf(found, name) {
-  if (found.kind !== "bag" || !isBag(found.document)) {
-    throw new Error(`${name} is a file of the kind \u201c${found.kind}\u201d; this page works on bags of tasks (lpsched-bag/1). The commands facility and simulate work on the others.`);
-  }
-  return found;
-}
 
 /** Open a workload or an example by its name. @param {"workload"|"example"} kind @returns {Promise<Opened>} */
 export async function openNamed(kind, name) {

@@ -5,11 +5,26 @@ export const MOST_LETTERS = 30_000; // longer addresses are cut by mail programs
 const MOST_BYTES = 8_000_000; // unpacked: a short fragment must not unpack to more than memory holds
 const KEY = "s=";
 const OBJECTIVES = [null, "profit", "makespan", "energy"];
+const EFFORTS = ["fast", "auto"];
 
 class LinkError extends Error {}
 
 /** @typedef {{workload: string} | {example: string} | {document: object}} Base */
-/** @typedef {{base: Base, changes: any[], objective: string|null}} Scenario */
+/** @typedef {{base: Base, changes: any[], objective: string|null, hash?: string, effort?: string}} Scenario  hash: of the document that base names */
+
+/**
+ * A number of 64 bits, in hex, that changes with the document. It finds changes and is no protection against
+ * forgery: browsers have no cryptography on pages of plain http.
+ */
+export function hashOf(document) {
+  let [one, two] = [0x811c9dc5, 0x41c6ce57];
+  for (const byte of new TextEncoder().encode(JSON.stringify(document))) {
+    one = Math.imul(one ^ byte, 0x01000193);
+    two = Math.imul(two ^ byte, 0x5f356495);
+    two ^= two >>> 15;
+  }
+  return [one, two].map((each) => (each >>> 0).toString(16).padStart(8, "0")).join("");
+}
 
 function toBase64Url(bytes) {
   let text = "";
@@ -75,7 +90,11 @@ function scenarioOf(content, sameBase) {
   if (content === null || typeof content !== "object" || !Array.isArray(content.changes)) throw new LinkError("it has no changes");
   const objective = content.objective ?? null;
   if (!OBJECTIVES.includes(objective)) throw new LinkError("it has an unknown objective");
-  return { base: content.base === "same" && sameBase ? sameBase : baseOf(content.base), changes: content.changes, objective };
+  const { hash, effort } = content;
+  if (hash !== undefined && !/^[0-9a-f]{16}$/.test(hash)) throw new LinkError("it has a damaged hash");
+  if (effort !== undefined && !EFFORTS.includes(effort)) throw new LinkError("it has an unknown effort");
+  return { base: content.base === "same" && sameBase ? sameBase : baseOf(content.base), changes: content.changes, objective,
+    ...(hash === undefined ? {} : { hash }), ...(effort === undefined ? {} : { effort }) };
 }
 
 /**

@@ -1,5 +1,5 @@
 // The state of the page: what is open, what was asked and what was answered.
-import { differences, hasWatts, whyNot } from "./document.js";
+import { differences, hasWatts, objectiveOf, whyNot } from "./document.js";
 
 /** What is open, what is asked and what was answered. */
 export const state = {
@@ -10,9 +10,10 @@ export const state = {
   asked: new Map(), // version: {document, objective}
   shown: {}, // solve, front, price: {version, document, answer} or {version, document, error}
   solves: new Map(), // version: answer, until all kinds are answered
-  late: [], // outcomes that wait for that of `solve`
+  late: [], // outcomes of figures that wait for that of `solve`
   harder: null, // an answer of a longer search, of the present state
-  pin: null, // {base, changes, chosen, document, title, answers}
+  pin: null, // {base, origin, changes, objective, effort, version, document, title, answers}
+  awaited: null, // the pinned scenario of a link, until it is solved
   isFresh: true, // no answer yet of what was opened
   failures: 0,
   answered: 0,
@@ -35,7 +36,10 @@ export function solveOf(kind) {
 
 // What the answer on the page is of, which may be older than what is typed.
 export function scenario() {
-  return { base: state.opened.base, changes: differences(state.opened.document, documentOf("solve")), objective: state.chosen };
+  const document = documentOf("solve");
+  const objective = solved()?.objective ?? null;
+  const isChosen = objective === null || objective === objectiveOf(document, state.chosen);
+  return { base: state.opened.base, changes: differences(state.opened.document, document), objective: isChosen ? state.chosen : objective };
 }
 
 // Why a figure cannot be drawn from these data; null where it can.

@@ -31,7 +31,13 @@ export function drawAnswer() {
   drawAllocation(byId("allocation"), answer, shownDocument);
   byId("made").textContent = `lpsched ${answer.lpsched}, ${answer.solver}.`;
   byId("harder").disabled = state.harder !== null || (answer.gap !== null && answer.gap <= ROUNDING);
+  showCommand(true);
   byId("again").textContent = `lpsched solve workload.yaml --objective ${answer.objective} --effort ${answer.effort}`;
+}
+
+// The command that gives the same answer, where there is one.
+function showCommand(isThere) {
+  for (const each of document.querySelectorAll("#files [data-answer]")) each.hidden = !isThere;
 }
 
 function priceNotes(answer) {
@@ -55,6 +61,7 @@ function drawNoAnswer(error) {
   show(section.querySelector(".facts"));
   missing(byId("comparison"), `${text}, so there is nothing to compare.`);
   for (const id of ["money", "marginals", "allocation"]) missing(byId(id), `${text}, so there is nothing to show here.`);
+  showCommand(false);
   byId("harder").disabled = true;
 }
 
@@ -120,5 +127,7 @@ export function clearAnswer() {
   show(document.querySelector("#answer .facts"));
   for (const id of ["comparison", "money", "marginals", "allocation"]) show(byId(id));
   for (const id of ["front-figure", "price-figure"]) missing(byId(id), "Solving \u2026");
+  showCommand(false);
   byId("harder").disabled = true;
+  byId("pin").disabled = !state.pin;
 }
