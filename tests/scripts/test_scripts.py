@@ -103,15 +103,16 @@ def test_the_demo_ends_with_commands_that_work_where_the_user_is(clone, place, p
     done = run(clone / "scripts" / "demo", folder, PYTHON=fake)
     assert done.returncode == 0
     solved = shlex.split(done.stdout.splitlines()[0])[1:]
-    said, activated = (shlex.split(line.partition(":  ")[2]) for line in done.stderr.splitlines()[-2:])
+    said, served, activated = (shlex.split(line.partition(":  ")[2]) for line in done.stderr.splitlines()[-3:])
     before = f"{clone}/" if prefix is None else prefix
     assert said[0] == f"{before}.venv/bin/lpsched"
     assert activated == [".", f"{before}.venv/bin/activate"]
     assert ["lpsched", *said[1:]] == [*solved, "--report", "solve.html"]
+    assert served == [said[0], "serve", said[2], "--open"]
     assert (ROOT / said[2].removeprefix(before)).is_file()
     assert log.read_text().splitlines()[-1] == f"solve {clone / said[2].removeprefix(before)}"
     (installed,) = (line for line in log.read_text().splitlines() if "pip install" in line)
-    assert re.search(r"\[.*\breport\b.*\]$", installed)  # a page needs it
+    assert re.search(r"\[.*\breport\b.*\bserve\b.*\]$", installed)  # the pages need them
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from lpsched.serve.requests import MOST_FILES
 from lpsched.serve.settings import Settings
 from tests.serve.servers import document, is_running, slow, slow_bag, until, with_settings
 
+LITTLE = {"server.LEAST_MEMORY": 1}  # with less than the command takes, memory ends sooner
+
 KILOBYTES = 60  # of a body, for the server of this module
 
 
@@ -192,7 +194,7 @@ def test_work_that_does_not_look_at_its_time_is_ended_and_the_server_goes_on(bri
 
 @pytest.mark.slow
 def test_work_beyond_the_memory_limit_fails_alone():
-    with with_settings(memory_megabytes=40, constants={"workers.LATE_SECONDS": 1.0}, seconds=20.0) as running:
+    with with_settings(memory_megabytes=40, constants=LITTLE | {"workers.LATE_SECONDS": 1.0}, seconds=20.0) as running:
         bag = document("bag")
         bag["task_types"] = [{"name": f"t{i}", "count": 1} for i in range(300)]
         bag["machine_types"] = [{"name": f"m{j}", "count": 1} for j in range(300)]
@@ -207,7 +209,7 @@ def test_work_beyond_the_memory_limit_fails_alone():
 @pytest.mark.slow
 def test_a_worker_without_any_memory_left_does_not_hang():
     # The body alone is more than the worker may take: it cannot even be read from the pipe.
-    with with_settings(memory_megabytes=14, seconds=20.0) as running:
+    with with_settings(memory_megabytes=14, constants=LITTLE, seconds=20.0) as running:
         answer = running.post("solve", b"[" + b"1," * 3_500_000 + b"1]")
         assert code_of(answer) in {(507, "memory-limit"), (500, "worker-died")}
         assert running.client.get("/healthz").status_code in {200, 503}

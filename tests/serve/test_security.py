@@ -120,7 +120,7 @@ def test_two_names_of_the_host_are_rejected(server):
         connection.sendall(
             b"GET /healthz HTTP/1.1\r\nHost: example.org\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         )
-        assert connection.makefile("rb").readline().split()[1] in {b"400", b"403"}
+        assert connection.recv(12).split()[1] in {b"400", b"403"}
 
 
 def test_a_limit_of_memory_with_which_no_worker_can_begin_is_an_error(capsys):
