@@ -61,7 +61,7 @@ def serve(settings: Settings, files: list[Path], announce: Callable[[str], objec
                     signal.signal(number, handler)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if self.should_exit:  # the second signal: what is cut off need not be told
+            if self.should_exit:  # the second signal: no messages about what it cuts off
                 logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             jobs = getattr(app.state, "jobs", None)
             if jobs is not None:

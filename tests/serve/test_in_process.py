@@ -178,7 +178,9 @@ def test_every_route_of_the_application(tmp_path):
 def test_a_request_that_takes_long_becomes_a_job_and_a_full_queue_is_an_error():
     async def visit():
         async with application(wait_seconds=0.2, queue=1, grace_seconds=0.1) as (app, client):
-            while (await client.get("/healthz")).status_code != 200:  # the worker begins
+            for _ in range(600):
+                if (await client.get("/healthz")).status_code == 200:  # the worker has begun
+                    break
                 await asyncio.sleep(0.05)
             first = await client.post("/v1/solve", json=slow(3))
             assert (first.status_code, first.headers["location"]) == (202, f"/v1/jobs/{first.json()['id']}")
