@@ -27,6 +27,10 @@ from lpsched.serve.worker import error_answer
 from lpsched.serve.workloads import Workload, available_examples, example
 
 PAGE: Final = Path(__file__).parent / "page"
+NUMBERS: Final = Path(__file__).parents[1] / "report" / "browser" / "numbers.js"  # as report pages write them
+EXPORTED: Final = (
+    b"\nexport { gapText, number, percent, roundedDown, roundedUp, ROUNDING };\n"  # which makes it a module
+)
 TYPES: Final = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -324,6 +328,7 @@ def _add_workloads(app: FastAPI, named: dict[str, Workload], metrics: Metrics) -
 # The live page: a fixed set of files, read once; no path of a request is ever opened.
 def _add_page(app: FastAPI) -> None:
     files = {path.name: (path.read_bytes(), TYPES[path.suffix]) for path in PAGE.iterdir() if path.suffix in TYPES}
+    files["numbers.js"] = NUMBERS.read_bytes() + EXPORTED, TYPES[".js"]
 
     def served(name: str) -> Response:
         if name not in files:
