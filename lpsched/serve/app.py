@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -178,7 +179,7 @@ def _ended(jobs: Jobs, job: Job) -> Response:
     if answer is None:
         return _response(error_answer(410, "gone", "the answer of the job is no longer there; send it again"))
     headers = {"x-lpsched-cache": "hit" if job.cached else "miss"}
-    if job.operation == "report" and answer.status == 200:  # noqa: PLR2004 - of HTTP
+    if job.operation == "report" and answer.status == HTTPStatus.OK:
         headers["content-disposition"] = 'attachment; filename="report.html"'
     return _response(answer, **headers)
 
@@ -259,7 +260,7 @@ def _measure(jobs: Jobs, workload: Workload) -> None:
             answer = jobs.answer_of(job)
             if job.state == states.DONE and answer is not None:
                 metrics.workloads[workload.name] = json.loads(answer.body)
-            elif answer is not None and answer.status == 422:  # noqa: PLR2004 - of HTTP: there is no answer
+            elif answer is not None and answer.status == HTTPStatus.UNPROCESSABLE_ENTITY:  # there is no answer
                 metrics.without[workload.name] = content
                 metrics.workloads.pop(workload.name, None)
         except QueueFullError:

@@ -20,6 +20,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -353,7 +354,7 @@ class Jobs:
             job.worker = None
             self._notify()  # one more of those that wait may begin
         if not job.is_over:
-            self._end(job, DONE if answer.status == 200 else FAILED, answer)  # noqa: PLR2004 - of HTTP
+            self._end(job, DONE if answer.status == HTTPStatus.OK else FAILED, answer)
 
     def _end(self, job: Job, state: str, answer: Answer | None) -> None:
         job.state, job.ended, job.answer, job.body = state, now(), answer, b""

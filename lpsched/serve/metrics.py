@@ -53,10 +53,10 @@ class Metrics:
         """Write all metrics; `gauges` are present numbers, `current` whether a workload has those of its file."""
         lines: list[str] = []
 
-        def write(name: str, kind: str, help: str, samples: Iterable[tuple[dict[str, Any], float]]) -> None:  # noqa: A002
+        def write(name: str, kind: str, about: str, samples: Iterable[tuple[dict[str, Any], float]]) -> None:
             found = [f"{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
             if found:
-                lines.extend([f"# HELP {name} {help}", f"# TYPE {name} {kind}", *found])
+                lines.extend([f"# HELP {name} {about}", f"# TYPE {name} {kind}", *found])
 
         routes = (
             ({"route": route, "method": method, "status": status}, count)

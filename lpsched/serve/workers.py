@@ -14,6 +14,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Final
 
 from lpsched.serve.operations import Answer
@@ -81,7 +82,7 @@ class Worker:
                 await self._send(head, body)
                 while True:
                     said, content = await self._receive()
-                    if said.get("status") == 507:  # noqa: PLR2004 - of HTTP: what it holds may not be given back
+                    if said.get("status") == HTTPStatus.INSUFFICIENT_STORAGE:  # what it holds may not be given back
                         await self.close()
                     if "status" in said:
                         return Answer(said["status"], said["media"], content, said["cut"])
