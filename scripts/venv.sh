@@ -1,7 +1,8 @@
 # Sourced by the other scripts: finds a Python, makes .venv and installs lpsched into it, once.
-# POSIX shell. Sets $root (the checkout) and defines ensure_venv.
+# POSIX shell. Sets $root (the checkout) and $venv (by default .venv) and defines ensure_venv.
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+venv=$root/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1
 
 say() { printf '%s\n' "$*" >&2; }
@@ -37,19 +38,44 @@ make_venv() {
     printf '%s' "$1" >"$1/home"
 }
 
-# ensure_venv [EXTRA]: .venv with lpsched, editable, and an extra; nothing is done when nothing changed.
+# ensure_venv [EXTRA [VERSIONS]]: $venv with lpsched, editable, and an extra; nothing is done when nothing changed.
+# The extra 'test' has the versions of requirements-lock.txt; with VERSIONS 'lowest' the lowest that pyproject.toml
+# allows, with 'newest' what pip finds today, each in an environment of its own.
 ensure_venv() {
-    extra=${1:+"[$1]"}
-    make_venv "$root/.venv" || return 1
-    sum=$(cksum <"$root/pyproject.toml")
-    for stamp in "$root/.venv/installed${1:+-$1}" "$root/.venv/installed-test"; do
+    extra=${1:+"[$1]"} lock=$root/requirements-lock.txt
+    [ -f "$lock" ] || lock=
+    case ${2:-} in
+        '') ;;
+        lowest | newest) venv=$root/.venv-$2 ;;
+        *)
+            say "--versions: got '$2', expected lowest or newest"
+            return 2
+            ;;
+    esac
+    make_venv "$venv" || return 1
+    sum=$(cat "$root/pyproject.toml" ${lock:+"$lock"} | cksum)
+    for stamp in "$venv/installed${1:+-$1}" "$venv/installed-test"; do
         if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$sum" ]; then
             return 0
         fi
     done
-    say "installing lpsched$extra into .venv"
+    say "installing lpsched$extra into ${venv##*/}"
+    stamp=$venv/installed${1:+-$1}
+    case ${1:-}-${2:-} in
+        test-)
+            [ -z "$lock" ] || pip_install --require-hashes --requirement "$lock" || return 1
+            set -- ${lock:+--no-deps}
+            ;;
+        *-lowest)
+            "$venv/bin/python" "$root/scripts/lowest_versions.py" >"$venv/lowest.txt" || return 1
+            set -- --constraint "$venv/lowest.txt"
+            ;;
+        *) set -- ;;
+    esac
+    pip_install "$@" --editable "$root$extra" || return 1
     # pip compiles one module after the other: compileall takes all cores, and what it leaves out costs only time
-    "$root/.venv/bin/python" -m pip install --quiet --no-compile --editable "$root$extra" >&2 || return 1
-    "$root/.venv/bin/python" -m compileall -q -j 0 "$root/.venv/lib" >/dev/null 2>&1 || true
-    printf '%s' "$sum" >"$root/.venv/installed${1:+-$1}"
+    "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" >/dev/null 2>&1 || true
+    printf '%s' "$sum" >"$stamp"
 }
+
+pip_install() { "$venv/bin/python" -m pip install --quiet --no-compile "$@" >&2; }
